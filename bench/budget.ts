@@ -19,28 +19,28 @@ export const budgeted: readonly string[] = [
 const ownBaseline = new URL("./baseline.json", import.meta.url);
 const howToRecord = "npm run bench -- budget --record";
 
-/** What the check is told besides its options. */
+/** The inputs of the check besides its options. */
 export interface BudgetInputs {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Measures the ratios of the budgeted cases. */
   readonly ratios: (options: BenchOptions) => Promise<Ratios>;
 }
 
-/** One ratio beside the one that was recorded. */
+/** One ratio next to the recorded one. */
 export interface Comparison {
   readonly name: string;
   readonly ratio: number;
-  /** Undefined when none has been recorded. */
+  /** The recorded ratio; undefined when there is none. */
   readonly recorded: number | undefined;
   readonly exceeded: boolean;
 }
 
-/** Whether requests became more expensive than they were when the baseline was recorded (PERF-1 to PERF-3). */
+/** Checks whether requests cost more than when the baseline was recorded (PERF-1 to PERF-3). */
 export const budget: Bench = {
   run: (options) => runBudget(options, { env: process.env, ratios: measureRatios }),
 };
 
-/** @throws Error when a variable or the baseline is wrong */
+/** @throws Error when a variable or the baseline is invalid */
 export async function runBudget(options: BenchOptions, { env, ratios }: BudgetInputs): Promise<number> {
   const file = env.SVC_PERF_BASELINE || ownBaseline;
   const tolerance = toleranceOf(env.SVC_PERF_TOLERANCE);
@@ -69,7 +69,7 @@ export async function runBudget(options: BenchOptions, { env, ratios }: BudgetIn
   return report(compare(measured, recorded ?? {}, tolerance), tolerance, options);
 }
 
-/** Which ratios are more than the tolerance above what was recorded (PERF-2). */
+/** Compares the ratios with the recorded ones, and marks those beyond the tolerance (PERF-2). */
 export function compare(measured: Ratios, recorded: Ratios, tolerance: number): readonly Comparison[] {
   return Object.entries(measured).map(([name, ratio]) => {
     const before = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
@@ -101,7 +101,7 @@ function report(
   return comparisons.some(({ exceeded }) => exceeded) ? 1 : 0;
 }
 
-// Fewer rounds at most: code that is not warm yet has other ratios than the ones that were recorded.
+// Fewer rounds only: code that is not warm yet has other ratios than the recorded ones, so the warm-up stays.
 function budgetEffort({ quick, rounds }: BenchOptions): Effort {
   return { ...fullEffort, rounds: rounds ?? (quick ? 15 : fullEffort.rounds) };
 }

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import type { Bench, BenchOptions } from "./harness/bench.ts";
 
-/** Loaded when it is asked for: all of them together take ten times as long as the one. */
+/** Loaded on demand: loading all benches takes ten times as long as loading one. */
 interface Entry {
-  /** What it answers, in a line. */
+  /** The question that it answers, in one line. */
   readonly description: string;
   load(): Promise<Bench>;
 }
@@ -94,7 +94,7 @@ function usage(): string {
 main().then(
   (code) => {
     process.exitCode = code;
-    // A peer may have left timers: the limit of jwks-rsa keeps the process alive for nine minutes.
+    // Peers may leave timers behind: the rate limit of jwks-rsa would keep the process alive for nine minutes.
     setTimeout(() => process.exit(), 1000).unref();
   },
   (error: unknown) => {

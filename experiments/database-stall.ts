@@ -12,26 +12,26 @@ const workers = 16;
 /** For a connection, and again for a statement. */
 const deadlineSeconds = 0.4;
 const deadlineMs = deadlineSeconds * 1000;
-/** What a server that does not even end a statement is given beyond it. */
+/** Milliseconds beyond the deadlines that are allowed when the server does not even cancel a statement. */
 const graceMs = 500;
 const healMs = 20_000;
-/** How long a report of `/ready` is an answer, and how long its checks may take. */
+/** Milliseconds for which a report of `/ready` is reused, and the deadline of its checks. */
 const reuseMs = 1000;
 const checkMs = 2000;
-/** Of reports that are begun when everybody has to know of the fault. */
+/** The least number of reports that are requested after the fault must be known. */
 const fewestReports = 2;
-/** What a fault is given to be felt, when the machine is too busy to ask meanwhile. */
+/** Milliseconds until a fault must be noticed, when the machine is too busy for requests. */
 const feltMs = 20_000;
-/** Between two requests of a worker; in a short run, the longer one but for the time around the beginning of a fault. */
+/** Milliseconds between two requests of a worker. A short run uses the shorter pause only around the start of a fault. */
 const pausesMs = { quick: [50, 250], full: [10, 10] } as const;
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
 
-/** Freezes PostgreSQL under load, and kills it, and lets it come back. */
+/** Freezes and then kills PostgreSQL under load, and lets it recover. */
 export const databaseStall: Experiment = {
   name: "database-stall",
   description:
-    "PostgreSQL frozen, then killed, under load: no request waits past its deadline, and all heals",
+    "PostgreSQL frozen, then killed, under load: no request waits past its deadline, and the service recovers",
   brokenVariants: ["broken-pool-defaults"],
   async run(run, report) {
     await using postgres = await startPostgres({ purpose: "test" });
@@ -46,7 +46,7 @@ export const databaseStall: Experiment = {
       begin: () => postgres.pause(),
       end: () => postgres.resume(),
     });
-    // Nothing more can be learned from a process that is gone; and in a short run one broken rule is enough.
+    // Stop when the process has ended, or when a short run of a variant has broken its one rule.
     if (service.exit !== undefined || (run.quick && poolDefaults)) return;
     await oneFault("killed", run.quick ? 1000 : faultMs, scene, {
       begin: () => postgres.kill(),
@@ -95,7 +95,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
     ask("/health", health, () => 50),
     ask("/ready", ready, () => 100),
   ];
-  // Deadlines are so short that the first connections of a busy machine miss them: the fault waits for half a second without.
+  // The deadlines are short, and the first connections of a busy machine miss them: wait for half a second without an error.
   const loadedAt = performance.now();
   const isCalm = await isHealed(rows, ready, loadedAt, service);
   rowPauseMs = shortMs;
@@ -103,19 +103,19 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   const before = rows.filter((each) => each.endedAt > performance.now() - 500).length;
   const begunAt = performance.now();
   await fault.begin();
-  // What has been answered before that may be read as late as its deadline, and is an answer for a while.
+  // A connection check from before the fault may succeed until its deadline, and its report is reused for a while.
   const knownAt = performance.now() + deadlineMs + reuseMs;
   setTimeout(() => (rowPauseMs = longMs), hurriesAfterMs).unref();
   const roomMs = run.quick ? 1500 : 300;
   const limitMs = 2 * deadlineMs + graceMs + roomMs;
-  // What the machine took of it is what somebody lost who has no part in this, never what the service took for something else.
+  // Only stalls that the witness saw are subtracted: it runs none of the tested code.
   const waited = ({ ms, startedAt, endedAt }: Timed): number => ms - witness.between(startedAt, endedAt);
   const reports = (until: number): readonly Timed[] =>
     ready.filter((each) => each.startedAt > knownAt && each.endedAt < until);
   const isFelt = (): boolean => {
     const now = performance.now();
     const lastedMs = now - begunAt - witness.between(begunAt, now);
-    // Who has waited since then has waited too long.
+    // A request that has waited since then has exceeded its limit.
     if (run.variant !== asBuilt) return lastedMs > 1.5 * limitMs;
     return lastedMs > faultMs && reports(now).length >= fewestReports;
   };
@@ -142,16 +142,19 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   report.figure(name, "answered with 503", refused.filter((each) => each.status === 503).length, "count");
   report.figure(name, "longest wait", longest, "ms");
   report.figure(name, "last refusal after the end of the fault", lastRefusal - endedAt, "ms");
-  report.figure(name, "/ready 503 that names it", named.length, "count");
-  report.figure(name, "/health asked", health.length, "count");
+  report.figure(name, "/ready 503 that names the database", named.length, "count");
+  report.figure(name, "/health requests", health.length, "count");
   report.figure(name, "/health longest", longestHealth, "ms");
   report.figure(name, "/ready longest", longestReport, "ms");
   report.figure(name, "answered with 503 before", early.length, "count");
-  // The deadline that somebody has missed, whom the breaker has taken the others from.
+  // After a missed deadline the breaker refuses other requests; at least one must have missed it.
   const isMissed = early.length === 0 || early.some((each) => each.ms > 0.9 * deadlineMs);
-  report.rule(before > 0 && isCalm && isMissed, `${name}: all is well before, but for missed deadlines`);
+  report.rule(
+    before > 0 && isCalm && isMissed,
+    `${name}: no refusals before the fault, except after missed deadlines`,
+  );
   report.rule(longest <= limitMs, `${name}: no request waits longer than ${limitMs} ms`);
-  report.rule(refused.length > 0, `${name}: the fault is felt`);
+  report.rule(refused.length > 0, `${name}: requests fail during the fault`);
   report.rule(
     faults.length === 0,
     `${name}: every refusal is a 503 problem with Retry-After (${tally(faults)})`,
@@ -173,10 +176,10 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
     `${name}: /health never takes longer than ${graceMs + roomMs} ms`,
   );
   report.rule(service.exit === undefined, `${name}: the process lives`);
-  report.rule(healed, `${name}: it heals by itself`);
+  report.rule(healed, `${name}: it recovers without a restart`);
 }
 
-/** Waits until half a second has passed without a refusal, and `/ready` says so too. */
+/** Waits until half a second has passed without an error, and `/ready` reports success too. */
 async function isHealed(
   rows: readonly Timed[],
   ready: readonly Timed[],
@@ -196,7 +199,7 @@ async function isHealed(
 
 function refusalFault({ status, headers, error }: Outcome): string | undefined {
   if (status !== 503) return error ?? `status ${status}`;
-  if (headers["content-type"] !== "application/problem+json") return "503 that is no problem";
+  if (headers["content-type"] !== "application/problem+json") return "503 without a problem document";
   return Number(headers["retry-after"]) >= 1 ? undefined : "503 without Retry-After";
 }
 

@@ -16,21 +16,21 @@ const lastMs = (run: Run): number => (run.quick ? 5000 : 8000);
 const samples = 8;
 const legalId = /^[!-~]{1,128}$/;
 
-/** Sends thousands of requests that are wrong or odd in listed ways, and looks at every byte that comes back. */
+/** Sends thousands of requests that are invalid or odd in listed ways, and checks every byte of the answers. */
 export const fuzz: Experiment = {
   name: "fuzz",
   description:
-    "10,000 odd and broken requests: all answered by a problem or well, none reaches a route wrongly, no 5xx",
+    "10,000 odd and invalid requests: each gets a problem or a valid answer, none reaches a route wrongly, no 5xx",
   brokenVariants: ["broken-handler", "broken-raw-log", "broken-plain-server"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
     const count = run.cases ?? (run.quick ? 1000 : 10_000);
-    report.note(`the same again: --seed ${seed} --cases ${count}`);
+    report.note(`repeat with: --seed ${seed} --cases ${count}`);
     const settings: FuzzedSettings = { maxBody, variant: run.variant };
     await using service = await startService("fuzzed.ts", settings);
     const results = await sendAll(service, count, seed, lastMs(run));
     const { status } = await send(service.port, "/health");
-    // The log is written at the end of a turn; a request behind all others has its line behind theirs.
+    // Log lines are written at the end of a turn; the line of this last request comes after all others.
     await send(service.port, "/the-end");
     await hasLine(service, "/the-end", run);
     tell(results, seed, report);
@@ -56,7 +56,7 @@ async function sendAll(
   while (results.length < count && service.exit === undefined) {
     const cases = Array.from({ length: Math.min(batchSize, count - results.length) }, next);
     const exchanges: Exchange[] = [];
-    // A port that was given away again belongs to one exchange after the other, so their order tells them apart.
+    // The system may assign a port several times, so the order of connections on a port identifies the exchange.
     const turns = new Map<number, number>();
     const turnOf = new Map<Exchange, number>();
     let at = 0;
@@ -126,7 +126,7 @@ function tell(results: readonly Result[], seed: number, report: Report): void {
   }
   const errors = answered.filter((each) => each.answers.some(({ status }) => status >= 500));
   report.rule(share >= 0.95, "at least 95 % are answered");
-  report.rule(unlisted.length === 0, "whatever is not answered is of a listed class");
+  report.rule(unlisted.length === 0, "every request without an answer is of a listed class");
   report.rule(errors.length === 0, "no answer is a 5xx");
   report.rule(
     wrong.length === 0,
@@ -161,9 +161,10 @@ function show(what: string, results: readonly Result[], report: Report): void {
 function tellLog(lines: readonly string[], report: Report): void {
   const bad = lines.filter((line) => !isRecord(line));
   report.figure("log", "lines", lines.length, "count");
-  report.figure("log", "lines that are no record", bad.length, "count");
+  report.figure("log", "lines that are not a record", bad.length, "count");
   report.figure("log", "longest line", Math.max(0, ...lines.map((line) => line.length)), "characters");
-  for (const line of bad.slice(0, samples)) report.note(`no record: ${JSON.stringify(line.slice(0, 240))}`);
+  for (const line of bad.slice(0, samples))
+    report.note(`not a record: ${JSON.stringify(line.slice(0, 240))}`);
   report.rule(lines.length > 0 && bad.length === 0, "every log line is one record");
 }
 

@@ -14,7 +14,7 @@ import type { KilledSettings, Moment } from "./services/job-killed.ts";
 /** Kills worker processes, and restarts PostgreSQL, while they work. */
 export const jobKills: Experiment = {
   name: "job-kills",
-  description: "worker processes killed and PostgreSQL restarted while they work: every job done, once",
+  description: "worker processes killed and PostgreSQL restarted while they work: every job is done once",
   brokenVariants: ["broken-ack-first", "broken-no-inbox", "broken-read-then-write"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
@@ -31,7 +31,7 @@ export const jobKills: Experiment = {
   },
 };
 
-/** Where a kill shows the fault of a variant. Those that are to be killed stay there: one at random may miss the moment. */
+/** Where a kill shows the fault of a variant. Its handlers wait there, because a kill at a random time may miss it. */
 const exposedAt: Readonly<Record<string, Moment>> = {
   "broken-ack-first": "before",
   "broken-no-inbox": "after",
@@ -54,12 +54,12 @@ function sizeOf({ quick, variant, cases }: Run): Size {
   const small = { longestMs: 100, meanGapMs: 150 };
   if (variant === asBuilt)
     return { ...small, jobs: cases ?? 400, workers: 3, kills: 6, visibilitySeconds: 3 };
-  // Who stays at the moment of its fault shows it at the first kill; who takes what another has taken shows it without any.
+  // One kill shows a fault at such a point. A worker that takes another one's jobs shows its fault without a kill.
   const crew = variant in exposedAt ? { workers: 1, kills: 1 } : { workers: 2, kills: 0 };
   return { ...small, ...crew, jobs: cases ?? 100, visibilitySeconds: 1.5 };
 }
 
-/** What is killed or restarted, and the jobs that were held by it. */
+/** A kill or restart, and the jobs that were held at that time. */
 interface Fault {
   readonly kind: "kill" | "restart";
   readonly held: readonly string[];
@@ -74,18 +74,18 @@ interface Counts {
   readonly ends: readonly Note[];
   readonly effects: ReadonlyMap<string, number>;
   readonly dead: readonly { readonly id: string; readonly max_attempts: number }[];
-  /** Rows that are neither done nor dead. */
+  /** Rows that are not dead and still in the table. */
   readonly left: number;
 }
 
 interface Server extends AsyncDisposable {
   readonly url: string;
-  /** Undefined where it is shared with others. */
+  /** Undefined when other tests share the server. */
   readonly own: PostgresServer | undefined;
 }
 
 async function openServer({ quick, variant }: Run): Promise<Server> {
-  // What a variant is to fail with needs no restart.
+  // The variants show their faults without a restart.
   if (quick && variant !== asBuilt) return Object.assign(await openTestDatabase(), { own: undefined });
   const durable = { fsync: "on", synchronous_commit: "on", full_page_writes: "on" };
   const settings = quick ? { synchronous_commit: "on" } : durable;
@@ -100,7 +100,7 @@ async function oneRun(run: Run, random: Random): Promise<Counts> {
   await createInbox().ensureSchema(bench.pool);
   const ids = Array.from({ length: size.jobs }, (_, n) => `job-${n}`);
   await using crew = await openCrew(run, random, server, bench, size);
-  // Not before they are all there: on a busy machine the first would have done the work of the others.
+  // Only when all workers run: on a busy machine the first one would do all the jobs.
   await bench.table.enqueueMany(ids.map((id) => ({ id, task: "work" })));
   const began = performance.now();
   const restarts: (readonly [number, number])[] = [];
@@ -113,10 +113,10 @@ async function oneRun(run: Run, random: Random): Promise<Counts> {
   };
   for (let n = 1; n <= size.kills; n++) {
     await delay(random.whole(2 * size.meanGapMs));
-    // In turn where it has to be known beforehand who is killed.
+    // In turn when the killed worker must be known beforehand.
     await crew.kill(run.variant in exposedAt ? (n - 1) % size.workers : random.whole(size.workers));
     if (server.own === undefined) continue;
-    // Kills go on meanwhile. Once in order, once as a crash that is recovered from.
+    // Kills continue meanwhile. The first restart is clean, the second one recovers from a crash.
     if (n === Math.floor(size.kills / 3)) restarting = restart(false);
     if (n === Math.floor((size.kills * 2) / 3)) restarting = restarting?.then(() => restart(true));
   }
@@ -157,7 +157,7 @@ function faultOf([from, to]: readonly [number, number], notes: readonly (readonl
 interface Crew extends AsyncDisposable {
   kill(place: number): Promise<void>;
   kills(): readonly Fault[];
-  /** Of every process that there was. */
+  /** The notes of all processes, including those killed. */
   notes(): readonly (readonly Note[])[];
 }
 
@@ -187,7 +187,7 @@ async function openCrew(
     async kill(place) {
       const member = await members[place];
       if (member === undefined) return;
-      // A new one has to be at its work first; there may be none left to do.
+      // The new process must work before it is killed. There may be no jobs left for it.
       const [atWork, mostMs] = run.variant in exposedAt ? ["exposed", 20_000] : ["start", 2000];
       const isAtWork = (): boolean => readNotes(member.notes).some(({ kind }) => kind === atWork);
       for (let waited = 0; waited < mostMs && !isAtWork(); waited += 20) await delay(20);
@@ -196,7 +196,7 @@ async function openCrew(
       await member.process.exited;
       const ofLate = holdsOf(readNotes(member.notes)).filter(({ to }) => to === Number.POSITIVE_INFINITY);
       kills.push({ kind: "kill", held: ofLate.map(({ id }) => id) });
-      // The others do not wait for the new one.
+      // The other kills do not wait for the new process.
       members[place] = start();
       members[place].catch(() => undefined);
     },
@@ -266,18 +266,18 @@ function tell(name: string, counts: Counts, report: Report): void {
   ];
   for (const [metric, value] of figures) report.figure(name, metric, value, "count");
   report.figure(name, "time", seconds, "s");
-  report.rule(drained && left === 0, `${name}: all jobs come to an end (${left} have not)`);
+  report.rule(drained && left === 0, `${name}: all jobs end (${left} have not)`);
   report.rule(
     kills === size.kills && (kills === 0 || killsThatHeld > (kills > 20 ? kills / 2 : 0)),
-    `${name}: workers are killed at their work`,
+    `${name}: kills hit workers that hold jobs`,
   );
   report.rule(lost === 0, `${name}: no job is lost (${lost})`);
-  report.rule(early === 0, `${name}: none is dead before it was started as often as it may be (${early})`);
+  report.rule(early === 0, `${name}: no job is dead before its attempts are used up (${early})`);
   report.rule(
     tooOften === 0,
-    `${name}: none is started more often than once, and once for every kill or restart while it was held (${tooOften})`,
+    `${name}: no job starts more than once plus once for each kill or restart while it was held (${tooOften})`,
   );
-  report.rule(notOnce === 0, `${name}: effects come once (${notOnce} came more often)`);
+  report.rule(notOnce === 0, `${name}: each job takes effect once (${notOnce} did not)`);
 }
 
 function tellTogether(all: readonly Counts[], report: Report): void {

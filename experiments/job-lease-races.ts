@@ -13,15 +13,16 @@ import type { LatePayload, LateSettings } from "./services/job-late.ts";
 
 const visibilitySeconds = 1;
 const overMs = 1200;
-/** Of worker processes: on a busy machine their first claim takes a second. */
+/** The lease of worker processes in seconds: on a busy machine their first claim takes a second. */
 const frozenSeconds = 4;
-/** Of those who come later: nothing ends theirs. */
+/** The lease of the next owners in seconds, which does not expire during a race. */
 const longSeconds = 3600;
 
-/** Workers that outlive their leases, and jobs that no worker outlives. */
+/** Workers that continue after their leases have expired, and jobs that kill every worker. */
 export const jobLeaseRaces: Experiment = {
   name: "job-lease-races",
-  description: "whoever outlives its lease changes nothing of the next owner's job; a job that kills is dead",
+  description:
+    "a worker whose lease expired cannot change the next owner's job; a job that kills its workers ends dead",
   brokenVariants: ["broken-by-id", "broken-by-attempts", "broken-for-ever"],
   async run(run, report) {
     const { variant, quick } = run;
@@ -35,7 +36,7 @@ export const jobLeaseRaces: Experiment = {
       const next = createJobTable({ db: bench.pool, name, visibilityTimeoutSeconds: longSeconds });
       await play({ bench, next, url: database.url, run, report });
     };
-    // Most of it is waiting for leases to end.
+    // The scenes mostly wait for leases to expire.
     await together([
       ...nextOwners.map((owner, n) =>
         isLate ? scene(`late_${n}`, (on) => byHand(owner, each, on)) : undefined,
@@ -53,7 +54,7 @@ export const jobLeaseRaces: Experiment = {
   },
 };
 
-/** A table of its own, and a client of it whose leases do not end. */
+/** A separate table, and a client of it whose leases do not expire. */
 interface Scene {
   readonly bench: JobBench;
   readonly next: JobTable;
@@ -62,10 +63,10 @@ interface Scene {
   readonly report: Report;
 }
 
-/** Who has a job by the time that the late one ends it. */
+/** The state of a job when the late owner ends it. */
 interface NextOwner {
   readonly name: string;
-  /** Takes jobs whose first lease has ended, as `next` does; the row of each is as it will stay. */
+  /** Brings jobs whose first lease has expired into that state as `next`; their rows do not change afterwards. */
   take(next: JobTable, jobs: readonly NewJob[]): Promise<void>;
 }
 
@@ -96,7 +97,7 @@ const nextOwners: readonly NextOwner[] = [
   },
 ];
 
-/** Nothing else can be claimed at this time. */
+/** Claims exactly these jobs; no others are available at this time. */
 async function claimAll(table: JobTable, jobs: readonly NewJob[]): Promise<readonly Job[]> {
   const claimed = await table.claim(jobs.length);
   const wanted = new Set(jobs.map(({ id }) => id));
@@ -131,8 +132,11 @@ function tellLate(
   report.figure(name, "races", before.size, "count");
   report.figure(name, "told that the lease is lost", told, "count");
   report.figure(name, "jobs of others changed", changed, "count");
-  report.rule(changed === 0, `${name}: who is late changes nothing (${changed} were)`);
-  report.rule(told === before.size, `${name}: and is told so (${told} of ${before.size})`);
+  report.rule(changed === 0, `${name}: a late owner changes no row (${changed} changed)`);
+  report.rule(
+    told === before.size,
+    `${name}: a late owner learns that its lease is lost (${told} of ${before.size})`,
+  );
 }
 
 async function wholeRows({ pool, table }: JobBench): Promise<ReadonlyMap<string, string>> {
@@ -144,11 +148,11 @@ async function wholeRows({ pool, table }: JobBench): Promise<ReadonlyMap<string,
 
 function pick(owners: readonly LateOwner[], n: number): LateOwner {
   const owner = owners[n % owners.length];
-  if (owner === undefined) throw new Error("nobody is late");
+  if (owner === undefined) throw new Error("no late owners");
   return owner;
 }
 
-/** The lease has ended and nobody has the job yet: the late owner ends it while another one claims it. One of them has it. */
+/** The late owner ends a job while another one claims it, after the lease has expired. Exactly one of them succeeds. */
 async function sameInstant(count: number, { bench, next, run, report }: Scene): Promise<void> {
   const name = "ended and claimed at once";
   const jobs = Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, task: "late" }));
@@ -159,7 +163,7 @@ async function sameInstant(count: number, { bench, next, run, report }: Scene): 
   const acks = owners.filter((owner) => owner.name.startsWith("ack"));
   const claiming: Promise<readonly Job[]>[] = [];
   const acking = leases.map((lease, n) => {
-    // As many claims as are needed for every other one, between the acknowledgements.
+    // Between the acknowledgements, as many claims as are needed for half of the jobs.
     if (n % 2 === 0) claiming.push(next.claim(1));
     return pick(acks, n).tell(lease);
   });
@@ -173,15 +177,15 @@ async function sameInstant(count: number, { bench, next, run, report }: Scene): 
       : row === undefined && !taken.has(id);
   });
   report.figure(name, "races", leases.length, "count");
-  report.figure(name, "had by the late one", lost.filter((each) => !each).length, "count");
-  report.figure(name, "had by the next one", taken.size, "count");
-  report.rule(fine.length === leases.length, `${name}: exactly one of them has each (${fine.length})`);
+  report.figure(name, "ended by the late owner", lost.filter((each) => !each).length, "count");
+  report.figure(name, "claimed by the next owner", taken.size, "count");
+  report.rule(fine.length === leases.length, `${name}: exactly one of them gets each job (${fine.length})`);
 }
 
 interface FrozenWorker {
   readonly name: string;
   readonly payload: LatePayload;
-  /** Is asked to stop while it is frozen. */
+  /** Whether the worker receives SIGTERM while it is frozen. */
   readonly stops: boolean;
 }
 
@@ -191,7 +195,7 @@ const frozenWorkers: readonly FrozenWorker[] = [
   { name: "frozen, then it stops", payload: { ms: 0, ends: "stopped" }, stops: true },
 ];
 
-/** A worker process that is frozen for longer than its leases, and goes on. */
+/** Freezes a worker process for longer than its leases, and resumes it. */
 async function frozenWorker(
   { name, payload, stops }: FrozenWorker,
   count: number,
@@ -202,7 +206,7 @@ async function frozenWorker(
   await using worker = frozen;
   await delay(frozenSeconds * 1000 + 200);
   const held = await claimAll(next, jobs);
-  // Every other one is done meanwhile, and its id is a new job's.
+  // Half of the jobs are done meanwhile, and new jobs have their ids.
   const again = jobs.filter((_, n) => n % 2 === 0);
   const ids = new Set(again.map(({ id }) => id));
   for (const job of held) if (ids.has(job.id)) await next.ack(job);
@@ -216,7 +220,7 @@ async function frozenWorker(
   tellLate(name, told, before, await wholeRows(bench), report);
 }
 
-/** A worker that was frozen while it ran all these jobs. One that has ended some of them by then, on a busy machine, is none. */
+/** Returns a worker that was frozen while it ran all these jobs; tries again if some had ended on a busy machine. */
 async function freeze(
   jobs: readonly NewJob[],
   bench: JobBench,
@@ -235,7 +239,7 @@ async function freeze(
     await bench.table.enqueueMany(jobs);
     await until(() => readNotes(notes).length >= jobs.length);
     worker.signal("SIGSTOP");
-    // The signal is there before anything else of ours; what was noted until then stays.
+    // After the delay the signal has taken effect, and no note is added any more.
     await delay(50);
     const noted = readNotes(notes);
     if (noted.length === jobs.length && noted.every(({ kind }) => kind === "start")) return { worker, notes };
@@ -249,7 +253,7 @@ async function until(held: () => boolean): Promise<void> {
   for (let waited = 0; !held() && waited < 30_000; waited += 50) await delay(50);
 }
 
-/** Jobs that end their worker whenever they run, among others. */
+/** Runs jobs that kill their worker each time, together with others. */
 async function killers({ bench, url, run, report }: Scene): Promise<void> {
   const name = "jobs that kill their worker";
   const count = run.quick ? 1 : 5;
@@ -262,7 +266,7 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
   const good = Array.from({ length: 4 * count }, (_, n) => ({ id: `good-${n}`, task: "good" }));
   await bench.table.enqueueMany([...killing, ...good]);
   const files: string[] = [];
-  // One at a time in each of the processes: nothing else is held when one ends.
+  // Concurrency 1 in each process: a killed worker holds no other job.
   const next = (): Promise<ServiceProcess> => {
     const notes = join(bench.folder, `killer-${files.length}`);
     files.push(notes);
@@ -288,7 +292,7 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
     killing.some(({ id }) => startsOf(files.flatMap(readNotes), id) > maxAttempts);
   let settled = false;
   for (let waited = 0; waited < 60 && !settled && !tooOften(); waited++) settled = await bench.drained(1000);
-  // Whatever still wanted to run would run within this time.
+  // A further attempt would start within this time.
   if (!tooOften()) await delay(2.5 * visibilitySeconds * 1000);
   over.abort();
   await Promise.all(places);
@@ -335,14 +339,14 @@ function tellKillers(
     starts.reduce((sum, each) => sum + each, 0),
     "count",
   );
-  report.figure(name, "started as often as allowed", asOften, "count");
+  report.figure(name, "started max_attempts times", asOften, "count");
   report.figure(name, "dead", dead.length, "count");
   report.figure(name, "others done", effects.size, "count");
   report.rule(
     asOften === killing.length,
-    `${name}: each is started as often as it may be (${starts.join(", ")})`,
+    `${name}: each is started max_attempts times (${starts.join(", ")})`,
   );
-  report.rule(settled && dead.length === killing.length, `${name}: and dead then (${dead.length})`);
+  report.rule(settled && dead.length === killing.length, `${name}: each is dead afterwards (${dead.length})`);
   report.rule(effects.size === good, `${name}: all others are done (${effects.size} of ${good})`);
 }
 

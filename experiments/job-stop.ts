@@ -11,12 +11,12 @@ import { quantile, type Report } from "./harness/report.ts";
 import { startService } from "./harness/service-process.ts";
 import type { StoppedPayload, StoppedSettings } from "./services/job-stopped.ts";
 
-/** Far longer than all of it: who waits for the end of a lease is not done in time. */
+/** Far longer than a run: a job that waits for the end of a lease is not done in time. */
 const visibilitySeconds = 300;
-/** What `stop()` waits for handlers that were told to end, and what is left to write then. */
+/** Milliseconds that `stop()` waits for aborted handlers, and then for the last writes. */
 const settleMs = 1000;
 
-/** Stops worker processes at their work. */
+/** Stops worker processes that run jobs. */
 export const jobStop: Experiment = {
   name: "job-stop",
   description: "SIGTERM to a worker with 200 running jobs: each is finished, or given back with its attempt",
@@ -33,7 +33,7 @@ export const jobStop: Experiment = {
     const stops: Stopped[] = [];
     let left = 0;
     let drained = true;
-    // In a short run one broken rule is enough, and a variant breaks one before the next worker.
+    // A short run of a variant ends with the first broken rule, before the next worker.
     const isEnough = run.quick && run.variant !== asBuilt;
     for (let n = 0; n < runs; n++) {
       stops.push(await stopOne(scene, n));
@@ -46,8 +46,8 @@ export const jobStop: Experiment = {
     report.figure("all", "jobs left for the next worker", left, "count");
     report.figure("all", "jobs", scene.kinds.size, "count");
     report.figure("all", "jobs with one effect", once, "count");
-    report.rule(drained, "what was given back is done by the next worker, without waiting for a lease");
-    report.rule(once === scene.kinds.size, "no job is lost, and effects come once");
+    report.rule(drained, "the next worker runs the released jobs without waiting for a lease");
+    report.rule(once === scene.kinds.size, "no job is lost, and each takes effect once");
   },
 };
 
@@ -63,7 +63,7 @@ const drainSeconds = 1;
 const concurrency = 200;
 /** At the signal. */
 const fewestRunning = concurrency * 0.95;
-/** In memory, not begun: a worker that fetches as much has a claim under way while it works. */
+/** Claimed but not started: a worker that prefetches so many has a claim in flight while it works. */
 const prefetch = 240;
 
 interface Stopped {
@@ -71,20 +71,20 @@ interface Stopped {
   readonly kinds: Readonly<Record<StoppedPayload["kind"], number>>;
   readonly finished: number;
   readonly givenBack: number;
-  /** Of those the ones whose handlers did not heed their signals. */
+  /** Released jobs whose handlers ignored their abort signals. */
   readonly deaf: number;
-  /** Neither finished nor given back with their attempt. */
+  /** Neither finished nor released with their attempt restored. */
   readonly neither: number;
   readonly leased: number;
   readonly unstarted: number;
   readonly exitCode: number | null;
-  /** From the signal to the end, but for the time in which we stood still. */
+  /** From the signal to the end, less the stalls of this process. */
   readonly stopMs: number;
 }
 
 function payloadOf(random: Random): StoppedPayload {
   const kind = random.pick(["short", "short", "heeding", "deaf"] as const);
-  // Those that are short end while it drains, for the most part.
+  // Most of the short jobs end during the drain.
   return { kind, ms: kind === "short" ? 200 + random.whole(900) : 60_000 };
 }
 
@@ -99,7 +99,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
   await bench.table.enqueueMany(more);
   const notes = join(bench.folder, `worker-${n}`);
   await using worker = await startService("job-stopped.ts", {
-    // Every other one has jobs in memory that it has not begun.
+    // Every second worker has prefetched jobs that it has not started.
     url,
     concurrency,
     prefetch: n % 2 === 0 ? 0 : prefetch,
@@ -110,7 +110,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
   } satisfies StoppedSettings);
   const begun = (): readonly Note[] => readNotes(notes).filter(({ kind }) => kind === "start");
   using heldUp = watchHeldUp();
-  // Short ones end all the time, and on a busy machine it takes a while until others have begun in their place.
+  // Short jobs end all the time, and on a busy machine it takes a while until others have started in their place.
   let running = runningOf(readNotes(notes));
   for (let waited = 0; running.length < fewestRunning && waited < 20_000; waited += 10) {
     await delay(10);
@@ -156,7 +156,7 @@ function runningOf(notes: readonly Note[]): readonly string[] {
   return [...open];
 }
 
-/** A worker that does what is left, and ends: one that is killed may leave a claim behind that the server has yet to read. */
+/** Runs a worker until it has done the remaining jobs. It is not killed, because a kill may leave a claim in flight. */
 async function finish({ bench, url, run }: Scene, n: number): Promise<boolean> {
   const notes = join(bench.folder, `next-${n}`);
   await using worker = await startService("job-stopped.ts", {
@@ -187,9 +187,9 @@ function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {
     ["started and finished", sum((each) => each.finished)],
     ["started and given back", sum((each) => each.givenBack)],
     ["of those whose handlers went on", sum((each) => each.deaf)],
-    ["started and neither", sum((each) => each.neither)],
+    ["started, neither finished nor given back", sum((each) => each.neither)],
     ["left with a lease", sum((each) => each.leased)],
-    ["not started, and not as before", sum((each) => each.unstarted)],
+    ["not started, but changed", sum((each) => each.unstarted)],
     ["exits with 0", stops.filter((each) => each.exitCode === 0).length],
   ];
   for (const [metric, value] of figures) report.figure("all", metric, value, "count");
@@ -201,12 +201,15 @@ function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {
     sum((each) => each.neither) === 0,
     `each is finished, or given back with its attempt (${sum((each) => each.neither)} are not)`,
   );
-  report.rule(sum((each) => each.leased) === 0, `none is left with a lease, those neither that went on`);
-  report.rule(sum((each) => each.unstarted) === 0, "what was not begun is as it was");
+  report.rule(
+    sum((each) => each.leased) === 0,
+    `no job keeps a lease, not even one whose handler ignored its signal`,
+  );
+  report.rule(sum((each) => each.unstarted) === 0, "jobs that were not started are unchanged");
   report.rule(
     stops.every((each) => each.exitCode === 0),
     "every exit code is 0",
   );
   const atMost = drainSeconds * 1000 + settleMs + (run.quick ? 5000 : 1000);
-  report.rule(Math.max(...times) <= atMost, `it has ended after ${atMost} ms`);
+  report.rule(Math.max(...times) <= atMost, `it ends within ${atMost} ms`);
 }

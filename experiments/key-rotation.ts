@@ -18,24 +18,24 @@ import type { KeyRest, KeyVerifierSettings } from "./services/key-verifier.ts";
 const minters = 4;
 const algorithms = ["ES256", "EdDSA", "RS256"] as const;
 const keySetPath = "/.well-known/jwks.json";
-/** What a busy machine is given for what takes a second: to notice a change of keys, and to fetch them. */
+/** Milliseconds until a change must be noticed or keys fetched, which takes a second on an idle machine. */
 const patienceMs = 20_000;
 /**
- * An issuer is told of a change by the file system and waits for 50 ms. It looks by itself after five seconds, which is too late
- * here: of two changes, one right after the other has been seen, the second would be.
+ * Milliseconds until an issuer must use a change. The file system notifies the issuer, which then waits for 50 ms. Its own poll
+ * after five seconds is too late here: it would find the second of two changes in short succession.
  */
 const mostNoticedMs = 2000;
-/** How old the verifier's keys may get, give or take a tenth. */
+/** The maximum age of the verifier's keys in seconds, with a jitter of a tenth. */
 const maxAgeSeconds = 1;
 const mostRestMs = 1100 * maxAgeSeconds;
-/** What a timer of a process that does not stand still may be late by. */
+/** The usual delay of a timer in a process that does not stall, in milliseconds. */
 const mostOverdueMs = 400;
-/** What is seen of a verifier whose keys get too old. */
+/** The number of intervals to observe for a verifier whose keys get too old. */
 const fewestRests = 3;
-/** What a run shows at least, however slow the machine is. */
+/** The least numbers that a run must reach, even on a slow machine. */
 const fewest = { accepted: 200, polls: 40 } as const;
 
-/** Replaces signing keys while tokens are issued and verified, in seconds where real life has days. */
+/** Replaces signing keys while tokens are issued and verified, in seconds instead of days. */
 export const keyRotation: Experiment = {
   name: "key-rotation",
   description:
@@ -49,7 +49,7 @@ export const keyRotation: Experiment = {
   async run(run, report) {
     const folder = await mkdtemp(join(tmpdir(), "svc-key-rotation-"));
     try {
-      // In a short run a variant shows its fault with one issuer as well, and whatever process changes the keys.
+      // In a short run, one issuer and key commands in this process are enough to show a variant's fault.
       const isSmall = run.quick && run.variant !== asBuilt;
       const commands = createKeyCommands(folder, !isSmall);
       await commands.run("init", "--algorithm", isSmall ? "EdDSA" : "RS256");
@@ -72,7 +72,7 @@ export const keyRotation: Experiment = {
 };
 
 function ageOf(variant: string): number {
-  // A key that nobody had time to fetch needs no bad luck to be missed.
+  // The verifier does not fetch again in time, so that the new key is missing for certain and not by chance.
   if (variant === "broken-promote-at-once") return 3600;
   return variant === "broken-old-keys" ? 2.4 * maxAgeSeconds : maxAgeSeconds;
 }
@@ -93,7 +93,7 @@ interface Issued {
   readonly exp: number;
 }
 
-/** What was seen of the tokens of one key. */
+/** The uses of one key's tokens. */
 interface Uses {
   accepted: number;
   acceptedSinceReplaced: number;
@@ -102,7 +102,7 @@ interface Uses {
 async function rotations(scene: Scene): Promise<void> {
   const { issuers, verifier, commands, run, report } = scene;
   const { quick, variant } = run;
-  // A token that outlives the rotation shows a fault however slow the machine is.
+  // A token that outlives the rotation shows a fault, even on a slow machine.
   const tokenSeconds = variant !== asBuilt ? 60 : quick ? 2 : 6;
   const pace = quick ? { workers: 4, mintMs: 100, presentMs: 40 } : { workers: 16, mintMs: 20, presentMs: 5 };
   const load = startLoad({ issuers, verifier, tokenSeconds, ...pace });
@@ -120,7 +120,7 @@ async function rotations(scene: Scene): Promise<void> {
   const add = async (n: number): Promise<void> => {
     const known = await publishedBy(issuers[0]);
     await commands.run("add", "--algorithm", algorithms[n % algorithms.length] ?? "RS256");
-    // Too early for that.
+    // This variant does not wait for the issuers.
     if (variant === "broken-promote-at-once") return;
     noticedMs.push(await noticed(scene, async (each) => (await publishedBy(each)).length > known.length));
   };
@@ -140,17 +140,17 @@ async function rotations(scene: Scene): Promise<void> {
     await commands.run("promote", "--force");
     load.replaced(before);
     if (variant === asBuilt) {
-      // The last token of the old key is that of an issuer that noticed late.
+      // The last token of the old key comes from the issuer that notices last.
       noticedMs.push(await noticed(scene, async (each) => ((await mint(each, 1))?.kid ?? before) !== before));
       tooEarly.push(await commands.refusal("retire", before));
       await delay(tokenSeconds * 1000 + (quick ? 500 : 1500));
     }
     if (longer !== undefined) kept.push(await load.present(longer));
-    // Keys that are promoted too early are not even retired before the verifier has heard of them.
+    // This variant promotes too early, and must not retire the key before the verifier fetches.
     if (variant !== "broken-promote-at-once") await commands.run("retire", before, "--now");
     if (variant === asBuilt) {
       noticedMs.push(await noticed(scene, async (each) => !(await publishedBy(each)).includes(before)));
-      // The key of the next round. They have just looked, so it is not by a look of theirs that they see it.
+      // Adds the key of the next round. The issuers have just polled, so only a notification lets them see it in time.
       await add(n + 1);
       const isFetched = fetched(issuers[0]);
       await delay(quick ? 500 : 3000);
@@ -169,10 +169,10 @@ async function rotations(scene: Scene): Promise<void> {
   judgeKeySets(polls, rotated, report);
   if (variant === asBuilt || isAged) judgeRests(await verifier.ask("rests"), report);
   if (variant !== asBuilt) return;
-  report.figure("rotation", "an issuer goes by a change, longest", Math.max(...noticedMs), "ms");
+  report.figure("rotation", "an issuer uses a change after, longest", Math.max(...noticedMs), "ms");
   report.rule(
     noticedMs.length === 3 * rotated + 1 && noticedMs.every((ms) => ms < mostNoticedMs),
-    `both issuers go by a change within ${mostNoticedMs} ms (${noticedMs.map(Math.round).join()})`,
+    `both issuers use a change within ${mostNoticedMs} ms (${noticedMs.map(Math.round).join()})`,
   );
   report.rule(
     fetchedTwice.length === 2 * rotated && fetchedTwice.every(Boolean),
@@ -180,27 +180,27 @@ async function rotations(scene: Scene): Promise<void> {
   );
   report.rule(
     tooEarly.length === 2 * rotated && tooEarly.every((each) => each === "too_early"),
-    `svc-keys refuses what comes too early unless it is told to (${tally(tooEarly)})`,
+    `svc-keys refuses to promote or retire too early without --force or --now (${tally(tooEarly)})`,
   );
   report.rule(
     kept.length === rotated &&
       kept.every((each) => each.status === 200) &&
       gone.every((each) => each.status === 401),
-    "a token that outlives its key is good until the key is retired, and not from then on",
+    "a token that outlives its key is valid until the key is retired, and refused afterwards",
   );
 }
 
-/** The ids of the keys in an issuer's key set. */
+/** Returns the ids of the keys in an issuer's key set. */
 async function publishedBy(issuer: ServiceProcess): Promise<readonly string[]> {
   const { body } = await send(issuer.port, keySetPath);
-  // Of one that does not answer, none.
+  // An issuer that does not answer publishes no keys.
   const { keys } = JSON.parse(body || '{"keys":[]}') as {
     readonly keys: readonly { readonly kid: string }[];
   };
   return keys.map(({ kid }) => kid);
 }
 
-/** Waits until all issuers go by a change. For how many milliseconds, but for those in which they or we stood still. */
+/** Waits until all issuers use a change. Returns the milliseconds, less the stalls of the issuers and this process. */
 async function noticed(
   { issuers, lateness }: Scene,
   isKnown: (issuer: ServiceProcess) => Promise<boolean>,
@@ -211,13 +211,13 @@ async function noticed(
   return to - from - lateness.totalMs(from, to);
 }
 
-/** Waits until a fetch of the verifier that begins now or later is at its end: another one has begun. */
+/** Waits until a fetch that the verifier starts from now on has ended: a second one has started. */
 async function fetched(issuer: ServiceProcess): Promise<boolean> {
   const before = await issuer.ask<number>("fetches");
   return until(async () => (await issuer.ask<number>("fetches")) >= before + 2);
 }
 
-/** Whether it came in time. What does not is told by the rules. */
+/** Waits for a condition; false when it does not hold in time, which the rules report. */
 async function until(held: () => boolean | Promise<boolean>): Promise<boolean> {
   const from = performance.now();
   for (;;) {
@@ -228,22 +228,22 @@ async function until(held: () => boolean | Promise<boolean>): Promise<boolean> {
 }
 
 interface Load {
-  /** From now on the key is an old one. */
+  /** Marks a key as replaced. */
   replaced(kid: string): void;
-  /** Waits until tokens of a key were accepted so often, and until the verifier has looked for the key of a stranger. */
+  /** Waits until so many tokens of a key were accepted, and then until the verifier has searched for an unknown key. */
   until(accepted: number): Promise<void>;
-  /** Waits until a valid token was refused, so long at most. */
+  /** Waits until a valid token is refused, at most `ms` milliseconds. */
   refusal(ms: number): Promise<void>;
-  /** Presents a token beside those of its own. */
+  /** Presents a token in addition to those of the load. */
   present(issued: Issued): Promise<Outcome>;
   end(): Promise<void>;
   readonly requests: number;
   readonly accepted: number;
   readonly strangers: number;
   readonly uses: ReadonlyMap<string, Uses>;
-  /** Valid tokens that were refused, by what was answered. */
+  /** Refused valid tokens, by the kind of their key. */
   readonly refused: readonly string[];
-  /** Whatever else went wrong. */
+  /** All other errors. */
   readonly strange: readonly string[];
 }
 
@@ -252,12 +252,12 @@ interface Loaded {
   readonly verifier: ServiceProcess;
   readonly tokenSeconds: number;
   readonly workers: number;
-  /** How long a minter and a worker wait between two requests. */
+  /** Milliseconds between two requests of a minter, and of a worker. */
   readonly mintMs: number;
   readonly presentMs: number;
 }
 
-/** Issues tokens all the time, and presents each of those that are valid again and again. */
+/** Issues tokens continuously, and presents the valid ones repeatedly. */
 function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs }: Loaded): Load {
   const stop = new AbortController();
   const agent = keepAliveAgent(workers);
@@ -288,7 +288,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
     }
   }
 
-  /** Somebody who names keys that nobody knows, so that the verifier does not look for one when it is worth it. */
+  /** Presents tokens with unknown key ids, so that the verifier uses up its fetches for unknown keys. */
   async function strangeness(): Promise<void> {
     while (!stop.signal.aborted) {
       const claims = { iss: "https://issuer.example.com", aud: "orders" };
@@ -298,7 +298,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
       });
       const outcome = await ask(verifier, token, agent);
       strangers += 1;
-      if (outcome.status !== 401) strange.push(`a stranger got ${outcome.status}`);
+      if (outcome.status !== 401) strange.push(`a token with an unknown key got ${outcome.status}`);
       await delay(100);
     }
   }
@@ -323,7 +323,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
     replaced: (kid) => void old.add(kid),
     async until(accepted) {
       while ([...uses.values()].every((each) => each.accepted < accepted)) await delay(20);
-      // It has keys now. One look is all that it takes in a minute.
+      // The verifier fetches for an unknown key id once a minute: after two such tokens that fetch is over.
       for (const before = strangers; strangers < before + 2;) await delay(20);
     },
     async refusal(ms) {
@@ -394,12 +394,12 @@ function judgeTokens(
     "count",
   );
   report.figure("tokens", "keys that signed", each.filter((one) => one.accepted > 0).length, "count");
-  report.figure("tokens", "of strangers, refused", strangers, "count");
+  report.figure("tokens", "with unknown keys, refused", strangers, "count");
   const expired = requests - sum((one) => one.accepted) - refused.length - strange.length;
-  report.figure("tokens", "expired on the way, refused", expired, "count");
+  report.figure("tokens", "expired in flight, refused", expired, "count");
   report.figure("tokens", "valid, refused", refused.length, "count");
   report.rule(refused.length === 0, `no valid token is refused (${tally(refused)})`);
-  report.rule(strange.length === 0, `nothing else goes wrong (${tally(strange)})`);
+  report.rule(strange.length === 0, `no other errors (${tally(strange)})`);
   report.rule(each.length > rotated, "tokens of every key were accepted");
   report.rule(
     each.filter((one) => one.acceptedSinceReplaced > 0).length >= rotated,
@@ -407,14 +407,14 @@ function judgeTokens(
   );
 }
 
-/** By what a verifier that is awake does: when it stands still, its keys get older, and nobody is let in by them. */
+/** Judges the verifier's fetches while it runs: when its process stalls, its keys get older but verify no request. */
 function judgeRests(rests: readonly KeyRest[], report: Report): void {
   const overdueMs = Math.max(...rests.map((each) => each.overdueMs));
-  report.figure("verifier", "rests between two fetches", rests.length, "count");
-  report.figure("verifier", "longest rest", Math.max(...rests.map((each) => each.ms)), "ms");
+  report.figure("verifier", "intervals between two fetches", rests.length, "count");
+  report.figure("verifier", "longest interval", Math.max(...rests.map((each) => each.ms)), "ms");
   report.rule(
     rests.length > fewestRests && overdueMs < mostOverdueMs,
-    `the verifier fetches the key set when it is due (${Math.round(overdueMs)} ms late, awake)`,
+    `the verifier fetches the key set when it is due (${Math.round(overdueMs)} ms late, without stalls)`,
   );
 }
 
@@ -423,6 +423,6 @@ function judgeKeySets({ polls, leaks, kids, faults }: KeySetPolls, rotated: numb
   report.figure("key set", "keys seen", kids.size, "count");
   report.figure("key set", "with private members", leaks.length, "count");
   report.rule(leaks.length === 0, `the key set has no private member (${tally(leaks)})`);
-  report.rule(faults.length === 0, `the key set can be had all the time (${tally(faults)})`);
+  report.rule(faults.length === 0, `the key set is always available (${tally(faults)})`);
   report.rule(kids.size > rotated, "every key was published");
 }

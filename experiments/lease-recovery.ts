@@ -17,9 +17,9 @@ interface Scene {
   readonly name: string;
   /** Whether newer jobs are queued, 250 a second. */
   readonly flows: boolean;
-  /** Whether the workers start when the leases have ended. */
+  /** Whether the workers start after the leases have expired. */
   readonly startsLater?: boolean;
-  /** Whether an old snapshot keeps what finished jobs have left in the table. */
+  /** Whether an old snapshot keeps the dead rows of finished jobs in the table. */
   readonly isSnapshotHeld?: boolean;
 }
 
@@ -30,7 +30,7 @@ const scenes: readonly Scene[] = [
   { name: "old snapshot", flows: true, isSnapshotHeld: true },
 ];
 
-/** Leases of a worker process that was killed, and the workers that take over. */
+/** The leases of a killed worker process, and the workers that take over its jobs. */
 export const leaseRecovery: Experiment = {
   name: "lease-recovery",
   description: "leases of a killed worker are recovered within 2 s, before newer jobs",
@@ -39,7 +39,7 @@ export const leaseRecovery: Experiment = {
     const leases = Math.min(run.cases ?? (run.quick ? 300 : 1000), 1000);
     await using database = await openTestDatabase({ name: "lease-recovery" });
     for (const [n, scene] of scenes.entries()) {
-      // The other scenes differ in nothing that the variant does wrong.
+      // The variant behaves in the other scenes as the product does.
       if (run.variant !== asBuilt && n !== 1) continue;
       await using bench = await openJobBench(database.url, visibilitySeconds, `recovery_${n}`);
       await play(scene, leases, { url: database.url, bench, run, report });
@@ -70,7 +70,7 @@ async function play(scene: Scene, leases: number, around: Surroundings): Promise
   const startedAt = performance.now();
   for (let n = 0; n < workers; n++) stack.use(startWorker(url, bench.table.name, run.variant, seen));
   const flowing = scene.flows ? queueNewerJobs(bench, over.signal) : undefined;
-  // A broken one is stopped after this time: it would go on for minutes.
+  // Stop waiting for a variant after this time: it would take minutes.
   const limits = run.quick ? { recoveryMs: 10_000, orderMs: 5000 } : { recoveryMs: 2000, orderMs: 1000 };
   const readyAt = Math.max(endsAt, startedAt);
   while (seen.lostStarts.size < leases && performance.now() < readyAt + limits.recoveryMs + 1000)
@@ -81,7 +81,7 @@ async function play(scene: Scene, leases: number, around: Surroundings): Promise
   judge(scene, { readyAt, judgedAt, leases, ...limits }, seen, around.report);
 }
 
-/** The starts of handlers, as the workers of this process report them. */
+/** Records the starts of handlers in this process's workers. */
 class Observed {
   readonly lostStarts = new Map<string, number>();
   readonly newerStarts: number[] = [];
@@ -101,7 +101,7 @@ class Observed {
   }
 }
 
-/** Has a worker process claim the jobs, and kills it. */
+/** Lets a worker process claim the jobs, and kills it. */
 async function loseLeases(count: number, url: string, { table }: JobBench): Promise<ReadonlySet<string>> {
   const ids = Array.from({ length: count }, (_, n) => `lost-${n}`);
   await table.enqueueMany(ids.map((id) => ({ id, task: "work" })));
@@ -127,7 +127,7 @@ async function millisecondsToEnd({ pool, table }: JobBench): Promise<number> {
   return rows[0]?.ms ?? 0;
 }
 
-/** Works jobs off while another session has a snapshot open; their leases would have ended, too. */
+/** Runs and deletes jobs with expired leases while another session keeps a snapshot open. */
 async function keepFinishedJobs(
   url: string,
   { pool, table }: JobBench,
@@ -178,7 +178,7 @@ interface Broken {
   readonly name: string;
 }
 
-/** Looks at ended leases once a second, with one claim for its free slots, and at pending jobs alone in between. */
+/** Claims expired leases only once a second and only into free slots; in between it claims only pending jobs. */
 function startSweepingOnce({ pool, table, seen, name }: Broken): () => Promise<void> {
   let isOver = false;
   let sweptAt = -Infinity;
@@ -208,7 +208,7 @@ function startSweepingOnce({ pool, table, seen, name }: Broken): () => Promise<v
   };
 }
 
-/** Queues newer jobs by a table that has no worker here, until it is over. */
+/** Queues newer jobs until it is aborted. */
 async function queueNewerJobs({ table }: JobBench, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await table.enqueueMany(Array.from({ length: flow.jobs }, () => ({ task: "work" })));
@@ -217,7 +217,7 @@ async function queueNewerJobs({ table }: JobBench, over: AbortSignal): Promise<v
 }
 
 interface Judged {
-  /** When the leases had ended and workers were there. */
+  /** The time at which the leases had expired and the workers ran. */
   readonly readyAt: number;
   readonly judgedAt: number;
   readonly leases: number;
@@ -230,7 +230,7 @@ function judge({ name, flows }: Scene, judged: Judged, seen: Observed, report: R
   const isComplete = seen.lostStarts.size === leases;
   const last = isComplete ? Math.max(...seen.lostStarts.values()) : judgedAt;
   const recovered = last - readyAt;
-  // Every one of the leases is older than every newer job.
+  // Each leased job is older than each newer job.
   const newer = seen.newerStarts.filter((at) => at >= readyAt && at < last);
   const overtaken = newer.length === 0 ? 0 : last - Math.min(...newer);
   report.figure(name, "leases", leases, "count");
@@ -238,10 +238,10 @@ function judge({ name, flows }: Scene, judged: Judged, seen: Observed, report: R
   report.figure(name, "recovered within", recovered, "ms");
   report.rule(
     isComplete && recovered <= recoveryMs,
-    `${name}: all are started again within ${recoveryMs} ms (${seen.lostStarts.size} of ${leases} in ${recovered.toFixed(0)} ms)`,
+    `${name}: all jobs start again within ${recoveryMs} ms (${seen.lostStarts.size} of ${leases} in ${recovered.toFixed(0)} ms)`,
   );
   const once = seen.attempts.length === seen.lostStarts.size && seen.attempts.every((each) => each === 2);
-  report.rule(once, `${name}: each is started once more, on its second attempt`);
+  report.rule(once, `${name}: each job starts once more, on its second attempt`);
   if (!flows) return;
   report.figure(name, "newer jobs meanwhile", newer.length, "count");
   report.figure(name, "newer job before an older one, most", overtaken, "ms");

@@ -8,15 +8,15 @@ import type { ChattySettings } from "./services/chatty.ts";
 
 const clients = 8;
 const linesPerRequest = 100;
-/** The queue of lines is 8 MiB; the rest is room for whatever else a busy process holds. */
+/** The queue of lines takes 8 MiB; the rest is room for other memory of a busy process. */
 const mostGrowthMiB = 48;
 const mib = 1024 * 1024;
 
-/** Lets a service write its log into a pipe that nobody reads, then reads it, then closes it. */
+/** Lets a service log into a pipe that this process does not read, then reads it, then closes it. */
 export const logPressure: Experiment = {
   name: "log-pressure",
   description:
-    "standard output that nobody reads, then closed: requests go on, memory is bounded, losses are told",
+    "standard output unread, then closed: requests are answered, memory is bounded, lost lines are reported",
   brokenVariants: ["broken-unbounded", "broken-blocking"],
   async run(run, report) {
     const settings: ChattySettings = { linesPerRequest, variant: run.variant };
@@ -38,7 +38,7 @@ async function ask(service: ServiceProcess, count: number): Promise<Asked> {
   const failures: string[] = [];
   let begun = 0;
   const client = async (): Promise<void> => {
-    // The first failure says enough, and each may take as long as the deadline.
+    // The first failure is enough, and each one may take as long as the deadline.
     while (begun < count && failures.length === 0) {
       begun += 1;
       const { status, error } = await send(service.port, "/chat", { agent, deadlineMs: 4000 });
@@ -62,7 +62,7 @@ async function unread(service: ServiceProcess, run: Run, report: Report): Promis
   report.figure("unread", "log lines", asked.count * linesPerRequest, "count");
   report.figure("unread", "memory growth", growth, "MiB");
   report.rule(growth < mostGrowthMiB, `unread: memory grows by less than ${mostGrowthMiB} MiB`);
-  // In a short run one broken rule is enough.
+  // A short run ends with the first broken rule.
   if (run.quick && growth >= mostGrowthMiB) return false;
 
   service.readOutput();
@@ -74,19 +74,19 @@ async function unread(service: ServiceProcess, run: Run, report: Report): Promis
   ).length;
   const written = (asked.count + clients) * (linesPerRequest + 1);
   report.figure("read again", "lines", records.length, "count");
-  report.figure("read again", "lines that are told to be lost", dropped, "count");
-  report.figure("read again", "lines lost without a word", written - whole - dropped, "count");
+  report.figure("read again", "lines reported as lost", dropped, "count");
+  report.figure("read again", "lines lost without a report", written - whole - dropped, "count");
   report.rule(dropped > 0, "read again: the log says how many lines were lost");
-  report.rule(whole + dropped === written, "read again: every line is there or told to be lost");
+  report.rule(whole + dropped === written, "read again: every line is written or reported as lost");
   report.rule(!records.includes(undefined), "read again: every line is one record");
   return true;
 }
 
-/** A service looks every 100 ms whether there is room again, and says what was lost when all else is written. */
+/** Milliseconds without a line that end the reading. A service retries every 100 ms and reports lost lines last. */
 const quietMs = 2000;
 const mostReadingMs = 20_000;
 
-/** Ends when lines are told to be lost, or when nothing has come for a while; while we stand still nothing can come. */
+/** Reads until lines are reported as lost, or no line has come for a while, not counting stalls of this process. */
 async function readToTheNotice({ lines }: ServiceProcess): Promise<void> {
   using heldUp = watchHeldUp();
   const began = performance.now();

@@ -21,17 +21,17 @@ import { together } from "./harness/together.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
-/** Sign-outs that are in doubt together. */
+/** Sign-outs that are repeated together. */
 const batch = 100;
-/** Of a block of a short run, where it is enough that there are some. */
+/** The requests of a block in a short run, which measures no times. */
 const quickRequests = 64;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
-/** Signs people out on one replica and asks the other, which has their tokens in its memory; and what asking costs. */
+/** Signs users out on one replica and asks the other, which remembers their tokens; and measures the cost of the check. */
 export const logoutReach: Experiment = {
   name: "logout-reach",
   description:
-    "a sign-out on one replica, and the next request on the other; and what the check costs a request",
+    "a sign-out on one replica, and the next request on the other; and the cost of the check for a request",
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
@@ -41,7 +41,7 @@ export const logoutReach: Experiment = {
     const place: Place = { redisUrl: redis.url, lateness, fairly };
     await reach(place, run, report);
     if (run.variant === asBuilt) await cost(place, run, report);
-    report.figure("all", "blocks made anew, since the machine was late", fairly.again, "count");
+    report.figure("all", "blocks repeated because the machine stalled", fairly.again, "count");
   },
 };
 
@@ -53,9 +53,9 @@ interface Place {
 
 async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
-  // In a short run the two replicas of a variant are in one process: they have nothing in common there either.
+  // In a short run both replicas of a variant share a process; they share no state there either.
   const areTogether = run.quick && run.variant !== asBuilt;
-  // Whoever is let in was let in by the store: without an answer of it nobody is.
+  // Failing closed: a request is accepted only after the store has answered.
   const settings: SessionsSettings = { secret, redisUrl, isTwo: areTogether, failOpen: false, ...variant };
   const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
   const [one, two] = await together([start(), areTogether ? undefined : start()]);
@@ -73,7 +73,7 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
   const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Told> => {
     const [here, there] = turn % 2 === 0 ? [a, b] : [b, a];
     const before: Outcome[] = [];
-    // The second time it is known already, and only revocation is looked at.
+    // The second request uses the remembered verification, so that only revocation is checked.
     for (const replica of [there, there, here]) before.push(await orders(replica, token));
     return {
       before,
@@ -118,17 +118,17 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
   report.rule(isAll(logouts, "204"), `every sign-out is answered 204 (${tally(logouts)})`);
   report.rule(refused === sessions, `the next request on the other replica is refused (${tally(next)})`);
   report.rule(noMore === sessions, `so is a refresh there (${tally(refreshes)})`);
-  report.rule(isAll(staying, "200"), `who has not signed out stays (${tally(staying)})`);
+  report.rule(isAll(staying, "200"), `users who have not signed out stay signed in (${tally(staying)})`);
 }
 
-/** What was answered around a sign-out. */
+/** The answers around a sign-out. */
 interface Told {
   readonly before: readonly Outcome[];
   readonly logout: Outcome;
   /** The next request on the other replica, and a refresh there. */
   readonly next: Outcome;
   readonly refresh: Outcome;
-  /** Of somebody who has not signed out. */
+  /** The answer to a user who has not signed out. */
   readonly staying: Outcome;
 }
 
@@ -141,18 +141,18 @@ function hasGivenUp(told: Told): boolean {
 }
 
 /**
- * Whether all is as it has to be, or was given up. Somebody who is let in after a sign-out that was answered, or refused before,
- * is a fault, however late anything was.
+ * Returns whether all answers are correct or 503. An accepted request after an answered sign-out, or a refused one before it,
+ * is always a fault, even if the machine stalled.
  */
 function isOverOrGivenUp({ before, logout, next, refresh, staying }: Told): boolean {
   const is = (status: number) => (outcome: Outcome) => outcome.status === status || isGivenUp(outcome);
   if (![...before, staying].every(is(200))) return false;
-  // Nobody knows whether that one counts.
+  // The sign-out may or may not have taken effect.
   if (isGivenUp(logout)) return true;
   return logout.status === 204 && [next, refresh].every(is(401));
 }
 
-/** Services that do the same but for one thing; two of them do not even differ in that. */
+/** Services that differ only in the check; two of them do not differ at all. */
 interface Measured {
   readonly name: string;
   readonly service: ServiceProcess;
@@ -163,17 +163,17 @@ interface Measured {
 async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
-    // Were the check left out for an outage, it would be cheap.
+    // Failing closed: a check that is skipped in an outage would seem cheap.
     startService("sessions.ts", { ...plain, redisUrl, failOpen: false } satisfies SessionsSettings),
     startService("sessions.ts", plain),
-    // What a short run measures is no figure, so it needs nothing to be compared with.
+    // A short run judges no times and needs no control.
     run.quick ? undefined : startService("sessions.ts", plain),
   ]);
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
   using _watched = lateness.watch(askAwake(withCheck));
-  // It is asked for counts alone, and may take its time.
+  // Used only to count the checks, so its own deadline is long.
   await using cache = createCache({ url: redisUrl, commandTimeoutMs: 30_000 });
   const tokens = Array.from({ length: 1000 }, () => {
     const names = { sub: randomUUID(), jti: randomUUID(), fam: randomUUID() };
@@ -194,13 +194,13 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
     const looksBefore = await looks(cache);
     let checkedRequests = 0;
     for (let block = -1; block < blocks; block++) {
-      // Each of them is as often the first.
+      // Rotate the order, so that each service is first equally often.
       const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
       for (const each of order) {
         const most = run.quick ? quickRequests : Number.POSITIVE_INFINITY;
         const { outcomes, cpu } = await fairly(
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
-          // It fails closed: a command that has missed its deadline is a 503.
+          // It fails closed: a command that misses its deadline gives 503.
           (found) =>
             found.outcomes.some(isGivenUp) &&
             found.outcomes.every((each) => each.status === 200 || isGivenUp(each)),
@@ -222,13 +222,13 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
     tell(name, all, report);
     const looked = (await looks(cache)) - looksBefore;
     report.figure(name, "requests with the check", checkedRequests, "count");
-    report.figure(name, "looks into Redis", looked, "count");
+    report.figure(name, "checks in Redis", looked, "count");
     report.rule(looked >= checkedRequests, `${name}: Redis is asked for every request`);
     report.rule(strange.length === 0, `${name}: every request is answered 200 (${tally(strange)})`);
   }
 }
 
-/** How often Redis was asked for keys. */
+/** Returns how often Redis was asked for keys. */
 async function looks(cache: Cache): Promise<number> {
   const stats = String(await cache.redis.call("info", "commandstats"));
   return Number(/^cmdstat_mget:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
@@ -236,7 +236,7 @@ async function looks(cache: Cache): Promise<number> {
 
 interface Load {
   readonly inFlight: number;
-  /** It ends after so long, or with so many requests. */
+  /** The load ends after this time, or after `most` requests. */
   readonly ms: number;
   readonly most: number;
   readonly tokens: readonly string[];
@@ -273,11 +273,11 @@ function tell(name: string, all: readonly Measured[], report: Report): void {
     const of = what === "latency" ? "latencies" : "cpu";
     report.figure(name, `${what} of the check`, differenceOf(checked[of], without[of]), "us");
     if (control === undefined) continue;
-    report.figure(name, `${what} of no difference`, differenceOf(control[of], without[of]), "us");
+    report.figure(name, `${what} without a difference`, differenceOf(control[of], without[of]), "us");
   }
 }
 
-/** The median of what came one after the other; what else the machine does goes over both. */
+/** Returns the median of pairwise differences: paired blocks share the other load of the machine. */
 function differenceOf(these: readonly number[], those: readonly number[]): number {
   return quantile(
     these.map((each, n) => each - (those[n] ?? Number.NaN)),

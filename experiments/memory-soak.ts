@@ -7,17 +7,17 @@ import type { SoakedSettings } from "./services/soaked.ts";
 
 const clients = 8;
 const fewestSamples = 3;
-/** Between two samples: what a variant keeps of so many is more than may be kept, however few a busy machine answers in a second. */
+/** Least requests between two samples: enough to show a variant's leak, even if a busy machine answers few in a second. */
 const fewestRequests = 600;
 /**
- * The same for a short run of a variant, which sends no more than so many and waits for the next sample: every request shows the
- * one fault, and of the other they leave three times what may be kept.
+ * The same for a short run of a variant, which sends exactly so many and then waits for the next sample. Every request shows the
+ * fault of labels; for the cache, this many leave three times the permitted growth.
  */
 const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 1200 };
 const mib = 1024 * 1024;
-/** A whole run may not grow by more. */
+/** The permitted growth of a whole run. */
 const mostSlopeMiBIn10Min = 1;
-/** From the half of a run to its end; compiled code alone comes and goes with some of it. */
+/** The permitted growth from the middle of a run to its end; compiled code alone varies by a part of it. */
 const mostGrowthMiB = 8;
 
 interface Sample {
@@ -27,11 +27,11 @@ interface Sample {
   readonly series: number;
 }
 
-/** Sends requests that are all different, and looks at what the service keeps of them. */
+/** Sends requests that are all different, and measures what the service keeps of them. */
 export const memorySoak: Experiment = {
   name: "memory-soak",
   description:
-    "unique ids, paths, traces and queries for --seconds (600): heap and metric series stay as they are",
+    "unique ids, paths, traces and queries for --seconds (600): heap and metric series do not grow",
   brokenVariants: ["broken-cache", "broken-labels"],
   async run(run, report) {
     const settings: SoakedSettings = { variant: run.variant };
@@ -46,7 +46,7 @@ export const memorySoak: Experiment = {
     const elapsed = (): number => (performance.now() - started) / 1000;
     let requests = 0;
     let unexpected = 0;
-    // A variant has shown its fault with so many.
+    // This many requests show a variant's fault.
     const isEnough = run.quick && run.variant !== asBuilt;
     const ofSample = (isEnough ? fewestOf[run.variant] : undefined) ?? fewestRequests;
     const soakUntil = async (end: number, fewest: number): Promise<void> => {
@@ -66,7 +66,7 @@ export const memorySoak: Experiment = {
     }
     agent.destroy();
 
-    // The first half warms up: code is compiled, tables get their size.
+    // The first half is the warm-up: code is compiled, tables reach their size.
     const settled = samples.slice(Math.floor(samples.length / 2));
     const [first, last] = [settled[0], settled.at(-1)];
     if (first === undefined || last === undefined) throw new Error("nothing was sampled");
@@ -75,14 +75,14 @@ export const memorySoak: Experiment = {
     report.figure("soak", "seconds", last.seconds, "s");
     report.figure("soak", "requests", requests, "count");
     report.figure("soak", "answers of another status", unexpected, "count");
-    report.figure("soak", "memory at the half", first.bytes / mib, "MiB");
+    report.figure("soak", "memory at half time", first.bytes / mib, "MiB");
     report.figure("soak", "memory at the end", last.bytes / mib, "MiB");
     report.figure("soak", "growth", growth, "MiB");
     report.figure("soak", "slope", slope, "MiB in 10 min");
-    report.figure("soak", "metric series at the half", first.series, "count");
+    report.figure("soak", "metric series at half time", first.series, "count");
     report.figure("soak", "metric series at the end", last.series, "count");
-    report.rule(unexpected === 0, "every answer has the status that is expected");
-    report.rule(growth < mostGrowthMiB, `memory grows by less than ${mostGrowthMiB} MiB from the half on`);
+    report.rule(unexpected === 0, "every answer has the expected status");
+    report.rule(growth < mostGrowthMiB, `memory grows by less than ${mostGrowthMiB} MiB in the second half`);
     if (last.seconds >= 300)
       report.rule(
         slope < mostSlopeMiBIn10Min,
@@ -97,7 +97,7 @@ interface Unique {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: AsyncIterable<Uint8Array> | undefined;
-  /** What it is to be answered with. */
+  /** The expected status. */
   readonly status: number;
 }
 
@@ -135,7 +135,7 @@ async function* json(value: unknown): AsyncIterable<Uint8Array> {
   yield await Promise.resolve(Buffer.from(JSON.stringify(value)));
 }
 
-/** Of the line through the points that is nearest to all of them. */
+/** Returns the slope of the least-squares line through the points. */
 function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (index: 0 | 1): number => points.reduce((sum, point) => sum + point[index], 0) / points.length;
   const [meanX, meanY] = [mean(0), mean(1)];

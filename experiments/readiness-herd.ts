@@ -9,7 +9,7 @@ const pollers = 100;
 const checkMs = 100;
 const reuseMs = 1000;
 
-/** Asks `/ready` from many sides at once, and counts how often the dependency behind it is asked. */
+/** Requests `/ready` from many clients at once, and counts how often the check behind it runs. */
 export const readinessHerd: Experiment = {
   name: "readiness-herd",
   description: "100 pollers on /ready for 2 s, with a check that takes 100 ms: at most 3 probes",
@@ -29,15 +29,15 @@ export const readinessHerd: Experiment = {
         latencies.push(ms);
         lastAnswerMs = performance.now() - started;
         if (status !== 200) bad += 1;
-        // In a short run some ask a hundred times a second and some once, so that there is always somebody.
+        // In a short run the pollers pause between 10 ms and 1 s, so that some request is always in flight.
         if (run.quick) await delay(pauseMs);
       }
     };
     await Promise.all(Array.from({ length: pollers }, (_, n) => poll(10 * (n + 1))));
     agent.destroy();
     const probes = await service.ask<number>("probes");
-    // A result is used for so long after its probe has begun and ended; the first one begins at once. A machine that
-    // is late makes the last round longer, and may leave room for one more.
+    // A probe runs for checkMs and its result is reused for reuseMs; the first probe starts at once. A stalled machine
+    // makes the last round longer, which leaves room for one more probe.
     const most = Math.ceil(Math.max(lastMs, lastAnswerMs - checkMs) / (reuseMs + checkMs)) + 1;
     report.figure("as asked", "answers", latencies.length, "count");
     report.figure("as asked", "answers other than 200", bad, "count");

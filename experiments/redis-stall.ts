@@ -14,32 +14,32 @@ import {
 import { together } from "./harness/together.ts";
 import { startWitness } from "./harness/witness.ts";
 
-/** Of the cache, and of whoever asks for revocation. */
+/** The window of the cache's breaker, and of the revocation check's. */
 const windowMs = 2000;
 const healMs = 20_000;
 const commandMs = 1000;
-/** Clients of a short run hurry around the beginning of a fault. */
+/** In a short run, clients send faster only around the start of a fault. */
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
 
-/** What is frozen and killed, and how long. */
+/** One fault of Redis and its duration. */
 export interface Fault {
   readonly name: string;
   readonly ms: number;
-  /** Whether Redis loses what it knew. */
+  /** Whether Redis loses its data. */
   readonly forgets: boolean;
-  /** How long a command waits until it is known: none that has no connection waits. */
+  /** Milliseconds until a command detects the fault: without a connection it fails at once. */
   readonly knownMs: number;
   begin(): void | Promise<void>;
   end(): void | Promise<void>;
 }
 
-/** When a fault began and ended, by `performance.now()`, and how strictly times are judged. */
+/** The times of a fault by `performance.now()`, and the tolerances by which it is judged. */
 export interface Stall {
-  /** Since when all was well before it began. */
+  /** The time from which all requests succeeded before the fault. */
   readonly calmAt: number;
   readonly begunAt: number;
-  /** When it began to end. */
+  /** When the end of the fault was started. */
   readonly endingAt: number;
   readonly endedAt: number;
   readonly healedAt: number;
@@ -47,16 +47,17 @@ export interface Stall {
   readonly knownMs: number;
   readonly commandMs: number;
   readonly windowMs: number;
-  /** Room for a busy machine. */
+  /** Additional milliseconds for a busy machine. */
   readonly roomMs: number;
-  /** When we stood still, or a witness. */
+  /** Stalls of this process or the witness. */
   readonly heldUp: HeldUp;
 }
 
-/** Freezes Redis under load, and kills it, and lets it come back. */
+/** Freezes and then kills Redis under load, and lets it recover. */
 export const redisStall: Experiment = {
   name: "redis-stall",
-  description: "Redis frozen, then killed, under load: one short wait a window, told rarely, and all heals",
+  description:
+    "Redis frozen, then killed, under load: one short wait per window, few warnings, and the service recovers",
   brokenVariants: ["broken-no-breaker", "broken-no-deadline"],
   async run(run, report) {
     await using redis = await startRedis();
@@ -93,7 +94,7 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
     begin: () => redis.pause(),
     end: () => redis.resume(),
   };
-  // One broken rule is enough, and nothing of a variant is for a server that is gone.
+  // One broken rule is enough for a variant, and no variant has a fault that needs a killed server.
   if (variant !== asBuilt) return [frozen];
   const killed: Fault = {
     name: "killed",
@@ -122,7 +123,7 @@ async function oneFault(
   setTimeout(() => services.forEach((each) => each.hurry(false)), hurriesAfterMs).unref();
   const isAsked = (): boolean => {
     const endingAt = performance.now();
-    // What we stood still is not much of a fault.
+    // Stalls of this process do not count as time of the fault.
     if (endingAt - begunAt - heldUp.between(begunAt, endingAt) < fault.ms) return false;
     const meanwhile = { begunAt, endingAt, heldUp, knownMs: fault.knownMs };
     return run.variant !== asBuilt || services.every(({ seen }) => isAskedMeanwhile(seen, meanwhile));
@@ -153,13 +154,13 @@ async function oneFault(
     if (run.variant !== asBuilt) continue;
     judgeSignOut(name, seen, stall, report);
     judgeReadiness(name, seen, stall, report);
-    // One client that is let in either way cannot tell when.
+    // The recovery time of the service with one client that fails open is unknown: it accepts requests all the time.
     if (seen.ready.length > 0 || !seen.failOpen) report.figure(name, "healed after", healMsOf, "ms");
-    report.rule(healed[n] !== undefined, `${name}: it heals by itself`);
+    report.rule(healed[n] !== undefined, `${name}: it recovers without a restart`);
   }
 }
 
-/** Waits for a while in which all is well everywhere: deadlines pass on a machine that is busy, too. Says when it began. */
+/** Waits until all requests of all services succeed for a while; returns when that time began. */
 async function calmOf(services: readonly StalledService[]): Promise<number> {
   const from = performance.now();
   for (;;) {

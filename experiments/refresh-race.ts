@@ -23,10 +23,10 @@ const connections = 16;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const racedText = "401 this refresh token has already been rotated";
 const revokedText = "401 this session has been revoked";
-/** Whatever a service gives up is answered so. */
+/** The status of a request that a service gives up. */
 const unavailable = 503;
 
-/** One refresh token at two replicas at the same instant, with answers of Redis that are lost, and once more later. */
+/** Sends one refresh token to two replicas at the same instant, also with lost answers of Redis, and again later. */
 export const refreshRace: Experiment = {
   name: "refresh-race",
   description:
@@ -37,10 +37,10 @@ export const refreshRace: Experiment = {
     const { variant, quick } = run;
     const given = variant === asBuilt ? {} : { variant };
     const graceSeconds = quick ? 3 : 10;
-    // Whoever is let in was let in by the store: without an answer of it nobody is.
+    // Failing closed: a request is accepted only after the store has answered.
     const base: SessionsSettings = { secret, graceSeconds, failOpen: false, ...given };
     const rounds = run.cases ?? (quick ? 20 : 1000);
-    // In a short run one broken rule is enough.
+    // A short run of a variant ends with its first broken rule.
     const is = (...variants: readonly string[]): boolean =>
       !quick || variant === asBuilt || variants.includes(variant);
 
@@ -50,12 +50,12 @@ export const refreshRace: Experiment = {
     using _redis = watchRedis(lateness, redis.url);
     const fairly = createFairly(lateness);
     if (quick && variant === "broken-no-nonce") {
-      // Nobody races here.
+      // No race here.
       await using other = await startReplica(inRedis, lateness);
       await losses({ fairly, lateness, other, redisPort: redis.port, base, run, report });
       return;
     }
-    // What a variant is to fail with here, one replica alone does as well.
+    // One replica is enough to show a variant's fault here.
     const [one, two] = await together([
       startReplica(inRedis, lateness),
       quick && variant !== asBuilt ? undefined : startReplica(inRedis, lateness),
@@ -81,7 +81,7 @@ export const refreshRace: Experiment = {
       await afterTheWindow("Redis", { ...raced, races, graceSeconds });
     }
     for (const each of later) await each();
-    report.figure("all", "rounds made anew, since the machine was late", fairly.again, "count");
+    report.figure("all", "rounds repeated because the machine stalled", fairly.again, "count");
   },
 };
 
@@ -121,7 +121,7 @@ interface Race {
   readonly report: Report;
 }
 
-/** Presents a token as often as there are connections, to both replicas in one turn of the event loop. */
+/** Presents a token over all connections to both replicas in one turn of the event loop. */
 async function presentAtOnce(replicas: readonly Sessions[], token: string): Promise<readonly Outcome[]> {
   const everywhere = Array.from({ length: connections }, () => replicas).flat();
   return Promise.all(everywhere.map((each) => refresh(each, token)));
@@ -136,12 +136,12 @@ function winnersOf(outcomes: readonly Outcome[]): number {
   return outcomes.filter((each) => each.status === 200).length;
 }
 
-/** Where nobody was told so it is a fault, however late anything was: a token that has raced, and with none. */
+/** Returns whether a request was given up. Otherwise a round without a winner is a fault, even if the machine stalled. */
 function hasGivenUp(outcomes: readonly Outcome[]): boolean {
   return outcomes.some((each) => each.status === unavailable);
 }
 
-/** One token in a race, and another one where that is in doubt. */
+/** Runs one race with a token, and repeats it with another token if the machine stalled. */
 async function raceOnce(
   { fairly, replicas }: Pick<Race, "fairly" | "replicas">,
   given?: Pair,
@@ -154,7 +154,7 @@ async function raceOnce(
       const outcomes = await presentAtOnce(replicas, pair.refresh_token);
       return { first: pair, outcomes, at: performance.now() };
     },
-    // More than one winner is a fault, however late anything was.
+    // More than one winner is a fault, even if the machine stalled.
     ({ outcomes }) => !isOneRotation(outcomes) && winnersOf(outcomes) <= 1 && hasGivenUp(outcomes),
   );
 }
@@ -168,7 +168,7 @@ async function race(
   const won = [0, 0];
   let alone = 0;
   let raced = 0;
-  // All connections are there before it counts.
+  // Open all connections before the measured rounds.
   await Promise.all(replicas.flatMap((each) => Array.from({ length: connections }, () => orders(each, ""))));
   for (const given of await signIn(replicas[0], rounds)) {
     const { first, outcomes, at } = await raceOnce({ fairly, replicas }, given);
@@ -191,11 +191,8 @@ async function race(
   report.figure(name, "won by the second replica", won[1] ?? 0, "count");
   report.figure(name, "raced", raced, "count");
   report.rule(alone === rounds, `${name}: one presentation of each round rotates`);
-  report.rule(
-    others.length === 0,
-    `${name}: all others are told that it has been rotated (${tally(others)})`,
-  );
-  // Few rounds may all go to one of them.
+  report.rule(others.length === 0, `${name}: all others are refused as already rotated (${tally(others)})`);
+  // In a few rounds the same replica may win each time.
   if (!run.quick)
     report.rule(
       won.every((each) => each > 0),
@@ -214,7 +211,7 @@ interface Losses {
   readonly report: Report;
 }
 
-/** Starts a replica whose answers are lost, beside another one. */
+/** Starts a replica whose answers from Redis are lost, beside another one. */
 async function losses({
   redisPort,
   base,
@@ -228,10 +225,10 @@ async function losses({
   await loseAnswers({ ...rest, cut, cutter });
 }
 
-/** The script has run, and its answer is lost with the connection. */
+/** Loses the answer of a script that has run, by cutting its connection. */
 async function loseAnswers({ fairly, cut, other, cutter, run, report }: Losses): Promise<void> {
   const rounds = run.quick ? 3 : 100;
-  // Redis has to know the script, or what is cut is that it does not.
+  // Run the script once before: otherwise the cut would hit the answer that the script is unknown.
   await refresh(cut, await newToken(cut));
   const name = "answer lost";
   const strange: string[] = [];
@@ -273,11 +270,11 @@ async function loseAnswers({ fairly, cut, other, cutter, run, report }: Losses):
   report.figure(name, "answers lost", cuts, "count");
   report.figure(name, "presented alone", rounds, "count");
   report.figure(name, "winners with their pair", won, "count");
-  report.figure(name, "pairs that both replicas take", usable, "count");
+  report.figure(name, "pairs that both replicas accept", usable, "count");
   report.figure(name, "presented at once", rounds, "count");
   report.figure(name, "rounds with one rotation", alone, "count");
   report.figure(name, "won where the answer was lost", wonByCut, "count");
-  report.rule(cuts === 2 * rounds, `${name}: once in each round`);
+  report.rule(cuts === 2 * rounds, `${name}: one answer is lost in each round`);
   report.rule(won === rounds && usable === rounds, `${name}: the winner still gets its pair`);
   report.rule(alone === rounds, `${name}: one presentation of each round rotates`);
   report.rule(strange.length === 0, `${name}: all others are refused (${tally(strange)})`);
@@ -285,9 +282,9 @@ async function loseAnswers({ fairly, cut, other, cutter, run, report }: Losses):
 
 interface Lost {
   readonly outcome: Outcome;
-  /** The same token on the other replica. */
+  /** The answer to the same token on the other replica. */
   readonly again: Outcome;
-  /** The winner's pair on both. */
+  /** Requests with the winner's pair on both replicas. */
   readonly uses: readonly Outcome[];
   readonly cuts: number;
 }
@@ -315,7 +312,7 @@ async function newToken(at: Sessions): Promise<string> {
   return (await signIn(at, 1))[0]?.refresh_token ?? "";
 }
 
-/** A check that was lost with the same connection is an outage for its request, and nothing is used up then. */
+/** A revocation check on the lost connection counts as an outage for its request, and no token is used up then. */
 function isExpected(words: string): boolean {
   return words === "200" || words === racedText || words.startsWith("503 ");
 }
@@ -325,7 +322,7 @@ interface Later extends Race {
   readonly graceSeconds: number;
 }
 
-/** The pairs of the winners are good on both replicas, until somebody presents the old token after the window. */
+/** Checks that the winners' pairs are valid on both replicas until the old token is presented after the window. */
 async function afterTheWindow(name: string, later: Later): Promise<void> {
   const { report } = later;
   const when = `${name}, after the window`;
@@ -345,8 +342,11 @@ async function afterTheWindow(name: string, later: Later): Promise<void> {
   report.figure(when, "replayed", count(replays, revokedText), "count");
   report.figure(when, "access tokens refused, two replicas", count(access, "401"), "count");
   report.figure(when, "refresh tokens refused, two replicas", count(refreshes, revokedText), "count");
-  report.rule(goodBefore.length === 2 * races.length, `${when}: the winner's pair is good until then`);
-  report.rule(count(replays, revokedText) === races.length, `${when}: it is a replay (${tally(replays)})`);
+  report.rule(goodBefore.length === 2 * races.length, `${when}: the winner's pair is valid until then`);
+  report.rule(
+    count(replays, revokedText) === races.length,
+    `${when}: presenting the old token counts as a replay (${tally(replays)})`,
+  );
   report.rule(
     races.length > 0 &&
       count(access, "401") === access.length &&
@@ -374,7 +374,7 @@ interface Replayed {
   readonly refreshes: readonly Outcome[];
 }
 
-/** Whether the pairs were good, and nothing of the sessions is after the replay. */
+/** Returns whether the pairs were valid, and both tokens are refused after the replay. */
 function isEnded({ before, replays, access, refreshes }: Replayed): boolean {
   return (
     before.every((each) => each.status === 200) &&
@@ -383,7 +383,7 @@ function isEnded({ before, replays, access, refreshes }: Replayed): boolean {
   );
 }
 
-/** An old token was good for a new pair, or its session after it was told that it is revoked: a fault, however late. */
+/** Returns whether an old token gave a new pair, or a revoked session continued: a fault, even if the machine stalled. */
 function goesOn({ replays, refreshes }: Replayed): boolean {
   const isRevoked = replays.every((each) => inWords(each) === revokedText);
   return winnersOf(replays) > 0 || (isRevoked && winnersOf(refreshes) > 0);
@@ -411,7 +411,7 @@ async function replay({ replicas, races, graceSeconds }: Later): Promise<Replaye
   return { races, before: before.flat(), replays, access, refreshes };
 }
 
-/** Sixteen at a time. */
+/** Sends the requests of sixteen races at a time. */
 async function each<T>(
   races: readonly Raced[],
   ask: (raced: Raced) => Promise<T> | readonly Promise<T>[],

@@ -24,7 +24,7 @@ const INLINE = "refreshes in the same transaction";
 /** Ten connections that write and refresh at once. */
 export const rollupRaces: Experiment = {
   name: "rollup-races",
-  description: "after writers and refreshes that meet, every bucket equals its rows",
+  description: "after concurrent writes and refreshes, every bucket equals its rows",
   brokenVariants: ["broken-one-statement", "broken-one-side", "broken-swallowed-jobs"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
@@ -51,15 +51,15 @@ export const rollupRaces: Experiment = {
   },
 };
 
-/** What was done, and what the server refused. */
+/** Counts of operations, and the errors of the server. */
 interface Tally {
   committed: number;
   rolledBack: number;
   inserted: number;
-  /** Rows whose month, tenant or group has changed, or more than one of these. */
+  /** Rows whose month, tenant or group has changed. */
   moved: number;
   deleted: number;
-  /** Of buckets, as they were asked for: also twice in one transaction. */
+  /** Refreshes of buckets, including repeated ones in one transaction. */
   refreshes: number;
   readonly lost: string[];
 }
@@ -71,7 +71,7 @@ interface Wave {
   readonly seed: number;
 }
 
-/** Rounds of writers; after each of them all buckets are compared. */
+/** Runs rounds of writers, and compares all buckets after each. */
 async function race(
   { books, tally, run, seed }: Wave,
   refresh: Refresh,
@@ -80,7 +80,7 @@ async function race(
   const rounds = run.runs ?? (run.quick && run.variant === asBuilt ? 3 : 100);
   const each = run.quick ? 6 : 15;
   const compared: Comparison[] = [];
-  // What has gone wrong once is counted, and told; nothing is to be learned from more of it.
+  // Stop at the first wrong bucket: further rounds show nothing new.
   for (let round = 0; round < rounds && compared.every(({ wrong }) => wrong.length === 0); round++) {
     const writers = Array.from({ length: AT_ONCE }, async (_, n) => {
       const random = createRandom(seed + round * 1000 + n);
@@ -89,7 +89,7 @@ async function race(
     await Promise.all(writers);
     await settle();
     compared.push(await books.compare());
-    // Ten for one bucket in the same instant, half of which have nothing new to tell.
+    // Ten concurrent refreshes of one bucket, half of them without a change.
     const random = createRandom(seed + round * 1000 + 999);
     const spot = spotOf(random);
     await Promise.all(
@@ -106,7 +106,7 @@ async function race(
   return compared;
 }
 
-/** The same, where writers queue a job for each bucket, and workers refresh. */
+/** Does the same with jobs: writers queue one for each bucket, and workers refresh. */
 async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
   const { books, run } = wave;
   const table = createJobTable({ db: books.pool, name: "sales_jobs" });
@@ -132,13 +132,13 @@ async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
   }
 }
 
-/** Who queues jobs for several buckets holds on to each until the commit: in different orders two would wait for each other. */
+/** Sorts buckets, because a queued job stays locked until the commit: writers with different orders would deadlock. */
 function inOneOrder(spots: readonly Spot[]): readonly Spot[] {
   const keyOf = ({ tenant, at }: Spot): string => `${tenant ?? ""}/${new Date(at).toISOString()}`;
   return spots.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** One job a bucket by its id alone: none is queued while that of an earlier writer runs, which may not see this one's rows. */
+/** Queues one job per bucket by its id alone: none is added while an earlier one runs, which may not see the new rows. */
 async function queueOnce(table: JobTable, tx: Queryable, { tenant, at }: Spot): Promise<void> {
   await table.enqueue(
     { id: `${tenant ?? ""}/${MOMENTS.indexOf(at)}`, task: "once", payload: { tenant, at } },
@@ -163,7 +163,7 @@ interface Writer {
   readonly random: Random;
 }
 
-/** One transaction: rows come, go or become those of another bucket or group, then all buckets concerned are refreshed. */
+/** Runs one transaction: inserts, deletes or moves rows, then refreshes all affected buckets. */
 async function write({ books, tally, run, refresh, random }: Writer): Promise<void> {
   const kind = random.whole(10);
   const fails = random.chance(0.05);
@@ -174,7 +174,7 @@ async function write({ books, tally, run, refresh, random }: Writer): Promise<vo
       for (const spot of spots) await insert(tx, spot, random, tally);
     } else if (kind < 7) spots = await move(tx, random, tally, run.variant === "broken-one-side");
     else if (kind < 9) spots = await remove(tx, random, tally);
-    // Nothing has changed.
+    // A refresh without a change.
     else spots = [spotOf(random)];
     if (random.chance(0.2)) spots = [...spots, ...spots];
     await refreshed(tx, spots, refresh, tally);
@@ -233,7 +233,7 @@ interface Chosen extends Record<string, unknown> {
   readonly at: Date;
 }
 
-/** Rows that nobody else is at. */
+/** Locks rows that no other transaction has locked. */
 async function choose(tx: Queryable, random: Random): Promise<Chosen[]> {
   const { rows } = await tx.query<Chosen>(
     `select id, tenant_id as tenant, at from sales where id >= $1 * (select max(id) from sales) / 1000
@@ -247,7 +247,7 @@ async function move(tx: Queryable, random: Random, tally: Tally, newSideOnly: bo
   const spots: Spot[] = [];
   for (const { id, tenant, at } of await choose(tx, random)) {
     const old = { tenant, at: at.toISOString() };
-    // The month, the tenant, both, or neither but the group.
+    // Changes the month, the tenant, both, or only the group.
     const next = {
       tenant: random.chance(0.5) ? random.pick(TENANTS) : tenant,
       at: random.chance(0.6) ? random.pick(MOMENTS) : old.at,
@@ -291,7 +291,7 @@ function tell(mode: string, tally: Tally, compared: readonly Comparison[], repor
   );
   report.rule(
     tally.lost.length === 0,
-    `${mode}: nobody is refused or deadlocked (${tally.lost.slice(0, 2).join("; ")})`,
+    `${mode}: no transaction fails or deadlocks (${tally.lost.slice(0, 2).join("; ")})`,
   );
   report.rule(
     Math.min(tally.inserted, tally.moved, tally.deleted, tally.refreshes) > 0,

@@ -8,11 +8,11 @@ import type { Report } from "./harness/report.ts";
 import { type Clock, clocksOf, momentsOf, type Stretch } from "./harness/zone-clocks.ts";
 
 const YEARS = { from: 1990, to: 2037 } as const;
-/** Those of the short run: of each kind of month at least one. */
+/** The zones of the short run: at least one for each kind of month. */
 const QUICK_ZONES = ["UTC", "America/Havana", "America/St_Johns", "Asia/Amman", "Pacific/Apia"];
 const CONNECTIONS = 2;
 
-/** Every month of every zone, by totals whose rows lie at its very ends. */
+/** Checks every month of every zone by totals of rows at its boundaries. */
 export const rollupZones: Experiment = {
   name: "rollup-zones",
   description: "the months of all zones from 1990 to 2037 are the local ones and leave no gap",
@@ -46,7 +46,7 @@ async function allZones(pool: pg.Pool): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** A table of moments of its own, of which totals are made by month. */
+/** A table of moments, and the monthly totals made of it. */
 interface Scene {
   readonly pool: pg.Pool;
   readonly source: string;
@@ -61,22 +61,22 @@ async function openScene(pool: pg.Pool, n: number, run: Run): Promise<Scene> {
   return { pool, source, totals: `months_${n}`, made: new Set(), run };
 }
 
-/** A month as it has to be: from its first moment to the first one of the next month. */
+/** An expected month: from its first moment to the first one of the next month. */
 interface Month extends Stretch {
-  /** `1990-01-01`. */
+  /** For example `1990-01-01`. */
   readonly name: string;
-  /** Whether the clocks show its first midnight twice, not at all, or go back over it into the month before. */
+  /** Whether its first midnight occurs once, twice, never, or twice with a part of the month before in between (`torn`). */
   readonly start: "plain" | "twice" | "never" | "torn";
 }
 
-/** What came of a zone. */
+/** The results of a zone. */
 interface Seen {
   readonly zone: string;
   readonly changes: number;
   readonly months: readonly Month[];
-  /** Seconds that the clocks show the last day of a month when the next one has begun. */
+  /** Seconds for which the clocks show the last day of a month after the next month has begun. */
   readonly strayed: number;
-  /** Months that are not in the totals as they have to be, when all are made at once, and bucket by bucket. */
+  /** Months with wrong totals, after a rebuild of all, and after refreshes of single buckets. */
   readonly wrongRebuilt: readonly string[];
   readonly wrongRefreshed: readonly string[];
   readonly refreshes: number;
@@ -94,7 +94,7 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
   const rollup = run.variant === asBuilt ? rollupOf(scene, zone) : undefined;
   if (rollup !== undefined && !scene.made.has(scene.totals)) await rollup.ensureSchema(pool);
   scene.made.add(scene.totals);
-  // The last moment before each month and its first one: wherever else it began, one would be in another month.
+  // Each month's first moment and the moment before it: a month with another boundary would contain the wrong one.
   await pool.query(`truncate ${source}`);
   await pool.query(
     `insert into ${source} (at)
@@ -102,7 +102,7 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
      from unnest($1::float8[]) as s, (values (0), (1)) as b(before)`,
     [[...months.map(({ from }) => from), months.at(-1)?.to]],
   );
-  // And those that could be taken for one of another month.
+  // And moments near an unusual boundary, which a wrong rule would put into another month.
   const odd = months.filter(({ start }) => start !== "plain");
   const moments = odd.flatMap(({ from }) =>
     [-5400, -3600, -1800, -60, 60, 1800, 3540, 3600, 5400].map((s) => from + s),
@@ -125,7 +125,7 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
          where at between timestamptz 'epoch' + (s - 7200) * interval '1 s' and timestamptz 'epoch' + (s + 7200) * interval '1 s')`,
       [odds.map(({ from }) => from)],
     );
-    // Each from nothing: the totals of the moment's month have to come back, whichever of its moments asks for them.
+    // Empty the totals each time: a refresh at any moment of a month must restore that month's totals.
     for (const { at } of rows) {
       refreshes += 1;
       await pool.query(`truncate ${scene.totals}`);
@@ -166,12 +166,12 @@ function localStart(n: number): number {
   return Date.UTC(YEARS.from, n, 1) / 1000;
 }
 
-/** Which month a moment lies in; undefined beside them all. */
+/** Returns the month of a moment; undefined outside of all months. */
 function monthAt(months: readonly Month[], at: number): string | undefined {
   return months.find(({ from, to }) => at >= from && at < to)?.name;
 }
 
-/** Seconds after the begin of a month at which the clocks show the month before. */
+/** Returns the seconds after the start of a month at which the clocks show the month before. */
 function strayOf(clocks: readonly Clock[], month: Month): number {
   if (month.start !== "torn") return 0;
   const first = Date.parse(`${month.name}T00:00:00Z`) / 1000;
@@ -192,12 +192,12 @@ function rollupOf({ source, totals }: Pick<Scene, "source" | "totals">, timeZone
   });
 }
 
-/** Rows, first and last of a month, by its name. */
+/** Number of rows, first and last moment of a month, by its name. */
 type Totals = ReadonlyMap<string, string>;
 
 const EPOCH_US = (at: string): string => `(extract(epoch from ${at}) * 1000000)::bigint`;
 
-/** Names that stand for one offset in one place and for a zone in another one are no zones here. */
+/** Returns whether a rollup accepts a zone; it rejects names that mean different things in different places. */
 function isTaken(zone: string): boolean {
   try {
     rollupOf({ source: "moments", totals: "months" }, zone);
@@ -208,7 +208,7 @@ function isTaken(zone: string): boolean {
   }
 }
 
-/** Totals by months that begin where PostgreSQL says that the local midnight is. */
+/** Makes totals by months that start where PostgreSQL puts the local midnight. */
 async function truncatedTotals({ pool, source, totals }: Scene, zone: string): Promise<void> {
   await pool.query(
     `create table if not exists ${totals} (month date, n bigint, earliest timestamptz, latest timestamptz)`,
@@ -224,7 +224,7 @@ async function truncatedTotals({ pool, source, totals }: Scene, zone: string): P
   );
 }
 
-/** What the months have of the moments that are there, by their ends. */
+/** Returns the expected totals, by the boundaries of the months. */
 async function expectedTotals({ pool, source }: Scene, months: readonly Month[]): Promise<Totals> {
   return readTotals(
     pool,
@@ -269,46 +269,46 @@ function tell(seen: readonly Seen[], refused: readonly string[], report: Report)
   const [twice, torn, never] = [having("twice"), having("torn"), having("never")];
   const name = `${YEARS.from} to ${YEARS.to}`;
   report.figure(name, "zones", seen.length, "count");
-  report.figure(name, "names that are no zones here", refused.length, "count");
+  report.figure(name, "rejected zone names", refused.length, "count");
   report.figure(name, "zone-months", months.length, "count");
   report.figure(
     name,
-    "changes of clocks",
+    "clock changes",
     sum((each) => each.changes),
     "count",
   );
   report.figure(name, "months whose first midnight comes twice", twice.length + torn.length, "count");
-  report.figure(name, "of them with the month before in between", torn.length, "count");
+  report.figure(name, "of them with a part of the month before in between", torn.length, "count");
   report.figure(name, "months without a first midnight", never.length, "count");
-  report.figure(name, "months that are wrong, all at once", rebuilt.length, "count");
+  report.figure(name, "wrong months, after a rebuild", rebuilt.length, "count");
   report.figure(
     name,
     "buckets refreshed",
     sum((each) => each.refreshes),
     "count",
   );
-  report.figure(name, "buckets that are wrong, refreshed", refreshed.length, "count");
+  report.figure(name, "wrong buckets, after a refresh", refreshed.length, "count");
   report.note(`twice: ${twice.join(", ")}`);
   report.note(
-    `torn: ${torn.join(", ")}, ${sum((each) => each.strayed)} s are in the month after their date's`,
+    `torn: ${torn.join(", ")}, ${sum((each) => each.strayed)} s belong to the month after the one of their local date`,
   );
-  report.note(`no zones here: ${refused.join(", ")}`);
+  report.note(`rejected zone names: ${refused.join(", ")}`);
   const few = (all: readonly string[]): string =>
     all.length === 0 ? "" : `: ${all.slice(0, 12).join(", ")}`;
   report.rule(
     months.length > 0 && months.every(({ from, to }) => from < to),
-    `every month begins before it ends, where the next one begins`,
+    `every month starts before it ends, and ends where the next one starts`,
   );
   report.rule(
     rebuilt.length === 0,
-    `every month has the moments from its first one to the first one of the next month (${rebuilt.length} have not${few(rebuilt)})`,
+    `every month has the moments from its first one to the first one of the next month (${rebuilt.length} do not${few(rebuilt)})`,
   );
   report.rule(
     refreshed.length === 0,
-    `a refresh at any of these moments makes the same month (${refreshed.length} do not${few(refreshed)})`,
+    `a refresh at any of these moments gives the same month (${refreshed.length} do not${few(refreshed)})`,
   );
   report.rule(
     twice.length + torn.length > 0 && never.length > 0,
-    "months with two first midnights and with none were among them",
+    "the months include some with two first midnights and some with none",
   );
 }

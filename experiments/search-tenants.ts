@@ -19,7 +19,7 @@ const WORKERS = 4;
 interface Stage {
   readonly name: string;
   readonly rowSecurity: boolean;
-  /** Whether the statements are sent without their condition on the tenant. */
+  /** Whether the statements are sent without their tenant condition. */
   readonly brokenSql: boolean;
 }
 
@@ -27,7 +27,7 @@ const plain: Stage = { name: "as built", rowSecurity: false, brokenSql: false };
 const secured: Stage = { name: "row security", rowSecurity: true, brokenSql: false };
 const securedBroken: Stage = { name: "row security, SQL broken", rowSecurity: true, brokenSql: true };
 
-/** Tenants with the same document ids, the same words and some of the same vectors; everybody looks for what others have. */
+/** Tenants with the same document ids, the same words and some equal vectors; each searches for the others' documents. */
 export const searchTenants: Experiment = {
   name: "search-tenants",
   description:
@@ -52,7 +52,7 @@ export const searchTenants: Experiment = {
   },
 };
 
-/** A broken variant needs one stage alone to be found out. */
+/** Returns the stages of a run: one is enough to detect a broken variant. */
 function stagesOf(variant: string): readonly Stage[] {
   if (variant === asBuilt) return [plain, secured, securedBroken];
   return variant === "broken-sql" ? [{ ...plain, brokenSql: true }] : [securedBroken];
@@ -68,7 +68,7 @@ function storeOf(server: VectorServer, { rowSecurity, brokenSql }: Stage, seen: 
   });
 }
 
-/** Every other tenant gets an approximate index, so that both kinds of plan are searched by. */
+/** Gives every second tenant an approximate index, so that searches use both kinds of plan. */
 async function fill(server: VectorServer, stage: Stage, held: readonly Held[]): Promise<void> {
   const store = storeOf(server, stage, { broken: 0 });
   await store.ensureSchema();
@@ -79,11 +79,11 @@ async function fill(server: VectorServer, stage: Stage, held: readonly Held[]): 
 }
 
 interface Seen {
-  /** Statements that were sent without their condition on the tenant. */
+  /** The number of statements sent without their tenant condition. */
   broken: number;
 }
 
-/** Takes `tenant_id = $n` out of every statement, as somebody might who writes one by hand. */
+/** Removes `tenant_id = $n` from every statement, as a handwritten statement might lack it. */
 function withoutTenant(db: Database, seen: Seen): Database {
   const broken = (on: Queryable): Queryable => ({
     query<R extends Row>(text: string, values?: unknown[]) {
@@ -108,7 +108,7 @@ interface Found {
   failed: number;
   own: number;
   foreign: number;
-  /** Unfiltered searches by meaning that came back with fewer than there are. */
+  /** Unfiltered searches by meaning with fewer hits than requested. */
   short: number;
   readonly failures: Set<string>;
 }
@@ -151,21 +151,24 @@ async function search(
   report.figure(stage.name, "searches", found.searches, "count");
   report.figure(stage.name, "lists", found.listed, "count");
   report.figure(stage.name, "refused", found.refused, "count");
-  report.figure(stage.name, "statements sent without the tenant", seen.broken, "count");
+  report.figure(stage.name, "statements sent without the tenant condition", seen.broken, "count");
   report.figure(stage.name, "own hits", found.own, "count");
   report.figure(stage.name, "hits of another tenant", found.foreign, "count");
   report.rule(found.foreign === 0, `${stage.name}: no hit of another tenant`);
-  report.rule(found.own > found.searches, `${stage.name}: there was something to be found`);
-  report.rule(found.short === 0, `${stage.name}: a search by meaning without a filter comes back full`);
+  report.rule(found.own > found.searches, `${stage.name}: searches find the tenant's own documents`);
+  report.rule(
+    found.short === 0,
+    `${stage.name}: a search by meaning without a filter returns all requested hits`,
+  );
   report.rule(
     found.failed === 0,
-    `${stage.name}: what is not answered is refused ${[...found.failures].join(", ")}`,
+    `${stage.name}: a search without an answer is refused ${[...found.failures].join(", ")}`,
   );
   report.rule(
     found.refused > 0 && found.refused < found.searches / 4,
-    `${stage.name}: some filters are refused, and most are not`,
+    `${stage.name}: some filters are refused, and most are accepted`,
   );
-  if (stage.brokenSql) report.rule(seen.broken >= found.searches / 2, "the SQL was broken");
+  if (stage.brokenSql) report.rule(seen.broken >= found.searches / 2, "the tenant condition was removed");
 }
 
 async function one(

@@ -21,10 +21,10 @@ import type { SessionsSettings } from "./services/sessions.ts";
 const workers = 8;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const revokedText = "401 this session has been revoked";
-/** Within the leeway of 30 s, so that a replica whose clock is right accepts the tokens of the others. */
+/** Less than the leeway of 30 s, so that a replica with the right clock accepts the tokens of the others. */
 const skewSeconds = 25;
 
-/** Signs people out everywhere on one replica, of sessions that began on another whose clock is ahead or behind. */
+/** Signs users out everywhere on one replica, whose sessions began on another one with a clock ahead or behind. */
 export const skewedSignOut: Experiment = {
   name: "skewed-sign-out",
   description: "signing out everywhere, and in again, on replicas whose clocks are 25 s ahead and behind",
@@ -101,13 +101,13 @@ async function onOneStore(store: string, settings: SessionsSettings, place: Plac
   }
 }
 
-/** What became of one person's sessions. */
+/** The answers to one user's sessions. */
 interface Seen {
   readonly signOut: Outcome;
-  /** Of the session that began before: the next requests on both replicas, and a refresh. */
+  /** Answers to the session that began before: the next requests on both replicas, and a refresh. */
   readonly old: readonly Outcome[];
   readonly oldRefresh: Outcome;
-  /** Of sessions that began afterwards, on both replicas. */
+  /** Answers to sessions that began afterwards, on both replicas. */
   readonly next: readonly Outcome[];
 }
 
@@ -127,10 +127,10 @@ async function between(
   const survived =
     old.filter((each) => each === "200").length + refreshes.filter((each) => each === "200").length;
   report.figure(name, "people", people, "count");
-  report.figure(name, "answers to sessions that were over", survived, "count");
+  report.figure(name, "accepted requests of ended sessions", survived, "count");
   report.figure(
     name,
-    "refusals of sessions that had just begun",
+    "refused requests of new sessions",
     next.filter((each) => each !== "200").length,
     "count",
   );
@@ -140,11 +140,11 @@ async function between(
   );
   report.rule(
     old.every((each) => each.startsWith("401 ")) && refreshes.every((each) => each === revokedText),
-    `${name}: no older session is good any more (${tally([...old, ...refreshes])})`,
+    `${name}: no older session is valid any more (${tally([...old, ...refreshes])})`,
   );
   report.rule(
     next.every((each) => each === "200"),
-    `${name}: every newer session is good at once (${tally(next)})`,
+    `${name}: every newer session is valid at once (${tally(next)})`,
   );
 }
 
@@ -172,7 +172,7 @@ async function onePerson(first: Replica, second: Replica): Promise<Seen> {
   };
 }
 
-/** A session that goes on after its end is a fault, however late anything was; what was refused may come of that. */
+/** Returns whether a stall may explain the answers: it explains refusals, but not a session that continues after its end. */
 function mayComeOfLateness(seen: readonly Seen[]): boolean {
   const isRefused = ({ status }: Outcome): boolean => status === 401 || status === 503;
   return seen.every(

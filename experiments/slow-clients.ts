@@ -16,15 +16,15 @@ interface Case {
   readonly head: string;
   readonly drip: string;
   readonly count: number;
-  /** Which deadline ends it. */
+  /** The deadline that ends the connection. */
   readonly deadlineSeconds: number;
 }
 
-/** Holds connections open by sending almost nothing, and asks `/health` meanwhile. */
+/** Holds connections open by sending almost no bytes, and requests `/health` meanwhile. */
 export const slowClients: Experiment = {
   name: "slow-clients",
   description:
-    "300 clients that send a byte a second: all are closed a second after the deadline, /health answers on",
+    "300 clients that send a byte a second: all are closed within a second of the deadline, and /health still answers",
   brokenVariants: ["broken-node-defaults"],
   async run(run, report) {
     const plain = run.variant !== asBuilt;
@@ -35,7 +35,7 @@ export const slowClients: Experiment = {
     };
     await using service = await startService("edge.ts", settings);
     const over = new AbortController();
-    // No times are judged in a short run, which needs fewer of them.
+    // A short run judges no times and needs fewer requests.
     const latencies = askHealth(service.port, run.quick ? 50 : 10, over.signal);
     await Promise.all(cases(settings).map((each) => hold(each, service, run, report)));
     over.abort();
@@ -66,14 +66,14 @@ function cases({ headersTimeoutSeconds, receiveTimeoutSeconds }: EdgeSettings): 
 
 async function hold(given: Case, { port }: ServiceProcess, run: Run, report: Report): Promise<void> {
   const { name, deadlineSeconds, count } = given;
-  // A busy machine may be late; whether they are closed at all is what a short run looks at.
+  // A busy machine may be late; a short run only checks that the connections are closed at all.
   const graceMs = run.quick ? 3000 : 1000;
   const limitMs = deadlineSeconds * 1000 + graceMs;
   using heldUp = watchHeldUp();
   const started = performance.now();
   const held = Array.from({ length: count }, () => slowConnection(port, { ...given, everyMs: 1000 }));
   const closed = Promise.all(held.map((each) => each.closed));
-  // What is closed while we stand still is seen later.
+  // A connection that is closed during a stall of this process is noticed later.
   const ours = (from: number): number => performance.now() - from - heldUp.between(from, performance.now());
   while (ours(started) < limitMs + 100 && held.some((each) => each.ms === undefined))
     await Promise.race([closed, delay(limitMs + 100 - ours(started))]);
@@ -102,7 +102,7 @@ async function askHealth(port: number, everyMs: number, signal: AbortSignal): Pr
 
 function tellHealth(latencies: readonly number[], run: Run, report: Report): void {
   const p99 = quantile(latencies, 0.99);
-  report.figure("/health meanwhile", "asked", latencies.length, "count");
+  report.figure("/health meanwhile", "requests", latencies.length, "count");
   report.figure("/health meanwhile", "p99", p99, "ms");
   report.rule(
     latencies.length > 0 && latencies.every((ms) => Number.isFinite(ms)),
@@ -111,7 +111,7 @@ function tellHealth(latencies: readonly number[], run: Run, report: Report): voi
   if (!run.quick) report.rule(p99 < healthP99Ms, `/health p99 is under ${healthP99Ms} ms`);
 }
 
-/** Whoever does not read its answer holds it, and its memory; no stop may wait for that. */
+/** Clients that do not read their answer hold its memory; a stop must not wait for them. */
 async function slowReaders(service: ServiceProcess, run: Run, report: Report): Promise<void> {
   const head = "GET /page HTTP/1.1\r\nHost: a\r\n\r\n";
   const held = Array.from({ length: otherConnections }, () =>
@@ -130,5 +130,5 @@ async function slowReaders(service: ServiceProcess, run: Run, report: Report): P
   report.figure("slow readers", "connections", held.length, "count");
   report.figure("slow readers", "signal to exit", stopMs, "ms");
   report.rule(status === 200, "slow readers: /health answers");
-  report.rule(exit !== undefined, "slow readers: the service stops nevertheless");
+  report.rule(exit !== undefined, "slow readers: the service stops");
 }

@@ -10,31 +10,31 @@ import { together } from "./harness/together.ts";
 import type { ReplicaSettings } from "./services/replica.ts";
 
 const workers = 32;
-/** Of a worker, between two requests of a short run; none from shortly before the signal until it is known. */
+/** Milliseconds between two requests of a worker in a short run, except around the signal. */
 const quickPauseMs = 150;
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
-/** Before the signal, when the requests begin that take long. */
+/** Milliseconds before the signal at which the long requests start. */
 const inFlightMs = 100;
 const pollMs = 200;
 const propagationMs = [100, 300] as const;
 const uploadParts = 64;
 const partBytes = 16 * 1024;
-/** More than the system takes for a connection that nobody reads. */
+/** More than the system's buffers take for a connection that the client does not read. */
 const downloadBytes = 32 * 1024 * 1024;
 const downloadPauses = 20;
-/** Before the signal, however long that takes. */
+/** The least number of requests before the signal. */
 const fewestRequests = 200;
 const mostAgain = 2;
 const order = ["drain", "server", "intake", "work", "flush", "close", "done"];
 
 function settingsOf({ variant, quick }: Run): ReplicaSettings {
-  // The news takes half a second at most; a machine that is busy with other tests may need more.
+  // The load balancer learns of the stop after half a second at most; a machine busy with other tests may need more.
   const drainDelaySeconds = variant !== asBuilt ? 0 : quick ? 2 : 1;
   return { drainDelaySeconds, plain: variant === "broken-exit-at-once" };
 }
 
-/** Stops one of two replicas after another while a load balancer sends requests to both. */
+/** Stops one of two replicas, one run after another, while a load balancer sends requests to both. */
 export const stopUnderLoad: Experiment = {
   name: "stop-under-load",
   description:
@@ -42,7 +42,7 @@ export const stopUnderLoad: Experiment = {
   brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once"],
   async run(run, report) {
     await oneCase("keep-alive", true, run, report);
-    // One of them is enough to show that a broken variant fails.
+    // One case is enough to show that a broken variant fails.
     if (run.quick && run.variant !== asBuilt) return;
     await oneCase("new connection each", false, run, report);
   },
@@ -50,15 +50,15 @@ export const stopUnderLoad: Experiment = {
 
 interface Stopped {
   readonly failures: readonly string[];
-  /** Of requests that were under way at the signal. */
+  /** Failures of requests that were in flight at the signal. */
   readonly cutOff: readonly string[];
   readonly requests: number;
   readonly exitCode: number | null;
   readonly stopMs: number;
   readonly phases: string;
-  /** How long we had no processor, or a good request to the replica that stays took: nobody there has heard of the stop. */
+  /** The longest stall of this process or the staying replica: meanwhile the load balancer does not learn of the stop. */
   readonly lateMs: number;
-  /** Requests that were sent to the other one after the signal. */
+  /** Requests sent to the stopping replica after the signal. */
   readonly sentAfter: number;
 }
 
@@ -96,15 +96,15 @@ async function oneCase(name: string, keepAlive: boolean, run: Run, report: Repor
 }
 
 /**
- * Whether requests that came after the signal may have failed because a load balancer that stood still did not know of it, or a
- * broken variant was stopped when nobody noticed. What comes of another stop stands.
+ * Returns whether failures after the signal may come from a stalled load balancer that did not know of it, or a broken variant
+ * got no requests when it was stopped. Any other result counts.
  */
 function isInDoubt(
   { failures, cutOff, lateMs, sentAfter }: Stopped,
   { variant }: Run,
   { drainDelaySeconds }: ReplicaSettings,
 ): boolean {
-  // Each of the kept connections may have got one more answer.
+  // Each kept connection may have got one more answer.
   if (variant !== asBuilt) return failures.length + cutOff.length === 0 && sentAfter <= 2 * workers;
   const roomMs = drainDelaySeconds * 1000 - pollMs - propagationMs[1];
   return failures.length > 0 && lateMs > roomMs / 2;
@@ -199,7 +199,7 @@ async function stopOne(
   };
 }
 
-/** Reads an answer slowly, as a client behind a thin line does; says how much of it came. */
+/** Reads an answer slowly, as a client on a slow line does; returns the number of received bytes. */
 function download(port: number, path: string, ms: number): Promise<number> {
   return new Promise((resolve) => {
     const req = get({ host: "127.0.0.1", port, path, agent: false }, (res) => {
@@ -233,7 +233,7 @@ function phasesOf({ lines }: ServiceProcess): readonly string[] {
   });
 }
 
-/** Of a stop in doubt, what the machine has no part in counts all the same. */
+/** Reports the stops. Of doubtful ones only the results that a stall cannot cause count. */
 function tell(name: string, stops: readonly Stopped[], doubtful: readonly Stopped[], report: Report): void {
   const all = [...stops, ...doubtful];
   const failures = [...stops.flatMap((each) => each.failures), ...all.flatMap((each) => each.cutOff)];

@@ -13,7 +13,7 @@ const workers = 32;
 const connections = 6;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
-// How often each is asked for. What breaks a connection is rare, since making one takes its time.
+// The number of requests by handler. Handlers that break a connection are rare, because a new connection takes time.
 const mix: Readonly<Record<string, number>> = {
   "as/careful": 14,
   "as/forgetful": 30,
@@ -33,11 +33,11 @@ const mix: Readonly<Record<string, number>> = {
 };
 const paths = Object.entries(mix).flatMap(([path, share]) => Array.from({ length: share }, () => path));
 
-/** Ten thousand requests of two tenants over one pool, with errors and aborts among them. */
+/** Sends ten thousand requests of two tenants over one pool, with errors and aborts among them. */
 export const tenantLeak: Experiment = {
   name: "tenant-leak",
   description:
-    "two tenants interleaved over one pool, with handlers that fail, forget and are aborted: no row of the other",
+    "two tenants over one pool, with handlers that fail, omit the tenant and are aborted: no row of the other tenant",
   brokenVariants: [
     "broken-session-setting",
     "broken-no-force",
@@ -57,13 +57,13 @@ export const tenantLeak: Experiment = {
     const settings: TenantsSettings = { url: login.url, secret, connections, variant: run.variant };
     await using service = await startService("tenants.ts", settings);
     const outcomes = await load(service, run);
-    // A transaction of a request that was aborted goes on, and may write.
+    // The transaction of an aborted request continues, and may write.
     if (service.exit === undefined) await service.ask("idle");
     await judge(outcomes, { service, admin, report });
   },
 };
 
-/** A table with rows of both tenants, which belongs to the login of the service: the harder case. */
+/** Makes a table with rows of both tenants, owned by the service's login: the harder case. */
 async function prepare(admin: Database, loginUrl: string, variant: string): Promise<void> {
   await using owner = createDatabase({ url: loginUrl });
   await owner.query(`create table items (id int generated always as identity primary key, tenant_id text not null,
@@ -106,7 +106,7 @@ async function load(service: ServiceProcess, run: Run): Promise<readonly Asked[]
       const tenant = stranger === undefined ? tenants[n % 2] : undefined;
       const authorization = stranger?.[1] ?? bearers[n % 2] ?? "";
       const aborts = n % 8 === 3;
-      // The header is no source of tenants, so that naming the other one changes nothing.
+      // The header is not a source of tenants here, so naming the other tenant has no effect.
       const other = tenants[(n + 1) % 2] ?? "";
       const outcome = await send(service.port, `/${path}`, {
         agent,
@@ -146,37 +146,37 @@ async function judge(outcomes: readonly Asked[], { service, admin, report }: Sce
 
   report.figure("two tenants", "requests", outcomes.length, "count");
   report.figure("two tenants", "answered with 200", ok.length, "count");
-  report.figure("two tenants", "answered with an error of the server", errors.length, "count");
+  report.figure("two tenants", "answered with a 5xx", errors.length, "count");
   report.figure("two tenants", "aborted by the client", aborted.length, "count");
   report.figure("two tenants", "refused, without a tenant", strange.length - admitted.length, "count");
-  report.figure("two tenants", "turns of a connection to the other", seen.turns, "count");
-  report.figure("two tenants", "rows of their own seen", seen.own, "count");
-  report.figure("two tenants", "rows of the other in answers", leaked.length, "count");
-  report.figure("two tenants", "rows of the other in handlers", seen.foreign, "count");
-  report.figure("two tenants", "rows seen where no tenant was set", seen.unset, "count");
+  report.figure("two tenants", "changes of a connection to the other tenant", seen.turns, "count");
+  report.figure("two tenants", "own rows seen", seen.own, "count");
+  report.figure("two tenants", "rows of the other tenant in answers", leaked.length, "count");
+  report.figure("two tenants", "rows of the other tenant in handlers", seen.foreign, "count");
+  report.figure("two tenants", "rows seen without a tenant", seen.unset, "count");
   report.figure("two tenants", "rows written", found?.written ?? 0, "count");
-  report.figure("two tenants", "rows written for the other", found?.wrong ?? 0, "count");
+  report.figure("two tenants", "rows written for the other tenant", found?.wrong ?? 0, "count");
   report.note(`the database check says: ${seen.ready}`);
   report.rule(leaked.length === 0 && seen.foreign === 0, "no tenant sees a row of the other");
-  report.rule(seen.unset === 0, "where no tenant was set there is no row");
+  report.rule(seen.unset === 0, "without a tenant no row is visible");
   report.rule(found?.wrong === 0, "no tenant writes a row of the other");
   report.rule(!seen.ready.includes("bypasses"), "the login of the service does not bypass row security");
-  report.rule(admitted.length === 0, "who has no tenant is refused");
+  report.rule(admitted.length === 0, "requests without a tenant are refused");
   const share = outcomes.length / 20;
   report.rule(
     seen.own > outcomes.length && (found?.written ?? 0) > share,
-    "rows were there to be seen, and were written",
+    "tenants see and write their own rows",
   );
   report.rule(
     errors.length > share && aborted.length > share,
-    "errors and aborts were among the requests, each more than one in twenty",
+    "errors and aborts each occur in more than one of twenty requests",
   );
-  report.rule(seen.turns > share, "the connections went from tenant to tenant");
+  report.rule(seen.turns > share, "connections change between tenants");
   const reasons = tally(lost.map((each) => each.error ?? ""));
   report.rule(lost.length === 0, `every other request was answered (${reasons})`);
 }
 
-/** The other tenants whose rows are in an answer. */
+/** Returns the other tenants whose rows are in an answer. */
 function foreignIn({ status, body, tenant }: Asked): readonly string[] {
   if (status !== 200) return [];
   const rows = JSON.parse(body) as readonly { readonly tenant_id?: string }[];

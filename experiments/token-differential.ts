@@ -9,17 +9,17 @@ import type { Report } from "./harness/report.ts";
 const fullSize = 100_000;
 const samples = 5;
 
-/** Shows generated tokens to the verifier of jwt-auth and to jose's, and explains every difference. */
+/** Compares the verdicts of jwt-auth's verifier and jose's on generated tokens, and explains every difference. */
 export const tokenDifferential: Experiment = {
   name: "token-differential",
   description:
-    "100,000 tokens, good, changed and hostile: no verdict differs from jose's but in the listed classes",
+    "100,000 tokens, valid, changed and hostile: verdicts differ from jose's only in the listed classes",
   brokenVariants: Object.keys(brokenVerifiers),
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
     const cases = run.cases ?? (run.quick ? 2000 : fullSize);
-    report.note(`the same again: --seed ${seed} --cases ${cases}`);
-    // It makes keys.
+    report.note(`repeat with: --seed ${seed} --cases ${cases}`);
+    // Loaded on demand, because it generates keys.
     const { compare } = await import("../packages/jwt-auth/test/differential/compare.ts");
     const result = await compare({ cases, seed, wrap: brokenVerifiers[run.variant] });
     tellCounts(result, seed, report);
@@ -36,10 +36,10 @@ function tellCounts(result: Comparison, seed: number, report: Report): void {
   report.figure("all", "seed", seed, "seed");
   report.figure("all", "accepted by both", result.valid, "count");
   report.figure("all", "refused by both", result.refusedByBoth, "count");
-  report.figure("all", "refused here alone", sum(result.stricter), "count");
-  report.figure("all", "accepted here alone, by a fraction of a second", result.subSecond, "count");
+  report.figure("all", "refused only here", sum(result.stricter), "count");
+  report.figure("all", "accepted only here, by a fraction of a second", result.subSecond, "count");
   for (const [name, count] of sorted(result.stricter))
-    report.figure("refused here alone", name, count, "count");
+    report.figure("refused only here", name, count, "count");
   for (const [name, count] of sorted(result.perAlgorithm)) report.figure("algorithm", name, count, "count");
   for (const [name, count] of sorted(result.perKind)) report.figure("kind of change", name, count, "count");
   for (const [name, count] of sorted(result.perReason)) report.figure("verdict here", name, count, "count");
@@ -54,21 +54,27 @@ function tellRules(result: Comparison, report: Report): void {
   const enough = Math.floor((500 * result.cases) / fullSize);
   report.rule(
     found("accepted, and refused by jose") === 0,
-    "what jose refuses is refused, but for fractions of a second",
+    "every token that jose refuses is refused, except for fractions of a second",
   );
-  report.rule(found("stricter in no listed class") === 0, "what is refused here alone is of a listed class");
   report.rule(
-    found("accepted what has to be refused") === 0,
-    "no token with a defect of the list is accepted",
+    found("stricter in no listed class") === 0,
+    "every token refused only here is of a listed class",
   );
-  report.rule(found("other claims than jose's") === 0, "a token that both accept says the same to both");
-  report.rule(found("another answer the second time") === 0, "a token is judged the same the second time");
+  report.rule(found("accepted what has to be refused") === 0, "no token with a listed defect is accepted");
+  report.rule(
+    found("other claims than jose's") === 0,
+    "a token that both accept has the same claims in both",
+  );
+  report.rule(
+    found("another answer the second time") === 0,
+    "a second verification of a token gives the same verdict",
+  );
   report.rule(
     [...result.stricter.keys()].every((each) => each in stricterClasses),
     "every class has a name",
   );
   report.rule(result.valid >= result.cases / 5, "at least 20 % of the tokens are valid");
-  report.rule(least >= enough, `every algorithm and every kind of change comes ${enough} times or more`);
+  report.rule(least >= enough, `every algorithm and every kind of change occurs at least ${enough} times`);
 }
 
 function textOf({ what, index, kind, detail, token }: Fault): string {

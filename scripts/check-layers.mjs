@@ -1,4 +1,4 @@
-// Holds every package against the table of layers in docs/architecture.md, and its imports against its manifest.
+// Compares every package with the table of layers in docs/architecture.md, and its imports with its manifest.
 import { readFileSync } from "node:fs";
 import { importedPackages, publishedManifests } from "./workspace.mjs";
 
@@ -44,7 +44,7 @@ for (const [name, manifest] of publishedManifests()) {
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;
 
-/** Rows `| layer | package | question | own dependencies | ...`, by package. */
+/** Returns the rows `| layer | package | question | own dependencies | ...` by package. */
 function readLayers(markdown) {
   const rows = new Map();
   for (const [, layer, name, own] of markdown.matchAll(

@@ -1,5 +1,5 @@
-// Packs every published package once and looks at the tarballs as a stranger would: publint, types, an install per
-// module system and Express major, and every package alone with nothing but what its manifest lists.
+// Packs every published package once and uses the tarballs as a consumer does: publint, types, one install for each module
+// system and Express major, and each package alone with only the dependencies of its manifest.
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -19,9 +19,9 @@ const root = resolve(import.meta.dirname, "..");
 const work = mkdtempSync(join(tmpdir(), "svc-packages-"));
 const packages = publishedManifests();
 const faults = [];
-// A package that grows past this is looked at by a person: what is in it that users do not need?
+// A person reviews a package that grows past this limit for content that users do not need.
 const largestTarballBytes = 120_000;
-// Those that were looked at: half of each is sources and maps, for debuggers; that of conformance holds the text of every rule.
+// Reviewed packages: half of each is sources and maps, for debuggers; conformance also contains the text of every rule.
 const lookedAt = {
   conformance: 130_000,
   events: 180_000,
@@ -83,7 +83,7 @@ function publint(tarballs) {
   }
 }
 
-/** TypeScript users of both module systems compile against the published types alone. */
+/** Compiles TypeScript consumers of both module systems against the published types alone. */
 function types(tarballs) {
   const folder = join(work, "types");
   mkdirSync(folder);
@@ -117,7 +117,7 @@ function types(tarballs) {
   );
 }
 
-/** All packages in one application, installed by npm. */
+/** Loads all packages in one application, installed by npm. */
 function together(tarballs, moduleSystem, major) {
   const folder = consumer(`together-${moduleSystem}-${major}`, moduleSystem);
   const wanted = [...tarballs.values(), `express@^${major}`];
@@ -130,7 +130,7 @@ function together(tarballs, moduleSystem, major) {
   load(folder, moduleSystem, major, [...tarballs.keys()], `all packages, ${moduleSystem}, Express ${major}`);
 }
 
-/** One package with its own dependencies and nothing else within reach. */
+/** Loads one package with its own dependencies and no other package within reach. */
 function alone(tarballs, name, moduleSystem, major) {
   const folder = consumer(`alone-${name}-${moduleSystem}-${major}`, moduleSystem);
   const modules = join(folder, "node_modules");

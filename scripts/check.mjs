@@ -1,4 +1,4 @@
-// Everything that is checked without running the product's tests. Stops at nothing: all findings come in one run.
+// Runs all checks that need no product tests. It continues after a failure, so that one run reports all findings.
 import { spawnSync } from "node:child_process";
 
 const checks = [

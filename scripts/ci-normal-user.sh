@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests that need servers again, as a normal user who has Node and the commands that every Debian has. What is
-# missing for that user is skipped with its reason, and nothing may fail. Needs root, to change the user.
+# Runs the tests that need servers again as a normal user who has Node and the base commands of Debian. Tests of missing
+# programs are skipped with a reason; none may fail. Needs root, to change the user.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,12 +9,12 @@ if [ "$(id -u)" != 0 ] || ! command -v dpkg-query >/dev/null || ! command -v set
   exit 0
 fi
 
-# A file of tests that calls one of these needs a server that npm does not bring.
+# A test file that calls one of these needs a server that npm does not install.
 helpers='test(Program|Redis|RedisCluster|Nats|PgBouncer|Browser|Site)|broker(Redis|Nats)|(redis|nats)Bench|needsPython'
 mapfile -t tests < <(grep -rlE --include='*.test.ts' --exclude-dir=node_modules --exclude-dir=dist \
   "(^|[^.[:alnum:]])($helpers)\(" packages examples bench experiments test | sort)
 
-# One file for each program that apt-get gives without root, and the experiments that start servers of their own.
+# One file for each program that apt-get unpacks without root, and the experiments that start their own servers.
 unpacked=(
   packages/cache/test/cache.test.ts
   packages/events/test/end-to-end.test.ts
@@ -24,7 +24,7 @@ unpacked=(
 )
 
 folder=$(mktemp -d /var/tmp/svc-normal-user-XXXXXX)
-# What an earlier run unpacked for this user would be found again, as packages/dev-services/src/unpack.ts keeps it.
+# Remove programs that an earlier run unpacked for this user (see packages/dev-services/src/unpack.ts).
 kept=/var/tmp/svc-programs-$(id -u nobody)
 rm -rf "$kept"
 trap 'rm -rf "$folder" "$kept"' EXIT

@@ -19,7 +19,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
-# Debian starts what it installs unless this file says no; tests start their own servers, on free ports.
+# Debian starts installed services unless this file forbids it; tests start their own servers, on free ports.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' >"$policy"

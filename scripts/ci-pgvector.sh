@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Gives the installed PostgreSQL the extension pgvector, so that the search store is tested on a real server too. Run as
-# root. From a Debian that has the package it is installed; for an older one it is compiled from the source package of
-# the next Debian. Where neither works that is said, and the tests use the embedded server alone.
+# Adds the extension pgvector to the installed PostgreSQL, so that the search store is tested on a real server too. Run as
+# root. Installs Debian's package if there is one, else compiles the source package of the next Debian. If both fail, it says
+# so, and the tests use only the embedded server.
 set -euo pipefail
 
 version=$(ls /usr/lib/postgresql 2>/dev/null | sort -n | tail -1)
@@ -16,7 +16,7 @@ export DEBIAN_FRONTEND=noninteractive
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# Always ends with 0: what is missing is seen in the tests' list of servers, and a mirror that is away must not stop them.
+# Exits with 0: the tests list the missing server, and an unreachable mirror must not stop the other checks.
 give_up() {
   echo "pgvector: $1; the search store is tested embedded only"
   exit 0
@@ -40,7 +40,7 @@ next=(-o Dir::Etc::SourceList="$folder/next.list" -o Dir::Etc::SourceParts=/dev/
   -o Dir::State::Lists="$folder/lists" -o APT::Sandbox::User=root -qq)
 apt-get "${next[@]}" update || give_up "the next Debian's list of sources cannot be read"
 apt-get "${next[@]}" source --download-only pgvector || give_up "the source package cannot be read"
-# Its headers alone: the package depends on a whole compiler of its own.
+# Only the headers: the whole package depends on a compiler.
 apt-get -o APT::Sandbox::User=root -qq download "postgresql-server-dev-$version" || give_up "no headers of the server"
 dpkg -x postgresql-server-dev-*.deb headers
 tar xzf pgvector_*.orig.tar.gz

@@ -1,5 +1,5 @@
-// Loads what most processes of a test run load, so that its compiled form is on disk before they start: a process that
-// is killed, as most of those are that tests start, leaves nothing there. Expects NODE_COMPILE_CACHE.
+// Loads the modules that most processes of a test run load, so that the compile cache is on disk before they start. Most child
+// processes of tests are killed, and a killed process writes no cache. Expects NODE_COMPILE_CACHE.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { manifests } from "./workspace.mjs";
@@ -11,5 +11,5 @@ const entries = [...manifests().values()].flatMap(({ folder, exports = {} }) =>
     .map((file) => pathToFileURL(join(process.cwd(), folder, file)).href),
 );
 const others = ["express", "express4", "chai", "supertest", "@svc/test-support", "@svc/test-support/openid"];
-// What cannot be loaded is found by the tests of it.
+// Ignore: a module that cannot be loaded fails its own tests.
 await Promise.allSettled([...entries, ...others].map((each) => import(each)));

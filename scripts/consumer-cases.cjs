@@ -1,5 +1,5 @@
-// What a consumer of each package does first. Copied beside an application that has only tarballs installed; `use`
-// is require or import, `express` is whichever major is installed there.
+// The first calls of a consumer of each package. Copied next to an application that has only tarballs installed; `use` is
+// require or import, and `express` is the major version installed there.
 const assert = require("node:assert/strict");
 const { createHmac } = require("node:crypto");
 const { createServer } = require("node:http");
@@ -247,7 +247,7 @@ const cases = {
   },
 };
 
-// Those that need no Express: they must also work on a bare server.
+// Packages that do not need Express must also work on a bare server.
 const onBareHttp = ["request-id", "problem", "json-body", "health", "tenancy"];
 
 exports.run = async function run(use, names) {
@@ -279,7 +279,7 @@ function hs256(secret, claims) {
   return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
 }
 
-/** As much of an application as these cases use, on node:http alone. */
+/** Offers the parts of an application that these cases use, on node:http alone. */
 function bareApp() {
   const layers = [];
   const app = (req, res) => {

@@ -1,5 +1,5 @@
-// Runs before every command of the repository. Plain JavaScript for old versions of Node: it may be the machine's
-// own Node that runs this, and only the install brings the one that the repository is pinned to.
+// Runs before every command of the repository. Plain JavaScript for old versions of Node: the machine's own Node may run it,
+// because only the install brings the pinned version.
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ const windows = process.platform === "win32";
 
 if (isStale()) {
   const npm = process.env.npm_execpath;
-  // --loglevel=error: an older Node would warn that the workspaces ask for a newer one, which then comes with them.
+  // --loglevel=error: an older Node would warn that the workspaces need a newer one, which this install brings.
   const args = ["ci", "--loglevel=error"];
   const run = npm?.endsWith(".js")
     ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: "inherit", env: environment() })
@@ -41,7 +41,7 @@ function isNewEnough(version) {
   return major > 22 || (major === 22 && minor >= 19);
 }
 
-// The outer npm hands its own settings down by the environment; a workspace chosen with -w must not narrow the install.
+// npm passes its settings on in the environment; without them, a workspace chosen with -w does not narrow the install.
 function environment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(

@@ -1,4 +1,4 @@
-// Lints with type information; every finding is an error. oxlint ships platform binaries, so it is run by npx.
+// Lints with type information; every finding is an error. npx runs oxlint, which has platform binaries.
 import { spawnSync } from "node:child_process";
 
 const folders = process.argv.slice(2);

@@ -1,10 +1,10 @@
-// Which tests notice a broken rule: `npm run mutants [-- --rule ID]... [--sample N] [--seed TEXT] [--jobs N]`.
-// Each mutant of test/mutants changes one place of a copy of the sources; then the tests that name its rule run
-// there, and one of them has to fail. Exits 1 when a mutant survives or a done rule has neither mutant nor reason.
+// Checks that tests notice a broken rule: `npm run mutants [-- --rule ID]... [--sample N] [--seed TEXT] [--jobs N]`.
+// Each mutant of test/mutants changes one place in a copy of the sources. The tests that name its rule run there, and one of
+// them has to fail. Exits 1 when a mutant survives or a done rule has neither mutant nor reason.
 //   --rule ID    only this rule; may be repeated
 //   --sample N   N mutants, chosen by the seed
 //   --seed TEXT  default: the id of the last commit, so that another commit tries other mutants
-//   --jobs N     how many run side by side; default: one per processor
+//   --jobs N     number of mutants that run in parallel; default: one per processor
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -63,7 +63,7 @@ console.log(
 );
 if (killed < total || without.length > 0) process.exitCode = 1;
 
-/** A run of nothing would pass. */
+/** Reads a whole number from 1; a run with zero mutants would always pass. */
 function countOf(name) {
   const count = Number(values[name]);
   if (Number.isInteger(count) && count > 0) return count;
@@ -78,7 +78,7 @@ function doneRules() {
   return JSON.parse(output).rules.filter(({ status }) => status === "done");
 }
 
-/** `AUTH-14`, and for the second mutant of that rule `AUTH-14b`. */
+/** Returns `AUTH-14`, and for the second mutant of that rule `AUTH-14b`. */
 function nameOf({ id }, index) {
   return index === 0 ? id : id + String.fromCharCode("a".charCodeAt(0) + index);
 }
@@ -97,7 +97,7 @@ function chosen(all) {
   return all.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, sample);
 }
 
-/** Keeps the servers that the runs share, which would otherwise end with each run. */
+/** Keeps the shared servers running, which would otherwise end with each test run. */
 async function keepServers() {
   process.env.SVC_TEST_RUN = folder;
   const { NoServerError, openTestDatabase, openTestRedis } = await import("@svc/dev-services");
@@ -147,7 +147,7 @@ async function tryMutant(copy, rule, mutant) {
   return { tried: tried.join(", ") };
 }
 
-/** Those of the rule's own package first: what runs a whole service takes longer. */
+/** Sorts the files of the rule's own package first: files that run a whole service take longer. */
 function testFiles({ package: owner, tests }) {
   const order = [`packages/${owner}/`, "packages/conformance/", "packages/", "test/", "examples/"];
   const last = ["packages/conformance/"];
@@ -159,7 +159,7 @@ function testFiles({ package: owner, tests }) {
   return Object.keys(tests).toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** Runs the tests of a file that name the rule. A hook that fails kills no mutant: it says nothing about the rule. */
+/** Runs a file's tests that name the rule. A failing hook does not kill a mutant: it proves nothing about the rule. */
 async function runTests(copy, file, id) {
   const report = join(folder, `report-${basename(copy)}.json`);
   rmSync(report, { force: true });

@@ -1,4 +1,4 @@
-// Dots while it runs; at the end the counts and the skipped tests, with their reasons, as one line of JSON for test.mjs.
+// Prints dots; at the end writes the counts and the skipped tests, with their reasons, as one line of JSON for test.mjs.
 const { appendFileSync } = require("node:fs");
 const { reporters, Runner } = require("mocha");
 
@@ -7,7 +7,7 @@ module.exports = class Reporter extends reporters.Dot {
     super(runner, options);
     const skipped = [];
     runner.on(Runner.constants.EVENT_TEST_PENDING, (test) => skipped.push(test.fullTitle()));
-    // A hook that failed in another process comes without what the list of failures asks for; all others would be lost with it.
+    // A failed hook of another process lacks members that the list of failures needs; without them mocha would print no list.
     runner.prependListener(Runner.constants.EVENT_TEST_FAIL, (test) => {
       if (typeof test.titlePath !== "function") test.titlePath = () => test.$$titlePath ?? [test.title];
     });

@@ -1,4 +1,4 @@
-// Writes the text of every rule that the conformance kit knows from docs/contract.md into the package, which is
+// Copies the text of every rule that the conformance kit knows from docs/contract.md into the package, because the package is
 // published without that document: node scripts/rule-texts.mjs
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { format, resolveConfig } from "prettier";
 const root = resolve(import.meta.dirname, "..");
 export const target = join(root, "packages/conformance/src/rule-texts.ts");
 
-/** The text of every rule by its id: a paragraph is one line, blocks of code and tables stay as they are. */
+/** Returns the text of every rule by its id: each paragraph on one line, code blocks and tables unchanged. */
 export function textsOf(contract) {
   const texts = new Map();
   let own;
@@ -34,7 +34,7 @@ function joined(lines) {
   return text.replaceAll(/\n{3,}/g, "\n\n").trim();
 }
 
-/** The module, as it stands in the package. */
+/** Returns the source of the package's module with these texts. */
 export async function moduleOf(contract, ids) {
   const texts = textsOf(contract);
   const entries = ids.map((id) => {

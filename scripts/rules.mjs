@@ -1,10 +1,10 @@
-// Which tests prove which rule: `npm run rules [-- --missing] [--json] [--section NAME]`.
-// Exits 1 when a rule marked done is named by no test, and when a test names a rule that does not exist.
-//   --missing         print only what is wrong
+// Lists the tests that prove each rule: `npm run rules [-- --missing] [--json] [--section NAME]`.
+// Exits 1 when no test names a rule marked done, and when a test names a rule that does not exist.
+//   --missing         print only the faults
 //   --json            print {rules, missing, unknown} as JSON
-//   --section NAME    only the rules of one section of docs/contract.md (request-correlation, say)
-//   --contract FILE.. instead: is every line of these texts classified in test/contract-lines.ts?
-//   --root DIR        another folder than this repository, laid out alike
+//   --section NAME    only the rules of one section of docs/contract.md, for example request-correlation
+//   --contract FILE.. instead: check that test/contract-lines.ts classifies every line of these texts
+//   --root DIR        another folder with the layout of this repository
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
 });
 
 const TESTS = ["packages/*/test", "examples/*/test", "bench", "experiments", "test"];
-// A title counts when something follows it: a test without a body proves nothing, nor does a skipped one.
+// A title counts only with a body after it: a test without a body, or a skipped one, proves nothing.
 const TITLE = /\b(?:describe|context|it|specify)(?:\.only)?\s*\(\s*(["'`])((?:\\[^]|(?!\1)[^\\])*)\1\s*[,+]/g;
 const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm;
 
@@ -75,7 +75,7 @@ async function checkTests() {
 }
 
 function testFiles() {
-  // A folder `cases` has what one test file runs on several servers.
+  // A folder `cases` holds the tests that one test file runs on several servers.
   const patterns = TESTS.flatMap((folder) => [
     `${folder}/**/*.test.{ts,mts,cts,js,mjs,cjs}`,
     `${folder}/cases/*.ts`,

@@ -1,10 +1,10 @@
-// What the last lines of `npm test` say. A suite that was skipped has the reason in its title, as @svc/dev-services puts it.
+// Builds the last lines of `npm test`. The title of a skipped suite contains the reason that @svc/dev-services adds.
 
-/** One mocha's counts and the full titles of its skipped tests, as scripts/reporter.cjs writes them. */
+/** The counts of one mocha and the full titles of its skipped tests, as scripts/reporter.cjs writes them. */
 /** @typedef {{ passes: number, failures: number, pending: number, skipped: readonly string[] }} Counts */
 
 /**
- * Whether a skipped test makes the run fail: root can install what is missing, a normal user cannot.
+ * Returns whether a skipped test makes the run fail: root can install the missing programs, a normal user cannot.
  *
  * @param {{ CI?: string }} env
  * @param {number | undefined} uid of the user, undefined on Windows
@@ -14,7 +14,7 @@ export function mustRunAll({ CI }, uid) {
 }
 
 /**
- * @param {readonly Counts[]} all one for each mocha that ran
+ * @param {readonly Counts[]} all one entry for each mocha that ran
  * @param {{ nothingMayBeSkipped: boolean }} options
  * @returns {{ text: string, failed: boolean }} the lines to print, and whether the counts alone make the run fail
  */
@@ -28,7 +28,7 @@ export function summaryOf(all, { nothingMayBeSkipped }) {
   return { text: lines.join("\n"), failed: isRefused || passes === 0 };
 }
 
-/** Each reason once with its number of tests and its suites, then the tests that have none. */
+/** Returns each reason once with its number of tests and its suites, then the tests without a reason. */
 function skippedLines(titles) {
   if (titles.length === 0) return [];
   const reasons = new Map();

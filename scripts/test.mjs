@@ -1,5 +1,5 @@
-// Builds with types, then runs all tests: first whatever can share the machine, side by side, then what measures, one after the
-// other. Ends with what was skipped and why, and the counts on one line. Arguments name test files instead of all.
+// Builds with types, then runs all tests: first in parallel those that can share the machine, then one by one those that measure.
+// Ends with the skipped tests, their reasons and the counts on one line. Arguments name test files to run instead of all.
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { mustRunAll, summaryOf } from "./test-summary.mjs";
 const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
 const counts = join(folder, "counts");
 const env = { ...process.env, SVC_TEST_RUN: folder, SVC_TEST_COUNTS: counts };
-// Hundreds of processes load the same sources. Coverage counts what is compiled anew.
+// Hundreds of processes load the same sources, so cache the compiled code. Coverage counts only code compiled in the run.
 if (env.NODE_V8_COVERAGE === undefined) env.NODE_COMPILE_CACHE = join(folder, "compiled");
 const started = performance.now();
 
@@ -24,7 +24,7 @@ const tests = [
   "{experiments,bench}/test/**/*.test.ts",
 ];
 
-// They begin first, so that at the end no process is busy with one of them while the others have nothing left to do.
+// The longest files start first, so that no processor waits at the end while one of them still runs.
 const longest = [
   "packages/conformance/test/mutations.test.ts",
   "examples/full-service/test/browser/session.test.ts",
@@ -47,7 +47,7 @@ const groups = [
   {
     name: "tests",
     files: inOrder(globSync(tests, { exclude: alone })),
-    // Three more than there are processors, because many of them wait for servers and stalls: with two more a tenth was idle.
+    // Three more than processors, because many tests wait for servers and timeouts; with two more, a tenth of the CPU was idle.
     args: ["--parallel", "--jobs", String(availableParallelism() + 3)],
   },
   { name: "measured", files: inOrder(globSync(alone)), args: [] },

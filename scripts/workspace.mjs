@@ -1,8 +1,8 @@
-// What the checks know about the packages: their manifests and what their sources import.
+// Reads the packages for the checks: their manifests and the imports of their sources.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Manifests of the folders under packages/, by folder name. */
+/** Returns the manifests of the folders under packages/, by folder name. */
 export function manifests() {
   return new Map(
     globSync("packages/*/package.json")
@@ -14,12 +14,12 @@ export function manifests() {
   );
 }
 
-/** The published ones among them. */
+/** Returns the manifests of the published packages. */
 export function publishedManifests() {
   return new Map([...manifests()].filter(([, manifest]) => manifest.private !== true));
 }
 
-/** Packages (not node: modules, not files) that the sources of a folder import, with the files that do. */
+/** Returns the packages (not node: modules, not files) that a folder's sources import, with the importing files. */
 export function importedPackages(folder) {
   const found = new Map();
   for (const file of globSync(join(folder, "src/**/*.ts"))) {

@@ -16,9 +16,9 @@ describe(".ci/run", () => {
     expect(steps).to.deep.equal(["npm ci", "npm run check", "npm run mutants", "npm test"]);
   });
 
-  it("VER-3 can be started as it is and stops at the first step that fails", () => {
+  it("VER-3 is executable and stops at the first failing step", () => {
     const file = join(root, ".ci/run");
-    // Windows has no mode bits for it.
+    // Windows has no mode bits.
     if (process.platform !== "win32") expect(statSync(file).mode & 0o111).to.equal(0o111);
     expect(readFileSync(file, "utf8")).to.match(/^#!.*\n(?:#.*\n)*set -euo pipefail\n/);
   });
@@ -32,7 +32,7 @@ describe(".ci/run", () => {
 describe("scripts/ci-normal-user.sh", () => {
   const script = readFileSync(join(root, "scripts/ci-normal-user.sh"), "utf8");
 
-  it("says that it does nothing where it is not root, and does not fail", function () {
+  it("reports that it does nothing without root, and succeeds", function () {
     if (process.platform === "win32") this.skip();
     const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const { status, stdout, stderr } = spawnSync("bash", ["-s"], {

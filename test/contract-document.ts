@@ -1,19 +1,19 @@
-/** What docs/contract.md states, read mechanically. */
+/** The statements of docs/contract.md, found by its format. */
 
 export interface Statement {
   readonly id: string;
-  /** Anchor of the heading (of the second level) that it stands under. */
+  /** Anchor of the second-level heading that contains it. */
   readonly section: string;
-  /** The words in brackets behind the id: decision, stricter, differs, full. */
+  /** The words in parentheses after the id: decision, stricter, differs, full. */
   readonly marks: readonly string[];
   readonly line: number;
 }
 
 export interface ContractDocument {
   readonly statements: readonly Statement[];
-  /** Lines that state something and are neither a rule nor marked as informative or left open. */
+  /** Lines that are neither a rule nor marked as informative or left open. */
   readonly unclassified: readonly { readonly line: number; readonly text: string }[];
-  /** Every id that the text names, in bold or not. */
+  /** Every id in the text, in bold or not. */
   readonly mentioned: ReadonlySet<string>;
 }
 
@@ -22,9 +22,9 @@ const STATEMENT =
 const EXEMPT = /^(?:Informative|Left open)\b/;
 
 /**
- * Lines before the first heading of the second level are the introduction. Afterwards a bullet or a table row
- * begins with the id of a rule, an indented line belongs to the rule above it, and everything else must stand
- * under a heading that begins with "Informative" or "Left open".
+ * Lines before the first second-level heading are the introduction. After it, a bullet or a table row begins with the id of
+ * a rule, an indented line belongs to the rule above it, and all other lines must be under a heading that begins with
+ * "Informative" or "Left open".
  */
 export function readContract(text: string): ContractDocument {
   const statements: Statement[] = [];

@@ -1,10 +1,10 @@
 /**
- * How each line of the contract that this product implements is classified. The text is not kept here: a line is
- * known by the first 12 hex digits of the SHA-256 of its trimmed text. `npm run rules -- --contract FILE...`
- * compares the table with the text itself.
+ * The class of each line of the contract that this product implements. The table does not repeat the text: it identifies a
+ * line by the first 12 hex digits of the SHA-256 of its trimmed text. `npm run rules -- --contract FILE...` compares the
+ * table with the text.
  *
- * A line is the ids of the rules that it states, `informative`, `left open`, or `structure` (headings and the
- * heads of tables).
+ * A class is the ids of the rules that the line states, `informative`, `left open`, or `structure` (headings and table
+ * headers).
  */
 export type LineClass = readonly [string, ...string[]] | "informative" | "left open" | "structure";
 

@@ -13,18 +13,18 @@ describe("the samples of README.md", () => {
   const file = new URL("../README.md", import.meta.url);
   const markdown = readFileSync(file, "utf8");
 
-  it("are two", () => {
+  it("have the expected number", () => {
     expect(codeBlocks(markdown, "js")).to.have.lengthOf(2);
   });
 
-  it("COR-1 COR-2 give every answer an id in five lines", async () => {
+  it("COR-1 COR-2 give every response an id in five lines", async () => {
     await using sample = await runSample(file, 0);
     const answer = await get(sample, "/");
     expect(answer.headers.get("X-Request-ID")).to.match(/^[0-9a-f]{32}$/);
     expect(await answer.json()).to.deep.equal({ hello: "world" });
   });
 
-  it("ERR-1 LOG-3 answer and log to the letter what is shown", async () => {
+  it("ERR-1 LOG-3 answer and log exactly the shown text", async () => {
     const [found = "", missing = ""] = codeBlocks(markdown, "console");
     await using sample = await runSample(file, 1, { env: noSettings });
     const { port } = new URL(await sample.url);
@@ -57,7 +57,7 @@ for (const [page, expectations] of Object.entries(pages)) {
   const blocks = codeBlocks(readFileSync(file, "utf8"), "js");
 
   describe(`the samples of docs/${page}.md`, () => {
-    it(`are ${expectations.length}`, () => {
+    it(`have the expected number, ${expectations.length}`, () => {
       expect(blocks).to.have.lengthOf(expectations.length);
     });
 
@@ -92,7 +92,7 @@ describe("the logins of docs/operate.md", () => {
   const postgres = testDatabase({ name: "logins" });
   const operate = readFileSync(new URL("../docs/operate.md", import.meta.url), "utf8");
 
-  it("keep the service to the rows of one tenant, and let the operator see all", async () => {
+  it("limit the service to the rows of one tenant, and show the operator all rows", async () => {
     const suffix = randomBytes(4).toString("hex");
     const [sql = ""] = codeBlocks(operate, "sql");
     await using admin = createDatabase({ url: postgres.url, max: 1 });
@@ -131,7 +131,7 @@ describe("the logins of docs/operate.md", () => {
   });
 });
 
-/** A sample that imports Express itself runs on both majors. */
+/** Returns the majors to run a sample on: both when it imports Express itself. */
 function majorsFor(code: string): { name: string; replace: Record<string, string> }[] {
   const spelling = ['require("express")', 'from "express"'].find((each) => code.includes(each));
   if (spelling === undefined) return [{ name: "no Express", replace: {} }];
@@ -142,7 +142,7 @@ function majorsFor(code: string): { name: string; replace: Record<string, string
   ];
 }
 
-/** What is the same every time: without dates, durations and minted ids, lines ending as in a document. */
+/** Replaces dates, durations and minted ids by fixed texts, and uses "\n" as line end. */
 function constant(text: string): string {
   return text
     .replaceAll("\r\n", "\n")

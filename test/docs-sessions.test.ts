@@ -20,7 +20,7 @@ describe("sessions in docs/operate.md", function () {
   const folder = mkdtempSync(join(tmpdir(), "svc-docs-"));
   after(() => rmSync(folder, { recursive: true }));
 
-  it("ISS-15 gives commands that do what is said of them", async () => {
+  it("ISS-15 gives commands with the described results", async () => {
     const [commands = ""] = codeBlocks(section, "sh");
     const lines = commands.match(/^npx svc-keys .*$/gm) ?? [];
     const said: string[] = [];
@@ -37,14 +37,14 @@ describe("sessions in docs/operate.md", function () {
     expect(said).to.have.lengthOf(5);
     expect([init, add].map((each) => each.includes("is written"))).to.deep.equal([true, true]);
     expect(list).to.include("ES256").and.include("next");
-    // Nobody waits two minutes here, nor a month.
+    // The two minutes and the month of the text have not passed.
     expect(promote)
       .to.match(/^refused: .*Error/)
       .and.include("is not known everywhere yet");
     expect(retire).to.include("nothing to do");
   });
 
-  it("RDY-22 RDY-23 tells what /ready and the log say of them", async () => {
+  it("RDY-22 RDY-23 gives the texts of /ready and the log", async () => {
     const lines: Record<string, unknown>[] = [];
     const file = join(folder, "ring.json");
     const ring = newRing(await generateKey({ algorithm: "ES256" }), Date.now());
@@ -100,7 +100,7 @@ describe("sessions in docs/operate.md", function () {
     expect([...new Set(lines.flatMap(Object.keys))].filter((name) => !fields.has(name))).to.deep.equal([]);
   });
 
-  it("RDY-23 says what a store in the process and a secret mean", async () => {
+  it("RDY-23 explains an in-process store and a secret", async () => {
     const toml =
       '[service]\nname = "shop"\nport = 0\n[plugins]\nenabled = ["auth"]\n' +
       '[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\nissue_tokens = true\n' +

@@ -9,10 +9,10 @@ const docs = join(import.meta.dirname, "..", "docs");
 const markdown = readFileSync(join(docs, "typescript.md"), "utf8");
 const typescript = createRequire(import.meta.url).resolve("typescript/package.json");
 
-/** The settings of the page, and what only a test needs. */
+/** The compiler settings of the page. */
 const settings = JSON.parse(codeBlocks(markdown, "json")[0] ?? "") as { compilerOptions: object };
 
-// What a consumer gets: the declarations in dist/, so the packages have to be built.
+// Consumers compile against the declarations in dist/, so the packages must be built.
 describe("the types in docs/typescript.md", function () {
   this.timeout(60_000);
 
@@ -40,7 +40,7 @@ describe("the types in docs/typescript.md", function () {
   });
 });
 
-/** What the compiler has to say. The files stand beside the page, where a reader's imports would resolve. */
+/** Returns the compiler's output. The files are beside the page, where a reader's imports would resolve. */
 function compile(files: readonly (readonly [name: string, code: string])[], further: object): string {
   const folder = mkdtempSync(join(docs, ".readme-types-"));
   try {

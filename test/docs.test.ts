@@ -15,7 +15,7 @@ describe("the documents", () => {
     exclude: (path) => /(^|[/\\])(node_modules|dist|CHANGELOG\.md)$/.test(path),
   });
 
-  it("link to files and headings that are there", () => {
+  it("link to existing files and headings", () => {
     expect(files).to.include.members(["README.md", join("docs", "operate.md")]);
     const broken = files.flatMap((file) =>
       linksOf(read(file))
@@ -25,7 +25,7 @@ describe("the documents", () => {
     expect(broken).to.deep.equal([]);
   });
 
-  it("name every package in the table of the README, with how to install it", () => {
+  it("name every package in the README's table, with its install command", () => {
     const readme = read("README.md");
     const folders = globSync("packages/*/package.json", { cwd: root });
     expect(folders).to.have.length.above(10);
@@ -44,7 +44,7 @@ describe("docs/errors.md", () => {
   const documented = read("docs/errors.md");
   const sources = globSync("packages/*/src/**/*.ts", { cwd: root }).map(read).join("\n");
 
-  it("ERR-1 explains every code of the sources, and no other", () => {
+  it("ERR-1 explains exactly the codes of the sources", () => {
     const inSources = matches(sources, /\b(ERR_SVC_\w+)|\bcode: "(ERR_\w+)"/g);
     const explained = rowsOf(documented).flatMap(([first = ""]) => matches(first, /`(ERR_\w+)`/g));
     expect(inSources).to.have.length.above(35);
@@ -55,7 +55,7 @@ describe("docs/errors.md", () => {
     for (const name of matches(sources, /class (\w+Error) extends/g)) expect(documented).to.include(name);
   });
 
-  it("gives the status that a code stands for", () => {
+  it("gives the status of each problem code", () => {
     const rows = rowsOf(documented);
     const problems = matches(sources, /\[(\d{3}, "ERR_SVC_\w+")\]/g);
     expect(problems).to.have.length.above(14);
@@ -100,13 +100,13 @@ describe("docs/operate.md", () => {
     const cors = tables.flatMap((entry) => ("table" in entry ? Object.values(entry.table.keys) : []));
     const expected = [...tables, ...cors].flatMap((entry) => ("kind" in entry ? [entry.key] : []));
     const plugins = globSync("packages/express/src/plugins/*.ts", { cwd: root }).map(read).join("\n");
-    // Faults have a key too, and no kind; tables of tables are headings.
+    // A fault object also has a `key` but no `kind`; nested tables become headings.
     const all = [...expected, ...matches(plugins, /\bkey: "(\w+)",(?!\s+message| each)/g), "enabled"];
     expect(keys.toSorted()).to.deep.equal(all.toSorted());
   });
 
-  it("names keys that exist, those without a default among them", async () => {
-    // A service that issues tokens needs a file that is there; the tests of the plugin have one.
+  it("names only existing keys, also among those without a default", async () => {
+    // Token issuing needs an existing key file; the plugin's own tests cover it.
     const issuing = /^# signing_keys = .*$/m;
     expect(toml).to.match(issuing);
     const everything = toml.replace(issuing, "").replaceAll(/^# (\w+ = |\[)/gm, "$1");
@@ -123,7 +123,7 @@ describe("docs/operate.md", () => {
     expect(named.filter((key) => !keys.includes(key))).to.deep.equal([]);
   });
 
-  it("MET-3 MET-4 MET-5 MET-6 lists every metric with its type and labels, and no other", async () => {
+  it("MET-3 MET-4 MET-5 MET-6 lists exactly the existing metrics with type and labels", async () => {
     await using service = await createService({
       config: { toml },
       env,
@@ -171,13 +171,13 @@ describe("callers in docs/operate.md", () => {
   const callers = section(operate, "Callers");
   const cells = rowsOf(callers).map(([first = ""]) => first);
 
-  it("AUTH-11 explains every reason for which a token is refused, and no other", () => {
+  it("AUTH-11 explains exactly the reasons for refusing a token", () => {
     const [, table = ""] = callers.split(/^### /m);
     const explained = rowsOf(table).flatMap(([first = ""]) => matches(first, /`(\w+)`/g));
     expect(explained.toSorted()).to.deep.equal([...refusalReasons, "reason", "revoked"].toSorted());
   });
 
-  it("RDY-14 RDY-25 LOG-1 tells what a service says and logs while its issuer is away", async () => {
+  it("RDY-14 RDY-25 LOG-1 gives the readiness and log texts while the issuer is down", async () => {
     const lines: Record<string, unknown>[] = [];
     const toml = [
       '[service]\nname = "expenses"\nport = 0\n[plugins]\nenabled = ["auth"]',
@@ -217,7 +217,7 @@ describe("callers in docs/operate.md", () => {
   });
 });
 
-/** What is needed here of a metric of prom-client; not in its public types. */
+/** The members of a prom-client metric that its public types omit. */
 interface Metric {
   readonly name: string;
   readonly labelNames: readonly string[];
@@ -241,13 +241,13 @@ async function runOnce(write: (line: string) => void): Promise<void> {
   expect(await service.stop()).to.equal(0);
 }
 
-/** `a_{b,c}_d` as `a_b_d` and `a_c_d`. */
+/** Expands `a_{b,c}_d` to `a_b_d` and `a_c_d`. */
 function expanded(name: string): string[] {
   const [, before = "", options, after = ""] = /^(.*)\{(.*)\}(.*)$/.exec(name) ?? [];
   return options === undefined ? [name] : options.split(",").map((each) => before + each + after);
 }
 
-/** The part of a configuration that cannot be left out. */
+/** Returns the required part of a configuration. */
 function pluginsOf(toml: string): string {
   const needed =
     '[plugin.cache]\nurl = "${REDIS_URL}"\n[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n';
@@ -258,7 +258,7 @@ function section(markdown: string, heading: string): string {
   return markdown.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
 }
 
-/** The cells of every table row; those of a header are among them, rulers are not. */
+/** Returns the cells of every table row, including header rows, without the delimiter rows. */
 function rowsOf(markdown: string): string[][] {
   return [...markdown.matchAll(/^\|(.*)\|$/gm)]
     .map(([, row = ""]) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()))
@@ -294,7 +294,7 @@ function resolves(file: string, link: string): boolean {
   );
 }
 
-/** What a heading is called in a link, as GitHub does it. */
+/** Returns the anchors of the headings, as GitHub forms them. */
 function anchorsOf(markdown: string): ReadonlySet<string> {
   const seen = new Map<string, number>();
   const anchors = new Set<string>();

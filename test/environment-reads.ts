@@ -1,12 +1,12 @@
-/** How a source reads the environment, found by its text. */
+/** Finds in the text of a source how it reads the environment. */
 
 const MODULE = String.raw`["'](?:node:)?process["']`;
 const GLOBAL = String.raw`(?:globalThis|global)`;
 
-/** Whether a source reads `process.env` or `import.meta.env`, by any of the forms that JavaScript has for it. */
+/** Returns whether a source reads `process.env` or `import.meta.env`, in any form of JavaScript. */
 export function readsEnvironment(source: string): boolean {
   if (/\bimport\s*\.\s*meta\s*\.\s*env\b/.test(source)) return true;
-  // A module that is loaded at run time may end in any variable.
+  // The result of a dynamic import may be assigned to any variable.
   if (new RegExp(String.raw`\b(?:require|import|getBuiltinModule)\s*\(\s*${MODULE}`).test(source))
     return true;
   // import { env } from "node:process", export { env } from, export * from
@@ -30,7 +30,7 @@ function readsEnvironmentOf(name: string, source: string): boolean {
   return new RegExp(String.raw`\(\s*(?:${GLOBAL}\s*\.\s*)?${it}\s*,\s*["'\x60]env["'\x60]`).test(source);
 }
 
-/** `process` itself, and the names that a source gives to it. */
+/** Returns `process` and the other names that a source gives to it. */
 function namesOfProcess(source: string): readonly string[] {
   const forms = [
     String.raw`\bimport\s+([\w$]+)\s*(?:,[^;]*)?\bfrom\s*${MODULE}`,
@@ -46,8 +46,8 @@ function namesOfProcess(source: string): readonly string[] {
 }
 
 /**
- * The names in a source that look like environment variables of ours: `SVC_...` and `..._URL`. Every mention counts, so it
- * does not matter whether a member, a destructuring or a function asks for it.
+ * Returns the names in a source that look like environment variables of this project: `SVC_...` and `..._URL`. Every mention
+ * counts, because members, destructuring and function arguments can all read a variable.
  */
 export function ourVariables(source: string): readonly string[] {
   const names = source.match(/(?<![\w$])(?:SVC_[A-Z0-9_]+|(?!ERR_)[A-Z][A-Z0-9_]*_URL)(?![\w$])/g);

@@ -5,13 +5,13 @@ import { ourVariables, readsEnvironment } from "./environment-reads.ts";
 
 const root = join(import.meta.dirname, "..");
 
-// Command lines may look at the environment, libraries may not.
+// Commands may read the environment, libraries may not.
 const READERS = ["config", "cli", "conformance", "load-test", "dev-services"];
-// A test run sets these for its own workers; they are no setting of a user.
+// A test run sets these for its own workers; they are not user settings.
 const HANDED_TO_WORKERS = ["SVC_TEST_RUN", "SVC_TEST_COUNTS"];
 
 describe("the environment", () => {
-  it("ENV-6 is read by the configuration package and by command lines, by no library", () => {
+  it("ENV-6 is read only by the configuration package and by commands", () => {
     const sources = find(["packages/*/src/**/*.ts"]).filter(
       (file) => !READERS.includes(file.split("/")[1] ?? "") && !file.includes("/cli/"),
     );
@@ -19,7 +19,7 @@ describe("the environment", () => {
     expect(sources.filter((file) => readsEnvironment(read(file)))).to.deep.equal([]);
   });
 
-  it("ENV-6 ENV-7 has no name of ours that the contract does not state", () => {
+  it("ENV-6 ENV-7 has only names that the contract states", () => {
     const stated = new Set(read("docs/contract.md").match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g));
     const sources = find([
       "{scripts,bench,experiments,examples,test/support}/**/*.{ts,mts,cts,js,mjs,cjs,py,sh}",
@@ -28,7 +28,7 @@ describe("the environment", () => {
     const libraries = find(["packages/*/src/**/*.ts"]);
     const named = [
       ...sources.flatMap((file) => ourVariables(read(file)).map((name) => ({ file, name }))),
-      // A library may call a constant ..._URL; it reads no variable.
+      // A library may name a constant ..._URL that is not a variable of the environment.
       ...libraries.flatMap((file) =>
         ourVariables(read(file)).flatMap((name) => (name.startsWith("SVC_") ? [{ file, name }] : [])),
       ),
@@ -39,7 +39,7 @@ describe("the environment", () => {
   });
 });
 
-describe("the check of what reads the environment", () => {
+describe("the check for reads of the environment", () => {
   const reads = [
     "export const port = process.env.SVC_PORT;",
     'const port = process.env["SVC_PORT"];',

@@ -25,14 +25,14 @@ const canary = "canary5ecr3t";
 const words = ["authorization", "cookie", "set-cookie", "x-api-key"];
 const levels = ["debug", "info", "warn", "error", "fatal"] as const;
 
-/** What a package logs. */
+/** One log call of a package. */
 interface Call {
   readonly level: (typeof levels)[number];
   readonly fields: object;
   readonly message: string;
 }
 
-/** Makes a package log through `logger`, with `word` as every value that its user can choose. */
+/** Makes a package log through `logger`, with `word` as every value that a client can choose. */
 type Drive = (logger: Logger, word: string, logged: () => number) => unknown;
 
 const away = (): Promise<never> => Promise.reject(new Error(`postgres://app:${canary}@db/x is away`));
@@ -148,7 +148,7 @@ const drives: Readonly<Record<string, Drive>> = {
   },
 };
 
-/** A logger that keeps what it was called with. */
+/** Makes a logger that records its calls. */
 function recorder(): { readonly logger: Logger; readonly calls: Call[] } {
   const calls: Call[] = [];
   const write = (level: Call["level"]) => (fields: object, message?: string) =>
@@ -163,7 +163,7 @@ let written = "";
 const destination = { write: (line: string): void => void (written += line) };
 const realLogger = createLogger({ service: "shop", env: "local", level: "debug", destination });
 
-/** The line that the logger of the services writes for a call. */
+/** Returns the line that the services' logger writes for a call. */
 function lineOf({ level, fields, message }: Call): string {
   written = "";
   realLogger[level](fields, message);
@@ -182,7 +182,7 @@ function expectLine(call: Call): Record<string, unknown> {
   return record;
 }
 
-// What a field may be given, and what a line has in its place.
+// Field values, and their form in a line.
 const hostile: readonly (readonly [given: unknown, expected: unknown])[] = [
   ...[...words, "Authorization", "token", 'pass"word', "\\", "\ud800", "\u2028", "", null, 7].map(
     (same) => [same, same] as const,
@@ -216,14 +216,14 @@ describe("the log line of every package that logs", () => {
   });
 
   for (const name of Object.keys(drives)) {
-    it(`has every member once and no secret when ${name} logs (LOG-1, LOG-2)`, () => {
+    it(`has each member once and no secret when ${name} logs (LOG-1, LOG-2)`, () => {
       const calls = callsOf.get(name) ?? [];
       expect(calls.length).to.be.at.least(words.length);
       for (const call of calls) expectLine(call);
     });
   }
 
-  it("keeps its members and shows no secret in 10,000 lines with hostile values (LOG-1, LOG-2)", () => {
+  it("keeps its members and contains no secret in 10,000 lines with hostile values (LOG-1, LOG-2)", () => {
     const calls = [...callsOf.values()].flat();
     const value = fc.constantFrom(...hostile);
     fc.assert(
@@ -239,12 +239,12 @@ describe("the log line of every package that logs", () => {
     );
   }).timeout(120_000);
 
-  it("is checked for every package whose source calls a logger", () => {
+  it("is tested for every package that calls a logger", () => {
     const logs = /(?:\blog|\blogger|\bcalm|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))
       .map((file) => String(file.split("/")[1]));
-    // The logger itself and the guard around loggers.
+    // Except the logger itself and the guard around loggers.
     const others = ["context", "log"];
     expect(new Set(packages.filter((name) => !others.includes(name)))).to.deep.equal(
       new Set(Object.keys(drives)),
@@ -252,7 +252,7 @@ describe("the log line of every package that logs", () => {
   });
 });
 
-// The message of a call may quote a secret of its own: that of health() names the detail of a check.
+// The message of a call may contain a secret before masking: that of health() contains the detail of a check.
 function lineMessage(call: Call): unknown {
   return (JSON.parse(lineOf(call)) as { message: unknown }).message;
 }

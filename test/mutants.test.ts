@@ -12,11 +12,11 @@ const done: ReadonlySet<string> = new Set(
 );
 
 describe("the list of mutants", () => {
-  it("has a mutant, or the reason for none, for every rule that is done, and for no other", () => {
+  it("has a mutant, or the reason for its absence, for exactly the done rules", () => {
     expect(Object.keys(mutants).toSorted()).to.deep.equal([...done].toSorted());
   });
 
-  it("says why a rule has no mutant", () => {
+  it("gives a reason for each rule without a mutant", () => {
     for (const [id, entry] of Object.entries(mutants)) {
       if ("none" in entry) expect(entry.none, id).to.match(/\S.*\S/);
       else expect(mutantsOf(entry), id).not.to.deep.equal([]);
@@ -43,7 +43,7 @@ describe("npm run mutants", () => {
     ["--sample", "0"],
     ["--sample", "1.5"],
   ] as const) {
-    it(`fails for ${option} ${value}, with which nothing would run`, () => {
+    it(`fails for ${option} ${value}, which would run no mutant`, () => {
       const args = ["scripts/mutants.mjs", "--rule", "LOG-1", option, value];
       const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
       expect([status, stderr]).to.satisfy(

@@ -10,8 +10,8 @@ const packages = globSync("packages/*/package.json", { cwd: root })
   .filter((manifest) => manifest.private !== true)
   .map(({ name }) => name);
 
-describe("what the README of a package tells to install", () => {
-  it("is all that its examples import, whatever npm happens to put within reach besides", () => {
+describe("the install commands of a package's README", () => {
+  it("name every package that its examples import", () => {
     expect(packages).to.have.length.above(20);
     const pages = globSync("packages/*/README*.md", { cwd: root }).filter((file) => !isPrivate(file));
     expect(pages).to.have.length.above(packages.length);
@@ -25,7 +25,7 @@ describe("what the README of a package tells to install", () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it("begins with the package itself, or runs it", () => {
+  it("begin with the package itself, or run it", () => {
     for (const name of packages) {
       const [first = ""] = codeBlocks(read(join("packages", name.slice("@svc/".length), "README.md")), "sh");
       expect(first, name).to.match(new RegExp(`^(npm install|npx) ${name}\\b`));
@@ -34,8 +34,8 @@ describe("what the README of a package tells to install", () => {
 });
 
 describe("the declarations of the packages", () => {
-  // Of node:crypto's own types JsonWebKey is gone with @types/node 26; a user may have that one or an older one.
-  it("name no type of Node that only some versions of @types/node have", () => {
+  // @types/node 26 removed JsonWebKey from node:crypto; a user may have an older or a newer version.
+  it("use no Node type that is missing in some versions of @types/node", () => {
     const declarations = globSync("packages/*/dist/**/*.d.ts", { cwd: root });
     expect(declarations).to.have.length.above(200);
     const faults = declarations.filter((file) =>

@@ -11,12 +11,12 @@ const root = join(import.meta.dirname, "..");
 const ids: ReadonlySet<string> = new Set(rules.map(({ id }) => id));
 
 describe("the list of rules", () => {
-  it("gives every rule an id of its own", () => {
+  it("gives every rule a unique id", () => {
     expect(rules.map(({ id }) => id).sort()).to.deep.equal([...ids].sort());
     for (const { id } of rules) expect(id).to.match(/^[A-Z]+-[1-9]\d*$/);
   });
 
-  it("gives every rule a title and a package, and a done one a package that exists", () => {
+  it("gives every rule a title and a package, and every done rule an existing package", () => {
     for (const { id, title, package: owner, status } of rules) {
       expect(title, id).to.match(/\S.*\S/);
       expect(owner, id).to.match(/^[a-z][a-z/-]*$/);
@@ -44,7 +44,7 @@ describe("docs/contract.md", () => {
     );
   });
 
-  it("marks decisions, departures and the full profile as the list does", () => {
+  it("marks decisions, departures and the full profile like the list", () => {
     const marks = new Map(document.statements.map((statement) => [statement.id, statement.marks.join(", ")]));
     for (const { id, contract, profile } of rules) {
       const source = contract.source === "contract" ? [] : [contract.mark ?? contract.source];
@@ -52,7 +52,7 @@ describe("docs/contract.md", () => {
     }
   });
 
-  it("refers to no rule that does not exist", () => {
+  it("refers only to existing rules", () => {
     expect([...document.mentioned].filter((id) => !ids.has(id))).to.deep.equal([]);
   });
 });
@@ -60,7 +60,7 @@ describe("docs/contract.md", () => {
 describe("readContract()", () => {
   const head = "# Title\n\nIntroduction.\n\n## One part\n\n- **AB-1** (decision, full) First.\n";
 
-  it("reads id, section and marks of a rule, and takes what is indented under it as its own", () => {
+  it("reads id, section and marks of a rule, with the indented lines under it", () => {
     const { statements, unclassified } = readContract(
       `${head}  More.\n\n  | a | b |\n\n  \`\`\`json\n{}\n  \`\`\`\n`,
     );
@@ -70,7 +70,7 @@ describe("readContract()", () => {
     expect(unclassified).to.deep.equal([]);
   });
 
-  it("takes anything under a heading that says Informative or Left open", () => {
+  it("accepts any line under the headings Informative and Left open", () => {
     const { unclassified } = readContract(
       `${head}\n### Left open: names\n\n- x\n\n## Informative\n\n| a |\n`,
     );
@@ -91,7 +91,7 @@ describe("readContract()", () => {
     });
   }
 
-  it("finds a rule that hides in an informative section", () => {
+  it("reports a rule in an informative section", () => {
     const { unclassified } = readContract(`${head}\n## Informative\n\n- **AB-2** Second.\n`);
     expect(unclassified.map(({ line }) => line)).to.deep.equal([11]);
   });
@@ -102,12 +102,12 @@ describe("the classified lines of the contract", () => {
     Object.values(contractLines).flatMap((entry) => (typeof entry === "string" ? [] : entry)),
   );
 
-  it("name rules that exist, under twelve digits of a hash", () => {
+  it("name existing rules, under twelve digits of a hash", () => {
     expect([...named].filter((id) => !ids.has(id))).to.deep.equal([]);
     for (const hash of Object.keys(contractLines)) expect(hash).to.match(/^[0-9a-f]{12}$/);
   });
 
-  it("lead to every rule of the list", () => {
+  it("cover every rule of the list", () => {
     expect([...ids].filter((id) => !named.has(id))).to.deep.equal([]);
   });
 });
@@ -152,7 +152,7 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("takes a skipped test, one without a body, one in a comment or AB-21 for no proof of AB-2", () => {
+  it("counts no skipped test, empty test, comment or longer id as a proof of AB-2", () => {
     write("test/a.test.ts", 'it("AB-1 one", () => {});\nit.skip("AB-2 two", () => {});\nit("AB-2 later");\n');
     write("test/b.test.ts", '// it("AB-2 two", () => {});\nconst title = "AB-2";\n');
     const { code, out } = run();
@@ -167,7 +167,7 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("looks into packages, examples, bench, experiments and test, not into what was built or installed", () => {
+  it("searches packages, examples, bench, experiments and test, but no build output or installed package", () => {
     const places = ["packages/x/test", "examples/x/test", "bench", "experiments/x", "test"];
     for (const place of [...places, "test/dist", "packages/x/test/node_modules/y", "packages/x/src"]) {
       write(`${place}/a.test.ts`, 'it("AB-1 AB-2", () => {});\n');
@@ -178,7 +178,7 @@ describe("npm run rules", () => {
     expect(Object.keys(found[0]?.tests ?? {})).to.have.members(places.map((place) => `${place}/a.test.ts`));
   });
 
-  it("prints JSON with what is missing and unknown", () => {
+  it("prints the missing and unknown rules as JSON", () => {
     write("test/a.test.ts", 'it("AB-1 AB-9", () => {});\n');
     const { code, out } = run("--json");
     const result = JSON.parse(out) as { readonly missing: unknown; readonly unknown: unknown };
@@ -187,14 +187,14 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("looks at one section alone when asked, and refuses one that does not exist", () => {
+  it("reports only one section with --section, and rejects an unknown one", () => {
     write("test/a.test.ts", 'it("AB-1", () => {});\n');
     expect(run("--section", "of-ab-1")).to.deep.include({ code: 0 });
     expect(run("--section", "of-ab-2")).to.deep.include({ code: 1 });
     expect(run("--section", "nowhere").out).to.include('No rule stands in a section "nowhere"');
   });
 
-  it("compares the classified lines with a text, and exits 1 for a line that is not classified", () => {
+  it("exits 1 for a line of a text that is not classified", () => {
     write("test/contract-lines.ts", 'export const contractLines = { "2d711642b726": "informative" };\n');
     write("good.txt", "\n  x  \n");
     write("bad.txt", "x\n- new line\n");

@@ -1,23 +1,23 @@
 /**
- * The one list of rules. `docs/contract.md` states each rule in full under the same id, in the section named
- * here; a test names the rules that it proves in its title. Ids never change: rules are only added.
+ * The list of all rules. `docs/contract.md` states each rule in full under the same id, in the section named here; a test
+ * names the rules that it proves in its title. Ids never change: rules are only added.
  */
 
 export interface Rule {
   readonly id: string;
   /** One line. The full statement is in docs/contract.md. */
   readonly title: string;
-  /** Where the rule stands: the anchor of its heading in docs/contract.md, and what it comes from. */
+  /** The section: the anchor of its heading in docs/contract.md, and the origin of the rule. */
   readonly contract: {
     readonly section: string;
-    /** `contract`: the service contract says so. `decision`: the contract leaves it open, this house settled it. */
+    /** `contract`: the service contract states it. `decision`: the contract leaves it open, and this project decided it. */
     readonly source: "contract" | "decision";
-    /** A decision that knowingly asks for more than the contract, or departs from its letter. */
+    /** A decision that deliberately asks for more than the contract, or departs from its text. */
     readonly mark?: "stricter" | "differs" | undefined;
   };
-  /** `both`: also of a service of the reduced profile. `full`: of the full profile alone. */
+  /** `both`: applies to services of both profiles. `full`: only to the full profile. */
   readonly profile: "both" | "full";
-  /** True when a caller can see it over HTTP or in another wire format (a queue table, a log line, a cookie). */
+  /** True when a client can observe it over HTTP or in another format (a queue table, a log line, a cookie). */
   readonly outside: boolean;
   readonly status: "done" | "planned";
   /** The folder that owns the rule: one of packages/, or a path from the root of the repository. */
@@ -33,7 +33,7 @@ interface Details {
   readonly package?: string;
 }
 
-/** A section: what its rules have in common, then id and title, with what differs for one rule. */
+/** Makes a section: the properties that its rules share, then id and title, with the exceptions of single rules. */
 function section(
   name: string,
   common: Details & { readonly package: string },

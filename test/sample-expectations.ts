@@ -12,7 +12,7 @@ import {
   type Surroundings,
 } from "./sample-surroundings.ts";
 
-/** What a sample of a document shows. */
+/** The expected behaviour of one sample of a document. */
 export interface Expectation {
   readonly shows: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface Expectation {
 
 const adopt: readonly Expectation[] = [
   {
-    shows: "the application as it was: text, and 500 for a broken body",
+    shows: "the unchanged application: text, and 500 for a malformed body",
     async check(sample) {
       expect((await get(sample, "/orders/1")).status).to.equal(200);
       expect(await (await get(sample, "/orders/7")).text()).to.equal("not found");
@@ -34,7 +34,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "COR-1 an id at hand in the request and deep inside",
+    shows: "COR-1 an id in the request object and in nested calls",
     async check(sample) {
       const answer = await get(sample, "/orders/1", { "X-Request-ID": "r-1" });
       expect(answer.headers.get("X-Request-ID")).to.equal("r-1");
@@ -42,7 +42,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "ERR-10 ERR-21 problems for what is not there, what is broken and what Node refuses",
+    shows: "ERR-10 ERR-21 problems for a missing route, a failing handler and a request that Node rejects",
     async check(sample) {
       await problem(await get(sample, "/orders/7"), 404, "there is no order 7");
       await problem(await post(sample, "/orders/1", "{}"), 405);
@@ -81,7 +81,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "RDY-4 SYS-6 liveness, and readiness that is degraded",
+    shows: "RDY-4 SYS-6 liveness, and degraded readiness",
     async check(sample) {
       expect((await get(sample, "/health")).status).to.equal(200);
       const ready = await get(sample, "/ready");
@@ -93,7 +93,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "RDY-20 a service that says on SIGTERM that it is not ready, and serves on",
+    shows: "RDY-20 not ready after SIGTERM while requests are still served",
     async check(sample) {
       expect((await get(sample, "/ready")).status).to.equal(200);
       sample.kill("SIGTERM");
@@ -102,7 +102,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "a 503 in bounded time while the database is away",
+    shows: "503 in bounded time while the database is down",
     env: { DATABASE_URL: "postgres://app@127.0.0.1:9/app" },
     async check(sample) {
       const answer = await get(sample, "/orders/1");
@@ -131,7 +131,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "TEN-4 TEN-6 TEN-10 a tenant that the session backs",
+    shows: "TEN-4 TEN-6 TEN-10 a tenant from the session",
     async check(sample) {
       const session = { "X-Session": "s-1" };
       for (const path of ["/orders", "/t/acme/orders"]) {
@@ -144,7 +144,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "rows of one tenant, and none for a query that forgot it",
+    shows: "rows of one tenant, and no rows for a query without a tenant",
     database: true,
     around: ordersTable,
     async check(sample) {
@@ -158,7 +158,7 @@ const adopt: readonly Expectation[] = [
   },
   ...sessions,
   {
-    shows: "all of it from a file",
+    shows: "the whole service from a file",
     async check(sample) {
       for (const path of ["/orders/1", "/health", "/ready", "/info", "/metrics"]) {
         const answer = await get(sample, path);
@@ -203,7 +203,7 @@ const migrate: readonly Expectation[] = [
   { shows: "LOG-3 the lines of accessLog()", check: twoLines },
   { shows: "LOG-3 the same lines through pino-http", check: twoLines },
   {
-    shows: "MET-3 the routes of express-prom-bundle by template",
+    shows: "MET-3 the routes of express-prom-bundle as templates",
     async check(sample) {
       await get(sample, "/items/7");
       await get(sample, "/nowhere");
@@ -214,7 +214,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "RDY-1 the health check of terminus, and its end",
+    shows: "RDY-1 the health check of terminus, and its shutdown",
     async check(sample) {
       const { status, checks } = (await (await get(sample, "/healthz")).json()) as Report;
       expect([status, checks["pool"]?.healthy]).to.deep.equal(["ok", true]);
@@ -225,7 +225,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "ERR-1 ERR-15 errors of http-errors as problems",
+    shows: "ERR-1 ERR-15 http-errors as problems",
     async check(sample) {
       await problem(await get(sample, "/old/1"), 404, "no such item");
       const paid = await get(sample, "/paid");
@@ -263,7 +263,7 @@ const migrate: readonly Expectation[] = [
       expect(bodies.size).to.equal(1);
     },
   },
-  { shows: "KEY-5 old and new guards on the keys of a jwks-rsa client", around: issuer, check: twoGuards },
+  { shows: "KEY-5 old and new guards with the keys of a jwks-rsa client", around: issuer, check: twoGuards },
   {
     shows: "AUTH-14 the user of passport-jwt behind requireAuth()",
     around: issuer,
@@ -274,7 +274,7 @@ const migrate: readonly Expectation[] = [
       await unauthorized(await get(sample, "/orders"));
     },
   },
-  { shows: "KEY-5 passport-jwt and new guards on the same keys", around: issuer, check: twoGuards },
+  { shows: "KEY-5 passport-jwt and new guards with the same keys", around: issuer, check: twoGuards },
   {
     shows: "AUTH-13 AUTH-15 ERR-13 the scopes and claims of express-oauth2-jwt-bearer",
     around: issuer,
@@ -293,7 +293,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-2 the tokens that jsonwebtoken signs, by mode secret",
+    shows: "AUTH-2 the tokens of jsonwebtoken in mode secret",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const { token } = (await (await post(sample, "/sign-in", "{}")).json()) as { token: string };
@@ -307,7 +307,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-2 tokens by the public key of an issuer",
+    shows: "AUTH-2 tokens verified with the public key of an issuer",
     around: issuerFile,
     async check(sample) {
       const answer = await get(sample, "/orders", bearer(issuerToken()));
@@ -320,7 +320,7 @@ const migrate: readonly Expectation[] = [
 
 const errors: readonly Expectation[] = [
   {
-    shows: "LIM-1 an error that is recognised by its code",
+    shows: "LIM-1 an error recognised by its code",
     async check(sample) {
       await problem(await post(sample, "/orders", `"${"x".repeat(2_097_152)}"`), 413);
       await eventually(() => sample.stdout().includes("somebody sends large orders"));
@@ -338,7 +338,7 @@ const typescript: readonly Expectation[] = [
   },
 ];
 
-/** The pages of docs/, with what each of their samples shows, in order. */
+/** The pages of docs/, with the expected behaviour of each of their samples, in order. */
 export const pages: Readonly<Record<string, readonly Expectation[]>> = {
   "adopt-one-package": adopt,
   migrate,

@@ -1,7 +1,7 @@
 import type { RunningSample } from "@svc/test-support";
 import { expect } from "chai";
 
-/** The lines of a sample's log. */
+/** Returns the log lines of a sample. */
 export function linesOf(sample: RunningSample): Record<string, unknown>[] {
   const lines = sample.stdout().trim().split("\n");
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -29,7 +29,7 @@ export async function post(
   });
 }
 
-/** Expects a problem document with the id of its request. */
+/** Expects a problem document with the request's id. */
 export async function problem(answer: Response, status: number, detail?: string): Promise<void> {
   expect([answer.status, answer.headers.get("Content-Type")]).to.deep.equal([
     status,
@@ -40,7 +40,7 @@ export async function problem(answer: Response, status: number, detail?: string)
   expect(body["request_id"]).to.equal(answer.headers.get("X-Request-ID"));
 }
 
-/** Waits until something holds, ten seconds at most. */
+/** Waits until a condition holds, at most ten seconds. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000;
   while (!(await holds())) {
@@ -49,12 +49,12 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
   }
 }
 
-/** The header that brings a token. */
+/** Returns the header with a bearer token. */
 export function bearer(token: string): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** Expects the one 401, which says nothing of its reason. */
+/** Expects the uniform 401, which does not reveal its reason. */
 export async function unauthorized(answer: Response): Promise<void> {
   expect(answer.headers.get("WWW-Authenticate")).to.equal("Bearer");
   await problem(answer, 401, "authentication required");

@@ -17,25 +17,25 @@ import {
 } from "@svc/token-issuer";
 import { createMemoryTokenStore } from "@svc/token-store";
 
-/** What a sample needs around it. */
+/** The files, servers and replacements that a sample needs. */
 export interface Surroundings extends AsyncDisposable {
   readonly env?: Readonly<Record<string, string>>;
-  /** Texts of the sample, with what stands in for them. */
+  /** Texts of the sample with their replacements. */
   readonly replace?: Readonly<Record<string, string>>;
   /** Files in its working directory. */
   readonly files?: Readonly<Record<string, string>>;
-  /** How often the key set was fetched. */
+  /** How often the sample fetched the key set. */
   readonly fetches?: () => number;
-  /** The paths that a server was asked for. */
+  /** The request paths that a server received. */
   readonly asked?: readonly string[];
 }
 
-/** What is known when surroundings are made. */
+/** The inputs from which surroundings are made. */
 export interface Given {
   readonly code: string;
-  /** Where a database of these tests is; only for samples that say that they need one. */
+  /** URL of a database of these tests; only for samples that request one. */
   readonly databaseUrl: () => string;
-  /** The same of a Redis. */
+  /** URL of a Redis of these tests; only for samples that request one. */
   readonly redisUrl: () => string;
 }
 
@@ -48,13 +48,13 @@ function issuerKeys(): NonNullable<typeof pair> {
   return pair;
 }
 
-/** A token as the issuer of the samples signs it. */
+/** Signs a token like the issuer of the samples. */
 export function issuerToken(claims: Readonly<Record<string, unknown>> = {}): string {
   const always = { sub: "ada", iss: "https://issuer.example", aud: "orders" };
   return signToken({ ...always, ...claims }, issuerKeys().privateKey, { kid: "k" });
 }
 
-/** An issuer on this machine, whose key set is in the place of the one that the sample names. */
+/** Starts a local issuer, whose key set replaces the one that the sample names. */
 export async function issuer({ code }: Given): Promise<Surroundings> {
   let fetches = 0;
   const keys = [{ ...issuerKeys().publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }];
@@ -64,7 +64,7 @@ export async function issuer({ code }: Given): Promise<Surroundings> {
   });
   const [shown = "", option = ""] =
     /\b(jwksUrl|jwksUri|url): "https:\/\/issuer\.example\/jwks\.json"/.exec(code) ?? [];
-  // Plain http is refused in prod, which is the default.
+  // The default environment, prod, rejects plain http.
   const env = option === "jwksUri" ? "" : ', env: "local"';
   return {
     replace: { [shown]: `${option}: "${server.url}/jwks.json"${env}` },
@@ -73,13 +73,13 @@ export async function issuer({ code }: Given): Promise<Surroundings> {
   };
 }
 
-/** The public key of the issuer in a file. */
+/** Writes the public key of the issuer to a file. */
 export async function issuerFile(): Promise<Surroundings> {
   const pem = issuerKeys().publicKey.export({ format: "pem", type: "spki" }).toString();
   return { files: { "issuer.pem": pem }, async [Symbol.asyncDispose]() {} };
 }
 
-/** A file of signing keys that nobody else may read, and a Redis. */
+/** Makes a file of signing keys that only this user may read, and a Redis. */
 export async function keysAndRedis({ redisUrl }: Given): Promise<Surroundings> {
   const folder = await mkdtemp(join(tmpdir(), "svc-docs-"));
   const file = join(folder, "keys.json");
@@ -91,7 +91,7 @@ export async function keysAndRedis({ redisUrl }: Given): Promise<Surroundings> {
   };
 }
 
-/** A real provider in the place of the one that the sample names; it sends people back to `orders.example`. */
+/** Starts a real provider in place of the one that the sample names; it redirects back to `orders.example`. */
 export async function signInProvider({ code }: Given): Promise<Surroundings> {
   const provider = await realProvider();
   const [callback = ""] = /https:\/\/orders\.example\/\w+\/\w+\/callback/.exec(code) ?? [];
@@ -115,8 +115,8 @@ export async function signInProvider({ code }: Given): Promise<Surroundings> {
 }
 
 /**
- * An issuer for the sample of a client: the access tokens of sign-ins are refused, those of refreshes until `/last` is
- * asked for. The sample gets what Node lacks of a browser, and prints what becomes of calls.
+ * Starts an issuer for the sample of a client: the API accepts only access tokens from a refresh, and after a request for
+ * `/last` refuses those too. The sample gets the browser features that Node lacks, and prints the results of its calls.
  */
 export async function browserAndIssuer(): Promise<Surroundings> {
   const keys = createKeyRing({ secret: sharedSecret, env: "local" });
@@ -172,7 +172,7 @@ export async function browserAndIssuer(): Promise<Surroundings> {
   };
 }
 
-/** A login without special rights, and its table `orders` with a row for each of two tenants. */
+/** Makes a login without special privileges, and its table `orders` with a row for each of two tenants. */
 export async function ordersTable({ databaseUrl }: Given): Promise<Surroundings> {
   const login = `docs_${randomBytes(4).toString("hex")}`;
   const url = new URL(databaseUrl());

@@ -4,9 +4,9 @@ import { expect } from "chai";
 
 const root = join(import.meta.dirname, "..");
 
-/** What starts a server. */
+/** Matches a call that starts a server. */
 const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer)\(/;
-/** The helpers, which is the list of the script that runs their files as a normal user. */
+/** Matches the helpers listed in the script that runs their files as a normal user. */
 const HELPERS = new RegExp(
   `(?<![.\\w])(?:${/^helpers='(.*)'$/m.exec(read("scripts/ci-normal-user.sh"))?.[1]})\\(`,
 );
@@ -22,13 +22,13 @@ function read(file: string): string {
 }
 
 describe("tests that start a server", () => {
-  it("are in a describe that is skipped as a whole where the server is missing", () => {
+  it("are in a describe that is skipped when the server is missing", () => {
     const tests = filesOf([
       "{packages,examples}/*/test/**/*.ts",
       "{bench,experiments}/test/**/*.ts",
       "test/*.ts",
     ]);
-    // A process that is started by a test, and a test of the error.
+    // Except a child process of a test, and the test of the error.
     const exempt = [
       "packages/dev-services/test/support/holder.ts",
       "packages/dev-services/test/ladder.test.ts",
@@ -38,7 +38,7 @@ describe("tests that start a server", () => {
     expect(starting.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
   });
 
-  it("are in a describe that is skipped also where an experiment starts the server", () => {
+  it("are in a describe that is skipped too when an experiment starts the server", () => {
     const experiments = filesOf(["experiments/*.ts"]).filter((file) => STARTS.test(read(file)));
     expect(experiments).to.have.length.above(2);
     const tests = experiments.map((file) =>
@@ -47,7 +47,7 @@ describe("tests that start a server", () => {
     expect(tests.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
   });
 
-  it("find their programs by the helpers alone, wherever Debian puts them", () => {
+  it("find their programs only through the helpers", () => {
     const names =
       /(?:spawn|spawnSync|execFile|execFileSync)\(\s*["'](?:redis-|valkey-|nats-|pgbouncer|promtool|chrom|python|psql)/;
     const all = filesOf(["{packages,examples}/*/{src,test}/**/*.ts", "{bench,experiments,test}/**/*.ts"]);

@@ -11,7 +11,7 @@ export interface Pair {
   readonly expires_in: number;
 }
 
-/** Sends JSON, and expects a pair. */
+/** Sends JSON, and expects a token pair. */
 export async function pairFrom(
   sample: RunningSample,
   path: string,
@@ -46,7 +46,7 @@ async function wholeSession(sample: RunningSample): Promise<void> {
   await problem(await refresh(sample, second), 401, "this session has been revoked");
 }
 
-/** Signs in at the provider, from a link of the sample on. */
+/** Signs in at the provider, starting from a link of the sample. */
 async function signedIn(sample: RunningSample, link: string): Promise<Pair> {
   const url = await sample.url;
   const here = browser();
@@ -57,10 +57,10 @@ async function signedIn(sample: RunningSample, link: string): Promise<Pair> {
   return (await answer.json()) as Pair;
 }
 
-/** What the samples of sessions in docs/adopt-one-package.md show. */
+/** The expected behaviour of the session samples in docs/adopt-one-package.md. */
 export const sessions: readonly Expectation[] = [
   {
-    shows: "ISS-1 ISS-5 REF-1 REF-9 REV-10 pairs for users of the application's own",
+    shows: "ISS-1 ISS-5 REF-1 REF-9 REV-10 pairs for the application's own users",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       await wholeSession(sample);
@@ -94,7 +94,8 @@ export const sessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "REF-1 REF-5 a client with one refresh at a time, that looks twice before it signs out",
+    shows:
+      "REF-1 REF-5 a client with one refresh at a time that reads the stored session again before it signs out",
     around: browserAndIssuer,
     async check(sample, around) {
       const { code, stdout, stderr } = await sample.ended;
@@ -109,7 +110,7 @@ export const sessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "OIDC-1 OIDC-10 OIDC-21 a session for whoever signs in at a provider",
+    shows: "OIDC-1 OIDC-10 OIDC-21 a session for a user who signs in at a provider",
     around: signInProvider,
     async check(sample) {
       const signIn = async (): Promise<Pair> => signedIn(sample, "/auth/acme/start?return_to=/orders");
@@ -126,10 +127,10 @@ export const sessions: readonly Expectation[] = [
   },
 ];
 
-/** The same of docs/migrate.md. */
+/** The expected behaviour of the session samples in docs/migrate.md. */
 export const toSessions: readonly Expectation[] = [
   {
-    shows: "ISS-6 REF-12 pairs beside the tokens of jwt.sign(), which hold until they expire",
+    shows: "ISS-6 REF-12 pairs beside the tokens of jwt.sign(), which stay valid until they expire",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const orders = async (token: string): Promise<Response> => get(sample, "/orders", bearer(token));
@@ -158,7 +159,7 @@ export const toSessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "ISS-2 a pair for whoever has a session of express-session, once",
+    shows: "ISS-2 a pair for a user with a session of express-session, once",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const session = { "X-Session": "s-1" };

@@ -49,25 +49,25 @@ describe("the last lines of npm test", () => {
     expect(failed, "mocha's own exit code tells of failures").to.equal(false);
   });
 
-  it("are the counts alone where nothing was skipped", () => {
+  it("are only the counts when no test was skipped", () => {
     const { text } = summaryOf(runs.slice(1), { nothingMayBeSkipped: true });
     expect(text).to.equal("1 passed, 2 failed, 0 skipped");
   });
 
-  it("make the run fail where nothing may be skipped and something was", () => {
+  it("make the run fail when a test was skipped and none may be", () => {
     const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: true });
     expect(failed).to.equal(true);
     expect(text).to.contain("\n4 tests were skipped; nothing may be skipped by root when CI=true\n");
   });
 
-  it("allow no skipped test to root with CI=true, and any to a normal user, who can install nothing", () => {
+  it("allow skipped tests to a normal user, and none to root with CI=true", () => {
     expect(mustRunAll({ CI: "true" }, 0)).to.equal(true);
     expect(mustRunAll({ CI: "true" }, 1000)).to.equal(false);
     expect(mustRunAll({ CI: "true" }, undefined)).to.equal(false);
     expect(mustRunAll({}, 0)).to.equal(false);
   });
 
-  it("make the run fail where no test ran", () => {
+  it("make the run fail when no test ran", () => {
     expect(summaryOf([], { nothingMayBeSkipped: false })).to.deep.equal({
       text: "0 passed, 0 failed, 0 skipped",
       failed: true,

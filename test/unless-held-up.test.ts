@@ -10,7 +10,7 @@ function standStill(ms: number): void {
 describe("unlessHeldUp()", function () {
   this.timeout(30_000);
 
-  /** With the lines that were told. */
+  /** Also returns the printed lines. */
   async function told<T>(
     find: () => Promise<T>,
     more: HoldUps<T> = {},
@@ -21,7 +21,7 @@ describe("unlessHeldUp()", function () {
     return { found, lines };
   }
 
-  it("finds out anew what was found while the process stood still, good or bad, and tells of it", async () => {
+  it("repeats a good or bad result found during a stall, and prints a line", async () => {
     let turns = 0;
     const { found, lines } = await told(async () => {
       turns += 1;
@@ -29,13 +29,13 @@ describe("unlessHeldUp()", function () {
       await sleep(60);
       return { turns };
     });
-    // The machine may have held it up once more.
+    // The machine may cause a further stall.
     expect(found).to.have.property("turns").that.is.at.least(3);
-    expect(lines[0]).to.match(/^held up for \d+ ms, found out anew; found: \{ turns: 1 \}$/);
+    expect(lines[0]).to.match(/^stalled for \d+ ms, repeated; found: \{ turns: 1 \}$/);
     expect(lines).to.have.lengthOf(turns - 1);
   });
 
-  it("sees what holds the process up at the very end, and at the very beginning", async () => {
+  it("detects a stall at the very end, and at the very beginning", async () => {
     let turns = 0;
     const { found } = await told(async () => {
       turns += 1;
@@ -51,7 +51,7 @@ describe("unlessHeldUp()", function () {
     expect(found).to.be.at.least(3);
   });
 
-  it("lets stand what was found by a process that had its turn, and what comes in the end", async () => {
+  it("keeps the result of a process without stalls, and the last one after the limit", async () => {
     let turns = 0;
     const find = async (): Promise<number> => {
       turns += 1;
@@ -69,7 +69,7 @@ describe("unlessHeldUp()", function () {
     expect(await told(find, { mostMs: 200 })).to.deep.equal({ found: 1, lines: [] });
   });
 
-  it("throws one error away and no more", async () => {
+  it("repeats after one error and rejects with the second", async () => {
     let turns = 0;
     const { found, lines } = await told(async () => {
       turns += 1;
@@ -81,7 +81,7 @@ describe("unlessHeldUp()", function () {
     expect(lines[0]).to.match(/; thrown: Error: late 1$/);
   });
 
-  it("watches a server as well", async () => {
+  it("repeats a result found during a stall of the server", async () => {
     let turns = 0;
     const { found } = await told(
       async () => {
@@ -96,7 +96,7 @@ describe("unlessHeldUp()", function () {
 });
 
 describe("watchHoldUps()", () => {
-  it("says how long the process stood still at a time", async () => {
+  it("returns the longest stall of the process", async () => {
     const watch = watchHoldUps();
     await sleep(60);
     standStill(200);

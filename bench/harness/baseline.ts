@@ -2,14 +2,14 @@ import { readFile, writeFile } from "node:fs/promises";
 
 /** Ratios by case. */
 export type Ratios = Readonly<Record<string, number>>;
-/** Ratios by platform: those of different machines and majors of Node are not comparable. */
+/** Ratios by platform: those of different machines or major versions of Node are not comparable. */
 export type Baseline = Readonly<Record<string, Ratios>>;
 
-/** `linux-x64-node24`, say. */
+/** For example `linux-x64-node24`. */
 export const platform = `${process.platform}-${process.arch}-node${process.versions.node.split(".")[0]}`;
 
 /**
- * What has been recorded; nothing when there is no such file.
+ * Reads the recorded baseline; an empty one when the file does not exist.
  *
  * @throws Error that names the file when it is not a baseline
  */
@@ -28,12 +28,12 @@ export async function readBaseline(file: string | URL): Promise<Baseline> {
     content = undefined;
   }
   if (!isBaseline(content)) {
-    throw new Error(`${String(file)} is no baseline: { "${platform}": { "<case>": <ratio> } } is expected`);
+    throw new Error(`${String(file)} is not a baseline: expected { "${platform}": { "<case>": <ratio> } }`);
   }
   return content;
 }
 
-/** Puts one platform's ratios in place of those before, and leaves the other platforms as they are. */
+/** Replaces one platform's ratios and keeps those of the other platforms. */
 export async function recordBaseline(file: string | URL, ratios: Ratios): Promise<void> {
   const baseline = { ...(await readBaseline(file)), [platform]: ratios };
   const sorted = Object.fromEntries(Object.entries(baseline).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,25 +1,25 @@
-/** What every bench is given. */
+/** The options of every bench. */
 export interface BenchOptions {
-  /** Figures as JSON lines on standard output, instead of a table. */
+  /** Prints figures as JSON lines on standard output instead of a table. */
   readonly json: boolean;
-  /** A few seconds, for a rough look. */
+  /** Takes only seconds, for rough figures. */
   readonly quick: boolean;
-  /** Adds a run over sockets, where a bench has one. */
+  /** Adds a run over sockets, in benches that have one. */
   readonly socket: boolean;
-  /** Writes what was measured down as the baseline, where a bench has one. */
+  /** Records the figures as the baseline, in benches that have one. */
   readonly record: boolean;
-  /** Only these cases, and what they are compared with. */
+  /** Only these cases, and those that they are compared with. */
   readonly only: readonly string[] | undefined;
-  /** Rounds instead of the usual number. */
+  /** The number of rounds, instead of the default. */
   readonly rounds: number | undefined;
-  /** Takes the result, a line at a time. */
+  /** Prints one line of the result. */
   readonly print: (line: string) => void;
-  /** Takes what is said on the way. */
+  /** Prints one line of progress. */
   readonly note: (line: string) => void;
 }
 
 /** One bench: a name of `npm run bench -- <name>`. */
 export interface Bench {
-  /** Resolves with the exit code. */
+  /** Runs the bench and resolves with the exit code. */
   run(options: BenchOptions): Promise<number>;
 }

@@ -1,7 +1,7 @@
-// The process of one case. The parent asks, this answers, and does nothing in between.
+// The process of one case. It only answers the parent's requests and is idle in between.
 import type { CaseModule, Listening, Spent, Subject } from "./subject.ts";
 
-/** What the parent asks. */
+/** The requests of the parent. */
 export type Order =
   | { readonly order: "prove" }
   | { readonly order: "run"; readonly count: number }
@@ -9,8 +9,8 @@ export type Order =
   | { readonly order: "cpu" };
 
 /**
- * What it is told: microseconds of CPU time, all threads, and of the clock since the order came in; for `cpu` since the
- * process began.
+ * The answers: microseconds of CPU time in all threads and of wall-clock time since the request; for `cpu` since the start of
+ * the process.
  */
 export type Reply = Spent | Listening | { readonly error: string };
 

@@ -2,7 +2,7 @@ import { ratioOf } from "./figures.ts";
 import { type Effort, type Measured, measure } from "./rounds.ts";
 import type { Case } from "./subject.ts";
 
-/** Which cases are the base itself again, and how far from 1 they may come out. */
+/** The cases that repeat the base, and how far from 1 their ratio may be. */
 export interface Controls {
   readonly base: string;
   readonly names: readonly string[];
@@ -10,7 +10,7 @@ export interface Controls {
 
 export const controlLimits: readonly [low: number, high: number] = [0.95, 1.05];
 
-/** A run whose controls came out too far from 1: its figures say nothing. */
+/** Thrown when the controls are too far from 1: the figures of the run are not usable. */
 export class VoidRunError extends Error {
   readonly measured: Measured;
 
@@ -25,9 +25,9 @@ export class VoidRunError extends Error {
 }
 
 /**
- * Measures, and once more with twice the rounds when the controls say that the first time is worth nothing.
+ * Measures, and measures again with twice the rounds when the controls are out of range.
  *
- * @throws VoidRunError when the second time is worth nothing either
+ * @throws VoidRunError when they are out of range the second time too
  */
 export async function measureWithControls(
   cases: readonly Case[],
@@ -46,7 +46,7 @@ export async function measureWithControls(
   throw new VoidRunError(second, again);
 }
 
-/** The ratios of the controls that are outside of the limits. */
+/** Returns the ratios of the controls that are out of range. */
 export function faultyControls(measured: Measured, { base, names }: Controls): readonly string[] {
   const [low, high] = controlLimits;
   return names

@@ -4,15 +4,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply } from "./child.ts";
 import type { Case, Listening, Spent } from "./subject.ts";
 
-/** The process of a case, seen from the parent. */
+/** The process of a case, as the parent sees it. */
 export interface Member {
   readonly name: string;
-  /** CPU time of `count` pieces of work, in microseconds each. */
+  /** Runs `count` pieces of work and resolves with the CPU time of each, in microseconds. */
   run(count: number): Promise<number>;
-  /** CPU time and time of `count` pieces of work, of each. */
+  /** Runs `count` pieces of work and resolves with CPU and wall-clock time of each. */
   time(count: number): Promise<Spent>;
   listen(): Promise<Listening>;
-  /** CPU time of the process so far, in microseconds. */
+  /** Resolves with the CPU time of the process so far, in microseconds. */
   cpuUs(): Promise<number>;
 }
 
@@ -21,17 +21,17 @@ export interface Crew extends AsyncDisposable {
   readonly members: readonly Member[];
 }
 
-// The same for all. Left alone, V8 shrinks the young generation of a process that waits for its turn, and how far
-// depends on what it has loaded: that moved figures by a fifth. A busy server has the largest, so all have it here.
+// One size of the young generation for all cases. By default V8 shrinks it in a waiting process, depending on the loaded code,
+// which changed figures by a fifth. A busy server has the largest size.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
-// Far more than a slice takes: for a case whose work never ends.
+// Far longer than a slice: it ends a case whose work does not end.
 const answerWithinMs = 60_000;
 const childFile = new URL("./child.ts", import.meta.url);
 
 /**
- * Starts one process for each case and has each prove what it is.
+ * Starts one process for each case, and lets each prove that it works as its name says.
  *
- * @throws Error that names the case which is not what it claims to be
+ * @throws Error that names the case whose proof fails
  */
 export async function startCrew(cases: readonly Case[]): Promise<Crew> {
   const processes = cases.map(startProcess);

@@ -1,4 +1,4 @@
-/** Costs of one case, a figure a round, in microseconds of CPU time. */
+/** The costs of one case, one figure per round, in microseconds of CPU time. */
 export type Samples = readonly number[];
 
 export interface Summary {
@@ -18,12 +18,12 @@ export function summarise(samples: Samples): Summary {
   };
 }
 
-/** The lower quarter over the lower quarter: what disturbs a machine only ever adds. */
+/** Divides the lower quartiles: a disturbance of the machine only adds time. */
 export function ratioOf(samples: Samples, base: Samples): number {
   return summarise(samples).p25 / summarise(base).p25;
 }
 
-/** The median of the ratios within a round: what disturbs a whole round is in both. */
+/** Returns the median of the ratios within each round: a disturbance of a whole round affects both sides. */
 export function pairedRatioOf(samples: Samples, base: Samples): number {
   return summarise(samples.map((cost, round) => cost / (base[round] ?? Number.NaN))).median;
 }

@@ -7,24 +7,24 @@ import { StubSocket } from "./stub-socket.ts";
 /** The answer to one request. */
 export interface Answer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Puts requests into a server that listens nowhere, past parser and kernel. */
+/** Passes requests to a server that does not listen, without HTTP parser and kernel. */
 export interface Injector {
   send(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /**
-   * Sends these in rotation, `count` in all, and goes on where it stopped the time before.
-   * Rejects for any status but 200.
+   * Sends `count` requests, taking these in rotation, and continues where the last call stopped. Rejects for any status other
+   * than 200.
    *
-   * @param inFlight how many wait for an answer at a time. Default: 1
+   * @param inFlight how many requests wait for an answer at a time. Default: 1
    */
   run(requests: readonly RequestBytes[], count: number, inFlight?: number): Promise<void>;
 }
 
-// What Node's own server calls and sets, and its types do not tell of.
+// Members that Node's own server calls and sets, but its types omit.
 interface ParsedRequest extends IncomingMessage {
   _addHeaderLines(headers: string[], count: number): void;
   _dump(): void;
@@ -39,7 +39,7 @@ interface ServedResponse extends ServerResponse {
 
 type Done = (res: ServerResponse) => void;
 
-/** As many requests meet in one turn of the event loop as connections would bring along. */
+/** The number of requests in one turn of the event loop, as many connections would cause. */
 const requestsPerTurn = 16;
 
 export function createInjector(server: Server): Injector {
@@ -47,7 +47,7 @@ export function createInjector(server: Server): Injector {
   let socket = new StubSocket();
   let sent = 0;
 
-  // Does what the callbacks of Node's parser do for a request without a body.
+  // Does the work of the callbacks of Node's parser for a request without a body.
   function inject(request: RequestBytes, stub: StubSocket, done: Done): void {
     const connection = stub as StubSocket & Socket;
     const req = new classes.IncomingMessage(connection) as ParsedRequest;

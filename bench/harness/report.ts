@@ -10,16 +10,16 @@ export interface Figure {
   readonly unit: "ratio" | "us";
 }
 
-/** What the cases of a run are compared with. */
+/** The cases with which the others of a run are compared. */
 export interface Bases {
   readonly base: string;
-  /** A second denominator: printed beside the first. */
+  /** A second base, whose ratios are printed beside the first ones. */
   readonly second?: string | undefined;
-  /** Cases that are compared with one other case as well, where both were measured. */
+  /** Further comparisons: a case and the other case that it is compared with, if both were measured. */
   readonly pairs?: Readonly<Record<string, string>> | undefined;
 }
 
-/** All figures of a run: for each case its cost, its ratios and what it adds to the base. */
+/** Returns all figures of a run: for each case its cost, its ratios and its cost above the base. */
 export function figuresOf(
   bench: string,
   measured: Measured,
@@ -51,7 +51,7 @@ export function figuresOf(
   });
 }
 
-/** The same for people. */
+/** Returns the same figures as a table. */
 export function tableOf(measured: Measured, { base, second, pairs = {} }: Bases): readonly string[] {
   const baseSamples = samplesOf(measured, base);
   const secondSamples = second === undefined ? undefined : measured.get(second);

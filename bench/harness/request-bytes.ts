@@ -1,9 +1,9 @@
-/** A request as it stands on the wire, from which the parser's strings are cut. */
+/** A request as bytes on the wire, and the positions of the strings that a parser cuts from it. */
 export interface RequestBytes {
   readonly method: string;
   readonly bytes: Buffer;
   readonly url: readonly [start: number, end: number];
-  /** Names and values in turn. */
+  /** Positions of names and values in turn. */
   readonly headers: readonly (readonly [start: number, end: number])[];
 }
 
@@ -30,17 +30,17 @@ export function requestBytes(
   };
 }
 
-// Documented nowhere, and what makes a one-byte string without looking at an encoding first.
+// An undocumented method, which makes a latin1 string without a look-up of the encoding.
 interface SliceableBuffer extends Buffer {
   latin1Slice(start: number, end: number): string;
 }
 
-/** A new string each time, as Node's parser makes one: nothing may be found again by its identity. */
+/** Makes a new string each time, as Node's parser does, so that no cache can recognise it by identity. */
 export function cut(bytes: Buffer, place: readonly [start: number, end: number]): string {
   return (bytes as SliceableBuffer).latin1Slice(place[0], place[1]);
 }
 
-/** The same, for all headers, as the parser hands them over. */
+/** Cuts all headers, in the form in which the parser passes them. */
 export function cutHeaders({ bytes, headers }: RequestBytes): string[] {
   const list: string[] = [];
   for (const place of headers) list.push(cut(bytes, place));

@@ -2,14 +2,14 @@ import { startCrew, type Member } from "./crew.ts";
 import type { Samples } from "./figures.ts";
 import type { Case } from "./subject.ts";
 
-/** How long and how finely a run measures. */
+/** The duration and the slices of a run. */
 export interface Effort {
   readonly rounds: number;
   /** Pieces of work before the first round. */
   readonly warmUp: number;
   /** CPU time that a slice should take, in milliseconds. */
   readonly sliceMs: number;
-  /** Bounds of the pieces of work in a slice. */
+  /** The least and the most pieces of work in a slice. */
   readonly fewest: number;
   readonly most: number;
 }
@@ -17,12 +17,12 @@ export interface Effort {
 export const fullEffort: Effort = { rounds: 45, warmUp: 12_000, sliceMs: 30, fewest: 1_500, most: 3_000 };
 export const quickEffort: Effort = { rounds: 9, warmUp: 6_000, sliceMs: 10, fewest: 500, most: 1_000 };
 
-/** What each case cost, by its name. */
+/** The costs by case. */
 export type Measured = ReadonlyMap<string, Samples>;
 
 /**
- * Measures all cases side by side: each has a process, all processes live at once, each gets a short slice in turn,
- * and every other round goes backwards. What slows the machine down for a while so meets all of them.
+ * Measures all cases side by side. Each has a process; all processes run at the same time and get short slices in turn, in
+ * reverse order in every second round. A disturbance of the machine therefore affects all cases.
  */
 export async function measure(
   cases: readonly Case[],

@@ -1,12 +1,12 @@
 import { IncomingMessage, type Server, ServerResponse } from "node:http";
 
-/** The classes that a server makes its requests and responses of. */
+/** The classes of a server's requests and responses. */
 export interface ServerClasses {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;
 }
 
-/** Node keeps what `createServer` was given under symbols of its own. */
+/** Node stores the classes passed to `createServer` under internal symbols. */
 export function classesOf(server: Server): ServerClasses {
   return {
     IncomingMessage: find(server, "IncomingMessage") as typeof IncomingMessage,

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 
-/** A connection that takes everything at once and keeps it only when asked to. */
+/** A connection that accepts all writes at once and keeps the bytes only on request. */
 export class StubSocket extends Duplex {
   readonly remoteAddress: string = "127.0.0.1";
   readonly remoteFamily: string = "IPv4";
@@ -11,11 +11,11 @@ export class StubSocket extends Duplex {
   #kept: Buffer[] | undefined;
 
   constructor() {
-    // As the sockets of node:net have it: texts are written as they are.
+    // As in sockets of node:net, strings are not decoded before the write.
     super({ decodeStrings: false });
   }
 
-  /** Keeps what is written until {@link taken}. */
+  /** Keeps written bytes until {@link taken}. */
   keep(): void {
     this.#kept = [];
   }

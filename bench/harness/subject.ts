@@ -1,32 +1,32 @@
-/** What one child process measures. Made by the `start` of a case's module. */
+/** The work that one child process measures. The `start` of a case's module makes it. */
 export interface Subject {
-  /** Throws unless it is what its name says: asked once before anything is timed. */
+  /** Rejects unless the case does what its name says. Called once before the measurement. */
   prove(): Promise<void>;
-  /** Does its work `count` times; rejects when a result is wrong. */
+  /** Does the work `count` times; rejects when a result is wrong. */
   run(count: number): Promise<void>;
   /** Listens on a free port of the loopback interface, for a run over sockets. */
   listen?(): Promise<Listening>;
 }
 
-/** Time that work took, in microseconds: of the processor, and of the clock. */
+/** CPU time and wall-clock time, in microseconds. */
 export interface Spent {
   readonly cpuUs: number;
   readonly wallUs: number;
 }
 
-/** Where a subject listens, and what it is to be sent there. */
+/** The address of a listening subject, and the requests to send to it. */
 export interface Listening {
   readonly port: number;
-  /** Whole requests, one character a byte, to be sent in rotation. */
+  /** Complete requests, one character for each byte, to be sent in rotation. */
   readonly requests: readonly string[];
 }
 
-/** What the module of a case exports. The setting tells cases that share a module apart. */
+/** The exports of a case's module. The setting distinguishes cases that share a module. */
 export interface CaseModule {
   readonly start: (setting: string) => Promise<Subject>;
 }
 
-/** One row of a bench: it gets a process of its own. */
+/** One row of a bench; it gets its own process. */
 export interface Case {
   readonly name: string;
   readonly module: URL;

@@ -1,25 +1,25 @@
 import type { BenchOptions } from "./bench.ts";
 
-/** What a run says about one figure. `FAIL` and `VOID` end the run with exit code 1; `LESS` and an empty mark do not. */
+/** The verdict on one figure. `FAIL` and `VOID` end the run with exit code 1; `LESS` and an empty mark do not. */
 export interface Verdict {
   readonly mark: "ok" | "FAIL" | "VOID" | "LESS" | "";
   /** The figure and its bound. */
   readonly text: string;
 }
 
-/** A verdict on a bound. */
+/** Makes a verdict on a bound. */
 export function judged(isKept: boolean, text: string): Verdict {
   return { mark: isKept ? "ok" : "FAIL", text };
 }
 
-/** A figure that has no bound. */
+/** Makes a verdict for a figure without a bound. */
 export function unbounded(text: string): Verdict {
   return { mark: "", text };
 }
 
 /**
- * Reports the verdicts of a run, one a line. With `--quick` it reports the figures and judges none of them: too few rounds and
- * rows say nothing about a bound.
+ * Reports the verdicts of a run, one a line. With `--quick` it reports only the figures: too few rounds and rows cannot decide
+ * a bound.
  *
  * @returns the exit code: 1 if a bound is missed or a group of cases is void
  */

@@ -4,22 +4,22 @@ import { callerHeaders, tenantOf } from "./access.ts";
 import { type Seen, urlOf } from "./route.ts";
 import { claimsFor, createIssuer, type Issuer } from "./tokens.ts";
 
-/** What a case with a guarded route can be held to. */
+/** The inputs for the proof of a case with a guarded route. */
 export interface Access {
   readonly issuer: Issuer;
   /** The ids that its revocation check looks up. */
   readonly revoked: Set<string>;
   readonly seen: Seen;
-  /** Those of the requests, in their order. */
+  /** The tokens of the requests, in their order. */
   readonly tokens: readonly string[];
   /**
-   * Whether a token is verified once and then remembered, or each time anew; the caller that the handler sees
-   * is the same object for as long as it is remembered. Undefined: nothing is claimed.
+   * True when a verified token is remembered: the handler then sees the same caller object again. False when each token is
+   * verified every time. Undefined: not checked.
    */
   readonly remembers?: boolean | undefined;
 }
 
-/** @throws Error that says what was let in, or kept out */
+/** @throws Error that names the token which was wrongly accepted or refused */
 export async function proveAccess(injector: Injector, access: Access): Promise<void> {
   await proveRefusals(injector, access);
   await proveRevocation(injector, access);
@@ -34,11 +34,11 @@ async function proveRefusals(injector: Injector, { issuer }: Access): Promise<vo
   const now = Math.floor(Date.now() / 1000);
   const refused: Readonly<Record<string, string | undefined>> = {
     "no token": undefined,
-    "a token that is none": "not.a.token",
+    "a malformed token": "not.a.token",
     "a token with another signature":
       good.slice(0, dot) + (good[dot] === "A" ? "B" : "A") + good.slice(dot + 1),
-    "a token of another issuer's key": createIssuer(issuer.algorithm).mint(claims),
-    "a token that says it is another issuer's": issuer.mint({ ...claims, iss: "https://other.example/" }),
+    "a token signed by another issuer's key": createIssuer(issuer.algorithm).mint(claims),
+    "a token with another issuer's name": issuer.mint({ ...claims, iss: "https://other.example/" }),
     "a token for another audience": issuer.mint({ ...claims, aud: "https://other.example" }),
     "an expired token": issuer.mint({ ...claims, exp: now - 600 }),
     "a token without an expiry": issuer.mint({ ...claims, exp: undefined }),
@@ -72,11 +72,11 @@ async function proveTenant(injector: Injector, { issuer, seen }: Access): Promis
     const token = issuer.mint(claimsFor(tenant));
     for (const named of [tenant, undefined]) {
       seen.tenant = undefined;
-      expectEqual("the status for a tenant's own", await statusOf(injector, token, named), 200);
+      expectEqual("the status for the token's own tenant", await statusOf(injector, token, named), 200);
       expectEqual("the tenant that the handler sees", seen.tenant, tenant);
     }
     const other = await statusOf(injector, token, tenantOf(3));
-    expectEqual("the status where another tenant is named", other, 403);
+    expectEqual("the status when the host names another tenant", other, 403);
   }
   const without = issuer.mint({ ...claimsFor(""), tenant_id: undefined });
   for (const named of [tenantOf(0), undefined]) {

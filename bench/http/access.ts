@@ -3,22 +3,22 @@ import { claimsFor, type Issuer } from "./tokens.ts";
 
 /** The domain whose subdomains name tenants. */
 export const baseDomain = "bench.example";
-/** What the route asks for. */
+/** The scope that the route requires. */
 export const scope = "items:read";
 
 const tenants = 16;
 
-/** Callers in rotation, each with a token of its own: the token at `i` is of {@link tenantOf}`(i)`. */
+/** Mints a token for each caller; the token at `i` belongs to {@link tenantOf}`(i)`. */
 export function mintTokens(issuer: Issuer, callers: number): readonly string[] {
   return Array.from({ length: callers }, (_, index) => issuer.mint(claimsFor(tenantOf(index))));
 }
 
-/** Their requests: each to the subdomain of the caller's tenant. */
+/** Returns one request for each token, to the subdomain of its tenant. */
 export function trafficWith(tokens: readonly string[]): Traffic {
   return trafficOf(tokens.map((token, index) => callerHeaders(token, tenantOf(index))));
 }
 
-/** The headers of a request with this token that names this tenant. */
+/** Returns the headers of a request with this token and the host of this tenant. */
 export function callerHeaders(
   token: string | undefined,
   tenant: string | undefined,
@@ -29,12 +29,12 @@ export function callerHeaders(
   };
 }
 
-/** Ids of tokens that were revoked: a store of a thousand, in memory. */
+/** Makes a revocation store in memory, with the ids of a thousand revoked tokens. */
 export function createRevokedIds(): Set<string> {
   return new Set(Array.from({ length: 1000 }, () => claimsFor("")["jti"] as string));
 }
 
-/** Sixteen tenants in rotation. */
+/** Returns the tenant of a caller: sixteen tenants in rotation. */
 export function tenantOf(index: number): string {
   return `tenant-${String(index % tenants).padStart(2, "0")}`;
 }

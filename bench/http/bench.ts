@@ -8,7 +8,7 @@ import { chosenCases, controls, pairs, tuned } from "./cases.ts";
 
 const bases: Bases = { base: controls.base, second: tuned, pairs };
 
-/** What a request costs. */
+/** Measures the cost of a request. */
 export const http: Bench = {
   async run(options) {
     const cases = chosenCases(options.only);
@@ -31,7 +31,7 @@ export const http: Bench = {
   },
 };
 
-/** Prints the verdicts and returns the exit code; a quick run judges nothing. */
+/** Prints the verdicts and returns the exit code; a quick run judges no bound. */
 function judge(measured: Measured, { quick, json, note, print: line }: BenchOptions): number {
   const verdicts = quick ? [] : verdictsOf(measured);
   for (const verdict of verdicts) (json ? note : line)(verdict.line);
@@ -49,5 +49,5 @@ function print(bench: string, measured: Measured, { json, print: line }: BenchOp
     return;
   }
   for (const row of tableOf(measured, bases)) line(row);
-  line("Below 1.00: part of that is Express itself, tuned; compare with the last column.");
+  line("A ratio below 1.00 includes the tuning of Express itself; compare with the last column.");
 }

@@ -2,7 +2,7 @@ import { ratioOf } from "../harness/figures.ts";
 import type { Measured } from "../harness/rounds.ts";
 import { controls } from "./cases.ts";
 
-/** The largest ratio that a case may have to another one of the same run. */
+/** The largest permitted ratio of a case to another case of the same run. */
 export interface Bound {
   readonly name: string;
   readonly base: string;
@@ -19,13 +19,13 @@ export const bounds: readonly Bound[] = [
   { name: "svc-full-rs256-unseen", base: "bare-express5-rs256", most: 1.25 },
 ];
 
-/** Whether a bound was kept. */
+/** The verdict on a bound. */
 export interface Verdict {
   readonly line: string;
   readonly broken: boolean;
 }
 
-/** The verdicts of the bounds whose two cases were both measured. */
+/** Returns the verdicts of the bounds whose two cases were both measured. */
 export function verdictsOf(measured: Measured): readonly Verdict[] {
   return bounds.flatMap(({ name, base, most }) => {
     const [samples, baseSamples] = [measured.get(name), measured.get(base)];

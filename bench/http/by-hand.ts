@@ -1,19 +1,19 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { baseDomain } from "./access.ts";
 
-/** The claims that an application reads once a token was verified. */
+/** The claims that an application reads after the verification of a token. */
 export interface CallerClaims {
   readonly jti?: string | undefined;
   readonly scope?: string | undefined;
   readonly tenant_id?: string | undefined;
 }
 
-/** What the middleware below leaves on a request. */
+/** The members that the middleware below adds to a request. */
 export interface TenantRequest extends Request {
   tenant?: string;
 }
 
-/** What people write behind the verification of a token: no revoked one, and the host may not name another tenant. */
+/** Typical handwritten checks after a verification: no revoked token, and the host names the token's tenant. */
 export function tenantByHand(
   revoked: ReadonlySet<string>,
   claimsOf: (req: Request) => CallerClaims,
@@ -36,7 +36,7 @@ export function tenantByHand(
   };
 }
 
-/** Answers with the status of the error and nothing else of it. */
+/** Answers with the error's status and no details. */
 export const errorsByHand: ErrorRequestHandler = function errors(
   error: { status?: number },
   _req,

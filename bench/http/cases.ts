@@ -1,18 +1,18 @@
 import type { Controls } from "../harness/controls.ts";
 import type { Case } from "../harness/subject.ts";
 
-/** What everything is compared with, and the same again at other places of the order. */
+/** The base of all comparisons, and its repetitions at other places in the order. */
 export const controls: Controls = { base: "bare-express5", names: ["control", "control-2"] };
-/** The second denominator. */
+/** The second base. */
 export const tuned = "bare-express5-tuned";
 
-/** What is compared with one other case as well. */
+/** Cases that are compared with one other case as well. */
 export const pairs: Readonly<Record<string, string>> = {
   "full-packages-uncached": "hand-written",
   "svc-full-rs256-unseen": "bare-express5-rs256",
 };
 
-/** All cases, in the order in which they are asked. */
+/** All cases, in the order in which they run. */
 export const httpCases: readonly Case[] = [
   at("bare-express5", "bare-express5"),
   at("svc-express", "svc-express", "warn"),
@@ -56,9 +56,9 @@ export const httpCases: readonly Case[] = [
 ];
 
 /**
- * The cases with these names, with what they are compared with.
+ * Returns the cases with these names, and those that they are compared with.
  *
- * @throws Error that names the cases there are
+ * @throws Error that lists the known cases
  */
 export function chosenCases(names: readonly string[] | undefined): readonly Case[] {
   if (names === undefined) return httpCases;

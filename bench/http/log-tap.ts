@@ -2,11 +2,11 @@ import { openSync } from "node:fs";
 import { devNull } from "node:os";
 import { createDestination } from "@svc/log";
 
-/** A place for log lines that can be looked at before anything is timed. */
+/** A log destination whose lines can be read before the measurement. */
 export interface LogTap {
-  /** Takes a line; hands it on to a real destination on the null device. */
+  /** Writes a line to the null device. */
   write(line: string): void;
-  /** The lines of what `act` does. */
+  /** Returns the lines that are written while `act` runs. */
   during(act: () => Promise<unknown>): Promise<readonly Record<string, unknown>[]>;
 }
 

@@ -6,7 +6,7 @@ import type { Case } from "../harness/subject.ts";
 
 const connections = 16;
 
-/** The same cases with kernel and parser: a client of this process keeps connections open and asks over them. */
+/** Measures the same cases with kernel and parser: a client in this process sends requests over kept connections. */
 export async function measureOverSockets(
   cases: readonly Case[],
   rounds: number,
@@ -31,7 +31,7 @@ export async function measureOverSockets(
 interface Target {
   readonly member: Member;
   readonly port: number;
-  /** The next request. */
+  /** Returns the bytes of the next request. */
   readonly requests: () => Buffer;
   readonly samples: number[];
 }
@@ -42,9 +42,9 @@ function rotationOf(requests: readonly string[]): () => Buffer {
   return () => bytes[place++ % bytes.length] as Buffer;
 }
 
-/** What a request cost the server, in microseconds. */
+/** Returns the server's cost of a request, in microseconds. */
 async function slice({ member, port, requests }: Target, count: number): Promise<number> {
-  // New ones each time: a server closes those that wait for the next round. Making them is not timed.
+  // New connections for each slice, not timed: servers close connections that are idle until the next round.
   const sockets = await connectAll(port);
   try {
     await ask(sockets, requests, connections);
@@ -66,7 +66,7 @@ async function connectAll(port: number): Promise<readonly Socket[]> {
   return sockets;
 }
 
-/** Asks `count` times in all; each connection asks again as soon as it is answered. */
+/** Sends `count` requests in all; each connection sends its next one after the answer. */
 function ask(sockets: readonly Socket[], requests: () => Buffer, count: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let sent = 0;
@@ -94,7 +94,7 @@ function ask(sockets: readonly Socket[], requests: () => Buffer, count: number):
   });
 }
 
-/** Where the answer ends, once its head is there. */
+/** Returns where the answer ends; undefined before its head is complete. */
 function endOf(text: string): number | undefined {
   const head = text.indexOf("\r\n\r\n");
   if (head === -1) return undefined;

@@ -5,7 +5,7 @@ import { type Access, proveAccess } from "./access-proof.ts";
 import type { LogTap } from "./log-tap.ts";
 import { routePath, urlOf } from "./route.ts";
 
-/** What a case claims to have, so that it can be held to it. */
+/** The features that a case claims, for its proof. */
 export interface Claims {
   readonly requestId?: boolean;
   readonly registry?: Registry;
@@ -18,14 +18,14 @@ export interface Claims {
   readonly securityHeaders?: boolean;
   readonly etag?: boolean;
   readonly access?: Access;
-  /** What a request of the route has to have. */
+  /** Headers that an answer of the route must have. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 
-/** @throws Error that names the claim that is not true */
+/** @throws Error that names the false claim */
 export function proofOf(claims: Claims): (injector: Injector) => Promise<void> {
   return async (anyone) => {
     const injector = withHeaders(anyone, claims.headers);

@@ -4,26 +4,26 @@ import { requestBytes, type RequestBytes } from "../harness/request-bytes.ts";
 /** The route that every case serves. */
 export const routePath = "/api/items/:id";
 
-/** What it answers: 71 bytes of JSON for an id of two digits. */
+/** Returns the answer: 71 bytes of JSON for an id of two digits. */
 export function item(id: string): object {
   return { id, name: "a thing with a name!", price: 12.5, tags: ["a", "b"] };
 }
 
-/** The route in Express, of either major. */
+/** Adds the route to Express of either major version. */
 export function addRoute(app: Pick<Express, "get">): void {
   app.get(routePath, (req, res) => {
     res.json(item(req.params.id));
   });
 }
 
-/** What the handler of a guarded route saw of its last caller. */
+/** The last caller and tenant that the handler of a guarded route saw. */
 export interface Seen {
   tenant?: string | undefined;
-  /** Whatever stands for the caller in a case; only its identity counts. */
+  /** The case's object for the caller; only its identity matters. */
   caller?: unknown;
 }
 
-/** The same route behind guards; its handler reads caller and tenant, as one of an application does. */
+/** Adds the same route behind guards; its handler reads caller and tenant, as an application does. */
 export function addGuardedRoute(
   app: Pick<Express, "get">,
   guards: readonly RequestHandler[],
@@ -37,17 +37,17 @@ export function addGuardedRoute(
   });
 }
 
-/** What a case is sent. */
+/** The requests for a case. */
 export interface Traffic {
   readonly requests: readonly RequestBytes[];
-  /** What the first of them has beyond the usual headers. */
+  /** The headers of the first request beyond the usual ones. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Requests with traces of their own and without a request id, so that one is minted.
+ * Makes requests with different trace contexts and without a request id, so that the server mints one.
  *
- * @param headers what each has beyond the usual headers, or in place of them
+ * @param headers additional headers of each request, which replace usual ones with the same name
  */
 export function trafficOf(headers: readonly Readonly<Record<string, string>>[]): Traffic {
   const requests = headers.map((own, index) =>
@@ -62,7 +62,7 @@ export function trafficOf(headers: readonly Readonly<Record<string, string>>[]):
   return { requests, headers: headers[0] ?? {} };
 }
 
-/** Sixty-four requests that anybody may send. */
+/** Sixty-four requests without a token. */
 export const openTraffic: Traffic = trafficOf(Array.from({ length: 64 }, () => ({})));
 
 export function urlOf(index: number): string {

@@ -1,20 +1,20 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from "node:crypto";
 
-/** Who issues the tokens, and whom they are for. */
+/** The issuer of the tokens, and their audience. */
 export const issuerUrl = "https://login.bench.example/";
 export const audience = "https://api.bench.example";
 
 export type TokenAlgorithm = "HS256" | "RS256";
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Keys of one process, and tokens signed with them. */
+/** The keys of one process, and tokens signed with them. */
 export interface Issuer {
   readonly algorithm: TokenAlgorithm;
-  /** Of 64 characters; what HS256 signs with. */
+  /** The key for HS256, of 64 characters. */
   readonly secret: string;
-  /** SPKI as PEM; undefined for HS256. */
+  /** The public key as SPKI in PEM; undefined for HS256. */
   readonly publicKey: string | undefined;
-  /** A token with these claims: those of {@link claimsFor}, as a rule. */
+  /** Signs a token with these claims, usually those of {@link claimsFor}. */
   mint(claims: Claims): string;
 }
 
@@ -32,7 +32,7 @@ export function createIssuer(algorithm: TokenAlgorithm): Issuer {
   };
 }
 
-/** What an access token says: with the header and an HS256 signature some 500 characters. */
+/** Returns the claims of an access token: with the header and an HS256 signature about 500 characters. */
 export function claimsFor(tenant: string): Claims {
   const now = Math.floor(Date.now() / 1000);
   return {

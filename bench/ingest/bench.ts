@@ -10,14 +10,14 @@ import { clear, openSite, type Site, type Way, ways } from "./ways.ts";
 
 const EMBEDDED = "embedded";
 const CHUNKS = 10_000;
-/** How many times as fast one way has to be as another. */
+/** The least factor by which one way has to be faster than another. */
 const BOUNDS = [
   { way: "copy", other: "multi-row", least: 1.5 },
   { way: "copy", other: "row-by-row", least: 4 },
   { way: "index-after", other: "index-before", least: 1.6 },
 ];
 
-/** How fast chunks get into the table, with and without an approximate index in the way. */
+/** Measures the speed of loading chunks into the table, with and without an approximate index. */
 export const ingest: Bench = {
   async run(options) {
     const { quick, only, note } = options;
@@ -25,7 +25,7 @@ export const ingest: Bench = {
     const unknown = only?.find((each) => !names.includes(each));
     if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
     const asked = ways.filter(({ name }) => only?.includes(name) ?? true);
-    // Alone it means all of them.
+    // `embedded` alone means all ways on the embedded server.
     const chosen = asked.length === 0 ? ways : asked;
     await using place = await openPlace(only?.includes(EMBEDDED) === true, note);
     for (const line of place.about) note(line);
@@ -50,7 +50,7 @@ async function openPlace(embedded: boolean, note: (line: string) => void): Promi
 
 type Rates = ReadonlyMap<Way, number[]>;
 
-/** Each way in turn, every other round backwards, each into an empty table. */
+/** Runs each way in turn on an empty table, in reverse order in every second round. */
 async function measure(
   place: Place,
   chosen: readonly Way[],
@@ -63,7 +63,7 @@ async function measure(
   const site = await openSite(await place.connect(), tenant);
   note(`${count} chunks for each`);
   const rates: Rates = new Map(chosen.map((way) => [way, []]));
-  // One that is not timed: connections and code are warm then.
+  // One load that is not timed warms up connections and code.
   for (const way of chosen) await load(site, way, chunks.slice(0, 500));
   for (let round = 1; round <= rounds; round++) {
     for (const way of round % 2 === 0 ? chosen.toReversed() : chosen) {
@@ -75,7 +75,7 @@ async function measure(
   return rates;
 }
 
-/** Answers how long it took, in milliseconds. */
+/** Loads the chunks and returns the time in milliseconds. */
 async function load(site: Site, way: Way, chunks: readonly Made[]): Promise<number> {
   await clear(site);
   await way.prepare?.(site);
@@ -86,7 +86,7 @@ async function load(site: Site, way: Way, chunks: readonly Made[]): Promise<numb
   return took;
 }
 
-/** All chunks have to be there, and to be found by their own embedding. */
+/** Checks that all chunks are there, and that one is found by its own embedding. */
 async function prove({ store, tenant }: Site, { name }: Way, chunks: readonly Made[]): Promise<void> {
   const { chunks: kept } = await store.stats(tenant);
   const wanted = chunks[Math.floor(chunks.length / 2)];
@@ -99,7 +99,7 @@ async function prove({ store, tenant }: Site, { name }: Way, chunks: readonly Ma
   }
 }
 
-/** Prints the figures and returns the verdicts on them. */
+/** Prints the figures and returns their verdicts. */
 function report(kind: Place["kind"], rates: Rates, { json, print }: BenchOptions): readonly Verdict[] {
   const medians = new Map([...rates].map(([{ name }, all]) => [name, summarise(all).median]));
   const prefix = kind === "embedded" ? "embedded/" : "";
@@ -119,7 +119,7 @@ function report(kind: Place["kind"], rates: Rates, { json, print }: BenchOptions
     const [one, two] = [medians.get(way), medians.get(other)];
     if (one === undefined || two === undefined) return [];
     const shown = `${way}: ${(one / two).toFixed(2)} x ${other}`;
-    // The embedded server has no bounds: its costs are those of another program.
+    // The embedded server has no bounds, because its costs differ from those of a server.
     if (kind === "embedded") return [unbounded(shown)];
     return [judged(one / two >= least, `${shown}, bound at least ${least}`)];
   });

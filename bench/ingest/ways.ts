@@ -3,19 +3,19 @@ import { createSearchStore, type SearchStore } from "@svc/search-store";
 import { DIMENSIONS, type Made } from "../search/generator.ts";
 import type { Connection, Queryable } from "../search/place.ts";
 
-/** One way to get chunks into the table. */
+/** One way to load chunks into the table. */
 export interface Way {
   readonly name: string;
-  /** What it does, for people. */
+  /** A description for the printed table. */
   readonly about: string;
-  /** Of all chunks, the share that it loads: what is slow loads fewer. */
+  /** The share of all chunks that it loads: slow ways load fewer. */
   readonly share: number;
-  /** What is there before the clock starts. */
+  /** Prepares the table before the measurement. */
   prepare?(site: Site): Promise<unknown>;
   run(site: Site, chunks: readonly Made[]): Promise<unknown>;
 }
 
-/** Where the chunks go. */
+/** The target of the chunks. */
 export interface Site {
   readonly db: Connection;
   readonly store: SearchStore;
@@ -25,14 +25,14 @@ export interface Site {
 const TABLE = "svc_chunks";
 const ROWS = 500;
 
-/** An empty table of the store. */
+/** Makes an empty table of the store. */
 export async function openSite(db: Connection, tenant: string): Promise<Site> {
   const store = createSearchStore({ db: db.database, dimensions: DIMENSIONS });
   await store.ensureSchema();
   return { db, store, tenant };
 }
 
-/** Takes away what is in the table, and the indexes of tenants. */
+/** Removes all rows and the tenants' indexes. */
 export async function clear({ db, store, tenant }: Site): Promise<void> {
   await store.dropTenantIndex(tenant);
   await db.query(`truncate ${TABLE}`);
@@ -41,7 +41,7 @@ export async function clear({ db, store, tenant }: Site): Promise<void> {
 const loadBulk = ({ store, tenant }: Site, chunks: readonly Made[]): Promise<unknown> =>
   store.ingestBulk(tenant, chunks);
 
-/** The statements of all of them are in one transaction; the table has its key and the index of words. */
+/** All statements of a way run in one transaction; the table has its key and the index of words. */
 export const ways: readonly Way[] = [
   { name: "copy", about: "ingestBulk(): a binary COPY", share: 1, run: loadBulk },
   {

@@ -4,7 +4,7 @@ import { columns } from "../queue/verdicts.ts";
 import { cases, ours } from "./cases.ts";
 import { keeps, type Scenario, scenarios } from "./scenarios.ts";
 
-/** How often an issuer is asked, and who is still answered when it is out. */
+/** Counts the requests that an issuer gets, and the calls that are answered while it is down. */
 export const keyset: Bench = {
   async run(options) {
     const names = chosen(options.only);

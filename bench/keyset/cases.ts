@@ -2,14 +2,14 @@ import { createKeySetSource } from "@svc/jwt-auth";
 import { createRemoteJWKSet } from "jose";
 import jwksRsa, { type Options } from "jwks-rsa";
 
-/** One way to keep the keys of an endpoint. */
+/** A client that keeps the keys of an endpoint. */
 export interface Keys {
-  /** Resolves with something for a key that is there; undefined or a rejection is no answer. */
+  /** Resolves with a value for a known key; undefined or a rejection counts as no answer. */
   keyOf(kid: string): Promise<unknown>;
   stop(): void;
 }
 
-/** @param maxAgeMs for how long a set is fresh; what is not said is left as it comes */
+/** @param maxAgeMs how long a key set is fresh; all other settings are the client's defaults */
 export type Case = (url: string, maxAgeMs: number) => Keys;
 
 export const ours = "svc";
@@ -22,7 +22,7 @@ export const cases: Readonly<Record<string, Case>> = {
     const maxAgeSeconds = maxAgeMs / 1000;
     const source = createKeySetSource({ url, env: "local", algorithms: ["ES256"], maxAgeSeconds });
     return {
-      // As a verifier asks.
+      // The calls of a verifier.
       keyOf: async (kid) => source.find(kid, "ES256") ?? source.refresh(kid, "ES256"),
       stop: () => source.stop(),
     };
@@ -32,13 +32,13 @@ export const cases: Readonly<Record<string, Case>> = {
     return { keyOf: (kid) => keys({ alg: "ES256", kid }), stop: nothing };
   },
   "jwks-rsa": (url, cacheMaxAge) => jwksRsaKeys({ jwksUri: url, cacheMaxAge }),
-  // As its examples recommend; 10 a minute is the default of the limit once it is switched on.
+  // The settings that its examples recommend; 10 a minute is the default once the limit is on.
   "jwks-rsa-limited": (url, cacheMaxAge) =>
     jwksRsaKeys({ jwksUri: url, cacheMaxAge, rateLimit: true, jwksRequestsPerMinute: 10 }),
 };
 
 function jwksRsaKeys(options: Options): Keys {
-  // Without the fallback it would answer nothing during an outage.
+  // Without the fallback it would answer no call during an outage.
   const client = jwksRsa({ cache: true, cacheMaxAgeFallback: HOUR_MS, ...options });
   return { keyOf: (kid) => client.getSigningKey(kid), stop: nothing };
 }

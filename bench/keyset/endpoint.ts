@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The id of the one key that is published. */
+/** The id of the only published key. */
 export const KID = "published";
 
-/** An endpoint that publishes a key set, counts who asks, and can be out. */
+/** An endpoint that publishes a key set, counts its requests, and can be down. */
 export interface Endpoint extends AsyncDisposable {
   readonly url: string;
   readonly fetches: number;
-  /** From now on the count begins at 0, and the endpoint answers or is out. */
+  /** Resets the count, and makes the endpoint answer or fail. */
   become(state: "up" | "out"): void;
 }
 

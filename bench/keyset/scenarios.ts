@@ -3,7 +3,7 @@ import { expectEqual } from "../harness/expect-equal.ts";
 import type { Case, Keys } from "./cases.ts";
 import { type Endpoint, endpoint, KID } from "./endpoint.ts";
 
-/** One figure and the bound that ours has to keep. */
+/** One figure, and the bound for `svc`. */
 export interface Scenario {
   readonly metric: string;
   readonly bound: number;
@@ -13,9 +13,9 @@ export interface Scenario {
 
 const HOUR_MS = 3_600_000;
 const SHORT_AGE_MS = 1000;
-// Past the age, with the tenth by which ours may be later.
+// Longer than the maximum age with the jitter of a tenth.
 const PAST_AGE_MS = 1500;
-// The limit of jwks-rsa queues concurrent calls for minutes: a caller waits no longer than this.
+// The rate limit of jwks-rsa queues concurrent calls for minutes: a caller waits no longer than this.
 const PATIENCE_MS = 5000;
 
 export const scenarios: readonly Scenario[] = [
@@ -70,7 +70,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Whether ours keeps its bound. */
+/** Returns whether `svc` keeps its bound. */
 export function keeps({ bound, better }: Scenario, value: number): boolean {
   return better === "less" ? value <= bound : value >= bound;
 }
@@ -97,7 +97,7 @@ async function answered(keys: Keys, kid: string): Promise<boolean> {
   }
 }
 
-// A case that answers nothing at all would look frugal.
+// A client that answers no call would need the fewest requests.
 async function mustAnswer(keys: Keys): Promise<void> {
   expectEqual("a key that is published", await answered(keys, KID), true);
 }

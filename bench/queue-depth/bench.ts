@@ -18,15 +18,15 @@ const settings = {
 };
 const GROWTH = "growth";
 const VACUUM_EVERY = 4;
-// What a vacuum empties of an index can be used from the next one on: what is there after two comes back after each.
+// Pages that a vacuum empties become reusable only with the next one: the sizes repeat from the third filling on.
 const FILLINGS = 4;
 
-/** What a claim costs while many other rows lie in the table, and what a million jobs leave behind. */
+/** Measures a claim beside many other rows in the table, and the growth of the table over a million jobs. */
 export const queueDepth: Bench = {
   async run(options) {
     const effort = effortOf(options);
     const states = chosen(statesOf(effort.share), options.only);
-    // A quick run does not wait for a minute until autovacuum comes by.
+    // A quick run does not wait a minute for autovacuum.
     const naps = options.quick ? { autovacuum_naptime: "1s" } : {};
     await using server = await startPostgres({ purpose: "test", settings: { ...settings, ...naps } });
     let code = 0;
@@ -48,7 +48,7 @@ function effortOf({ quick, rounds }: BenchOptions): Effort {
   return { rounds: rounds ?? (quick ? 2 : 20), share: quick ? 0.02 : 1, claims: quick ? 10 : 25 };
 }
 
-/** The first one is always among them, unless there are none. */
+/** Returns the chosen states. The first one is always included if any is chosen. */
 function chosen(states: readonly State[], only: readonly string[] | undefined): readonly State[] {
   const names = [...states.map(({ name }) => name), GROWTH];
   const unknown = only?.find((each) => !names.includes(each));
@@ -56,7 +56,7 @@ function chosen(states: readonly State[], only: readonly string[] | undefined): 
   return states.filter(({ name }, at) => only === undefined || at === 0 || only.includes(name));
 }
 
-/** The call as it comes, the call with `claimOrder: "relaxed"`, the statements of a worker, and the shortest claim by hand beside nothing that is due. */
+/** `claim()` with its defaults, with `claimOrder: "relaxed"`, the statements of a worker, and the shortest handwritten claim. */
 const KINDS = ["call", "relaxed", "worker", "by-hand"] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -65,7 +65,7 @@ interface Cost {
   readonly times: Readonly<Record<Kind, number[]>>;
 }
 
-/** Each state in turn, every other round backwards. */
+/** Measures each state in turn, in reverse order in every second round. */
 async function runClaims(
   url: string,
   states: readonly State[],
@@ -79,7 +79,7 @@ async function runClaims(
   }));
   try {
     for (const state of states) {
-      // A snapshot holds back what is cleared away in its own database alone.
+      // A snapshot keeps dead rows only in its own database.
       const place = state.heldFor === undefined ? url : await makeDatabase(url, `held-${filled.length}`);
       filled.push(await fill(place, state));
       note(`${state.name} is there`);
@@ -93,7 +93,7 @@ async function runClaims(
       };
     });
     for (let round = 0; round < rounds; round++) {
-      // The planner knows of what lies there, and what the rounds before left is as clear as it gets.
+      // The planner gets statistics, and the dead rows of earlier rounds are removed as far as possible.
       if (round % VACUUM_EVERY === 0) {
         for (const { pool, table } of filled) await pool.query(`vacuum analyze ${table.name}`);
       }

@@ -7,7 +7,7 @@ interface Prepared {
   readonly values: unknown[];
 }
 
-/** Claims and deletes `jobs` jobs, one after the other, and answers how long each claim took, in milliseconds. */
+/** Claims and deletes `jobs` jobs one by one, and returns the time of each claim in milliseconds. */
 export async function timeCalls(table: JobTable, jobs: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < jobs; n++) {
@@ -21,8 +21,8 @@ export async function timeCalls(table: JobTable, jobs: number): Promise<number[]
 }
 
 /**
- * How long the shortest statement takes that claims the job which is due first, or one whose lease has ended, in the order of
- * `available_at`, by the two indexes.
+ * Times the shortest statement that claims the first due job, or one with an expired lease, in the order of `available_at`, by
+ * the two indexes.
  */
 export async function timeByHand(pool: Pool, table: JobTable, jobs: number): Promise<number[]> {
   const { name } = table;
@@ -44,8 +44,8 @@ export async function timeByHand(pool: Pool, table: JobTable, jobs: number): Pro
 }
 
 /**
- * Has a worker with one slot do `jobs` jobs, and answers how long its statements took that claim one; those that follow a
- * finished job delete it as well.
+ * Lets a worker with one slot run `jobs` jobs, and returns the times of its claiming statements; those after a finished job also
+ * delete it.
  */
 export async function timeWorker(pool: Pool, table: JobTable, jobs: number): Promise<number[]> {
   await table.enqueueMany(Array.from({ length: jobs }, () => ({ task: "work" })));
@@ -54,7 +54,7 @@ export async function timeWorker(pool: Pool, table: JobTable, jobs: number): Pro
   return times.slice(0, jobs);
 }
 
-/** Has a worker of its own do so many jobs. */
+/** Runs `jobs` jobs in a separate worker. */
 export async function workOff(
   table: JobTable,
   concurrency: number,
@@ -80,7 +80,7 @@ export async function workOff(
 
 type Db = Parameters<typeof createJobTable>[0]["db"];
 
-/** A pool whose connections tell how long statements that claim take. */
+/** Makes a pool whose connections record the times of claiming statements. */
 function timed(pool: Pool, times: number[]): Db {
   return {
     async connect() {

@@ -3,17 +3,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { workOff } from "./claims.ts";
 
-/** Bytes of a table and of its indexes. */
+/** The bytes of a table and of its indexes. */
 export interface Sizes {
   readonly table: number;
   readonly indexes: number;
 }
 
-/** What a table takes up while as many jobs as before are queued, drained and cleared away. */
+/** The sizes of a table while `jobs` jobs are queued, drained and vacuumed. */
 export interface Filling {
   readonly filled: Sizes;
   readonly drained: Sizes;
-  /** After autovacuum has come by, if it has. */
+  /** After autovacuum has run, if it has. */
   readonly vacuumed: Sizes;
   readonly perSecond: number;
 }
@@ -25,7 +25,7 @@ export interface Growth {
 
 const NAP_MS = 150_000;
 
-/** Queues and drains so many jobs, again and again. Nothing but autovacuum clears the table. */
+/** Queues and drains `jobs` jobs several times. Only autovacuum removes dead rows. */
 export async function measureGrowth(url: string, jobs: number, times: number): Promise<Growth> {
   const pool = new pg.Pool({ connectionString: url });
   const name = "growth";
@@ -60,7 +60,7 @@ export async function measureGrowth(url: string, jobs: number, times: number): P
     const perSecond = (jobs / (performance.now() - begun)) * 1000;
     const drained = await sizes();
     const before = await vacuums();
-    // One that came by during the drain has to come by once more.
+    // An autovacuum that ran during the drain has to run once more.
     const end = performance.now() + NAP_MS;
     while ((await vacuums()) === before && performance.now() < end) await delay(500);
     return { filled, drained, vacuumed: await sizes(), perSecond };

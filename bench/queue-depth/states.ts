@@ -1,19 +1,19 @@
-/** What is in the table beside the jobs that are claimed. */
+/** The rows in the table beside the claimed jobs. */
 export interface State {
   readonly name: string;
-  /** How many rows lie there. */
+  /** The number of these rows. */
   readonly rows: number;
   /** The values of `status`, `available_at` and `locked_until` of row `n`, as SQL. */
   readonly row: readonly [status: string, availableAt: string, lockedUntil: string];
-  /** An open snapshot of somebody else; so many jobs have been worked off since. */
+  /** The number of jobs that were done since another session opened a snapshot, which keeps their dead rows. */
   readonly heldFor?: number | undefined;
-  /** The leases of those jobs would have ended by now: what is kept of them lies where ended leases are looked for. */
+  /** Whether the leases of those jobs would have expired: their dead index entries are then in the range of expired leases. */
   readonly isLeaseOver?: boolean | undefined;
-  /** What a claim may cost, as a multiple of the empty case. */
+  /** The most that a claim may cost, as a multiple of the empty case. */
   readonly bound: number;
 }
 
-// Older than those that are claimed: were they not passed over, each claim would read them all.
+// All of them are due: a claim that does not follow the order of an index would read them all.
 const PENDING = ["'pending'", "now() + n * interval '1 microsecond'", "null"] as const;
 const DEAD = ["'dead'", "now() - interval '1 day' - n * interval '1 ms'", "null"] as const;
 const SCHEDULED = ["'pending'", "now() + interval '1 day' + n * interval '1 ms'", "null"] as const;
@@ -25,12 +25,12 @@ const RUNNING = [
 
 const BOUND = 2;
 
-/** A claim that does not follow the order of an index reads them all. */
+/** Returns whether a state has many due rows, which a claim without the order of an index would all read. */
 export function isFullOfDue({ rows, row }: State): boolean {
   return rows > 0 && row === PENDING;
 }
 
-/** The first one is what the others are compared with. */
+/** Returns the states; the first one is the base of the comparison. */
 export function statesOf(share: number): readonly State[] {
   const count = (rows: number): number => Math.max(1, Math.round(rows * share));
   const name = (rows: number, what: string): string => `${count(rows)}-${what}`;

@@ -4,7 +4,7 @@ import pg from "pg";
 import type { State } from "./states.ts";
 import { workOff } from "./claims.ts";
 
-/** The table of one state, ready to be claimed from. */
+/** The table of one state, ready for claims. */
 export interface Filled extends AsyncDisposable {
   readonly state: State;
   readonly pool: pg.Pool;
@@ -14,7 +14,7 @@ export interface Filled extends AsyncDisposable {
 const BATCH = 1000;
 const SHORT_LEASE_SECONDS = 5;
 
-/** Makes the table of a state and what lies in it. */
+/** Makes the table of a state with its rows. */
 export async function fill(url: string, state: State): Promise<Filled> {
   const pool = new pg.Pool({ connectionString: url });
   pool.on("error", () => undefined);
@@ -51,7 +51,7 @@ export async function fill(url: string, state: State): Promise<Filled> {
   };
 }
 
-/** A transaction that goes on: nothing that was there when it began is cleared away. */
+/** Opens a transaction and keeps it open: no row that was visible at its start can be removed. */
 async function holdSnapshot(url: string, table: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

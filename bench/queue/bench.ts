@@ -20,13 +20,13 @@ import { columns, type Figure, limitVerdict, type Verdict, verdictOf, voided, vo
 
 export const ours = "svc";
 const control = "control";
-/** In the rows of latency alone: ours where jobs are queued elsewhere than they run, what no queue can do without there, and anywhere. */
+/** Cases only in the rows of latency: `svc` with a separate producer, and the floors with and without a claim. */
 const onlyLatency: readonly string[] = ["svc-apart", "by-hand", "commit"];
 const recoveries = Object.keys(recoveryLimits) as RecoveryMetric[];
 
 export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric), "latency", ...recoveries];
 
-/** The shipped job table beside two other queues on the same server. */
+/** Compares the shipped job table with two other queues on the same server. */
 export const queue: Bench = {
   async run(options) {
     const wanted = chosenRows(options.only);
@@ -43,7 +43,7 @@ export const queue: Bench = {
       options.note(line);
     const queues = members.all.filter(({ name }) => !onlyLatency.includes(name));
     await warmUp(queues, effort.share);
-    // First, when what was written is on the disk: what the other rows write keeps it busy long after them.
+    // Latency first, after a checkpoint: the writes of the other rows keep the disk busy long after their end.
     await settle(server.url);
     const quickest = members.all.filter(({ name }) => name !== spreadBoss);
     const latencies = wanted.latency ? await measureLatency(quickest, effort, options) : [];
@@ -89,7 +89,7 @@ function chosenRows(only: readonly string[] | undefined): Chosen {
   };
 }
 
-/** Until the code of each is compiled: the first 50,000 jobs or so are slower. */
+/** Runs each queue until its code is compiled: the first 50,000 jobs or so are slower. */
 async function warmUp(members: readonly Member[], share: number): Promise<void> {
   for (let portion = 0; portion < Math.ceil(WARM_UP.portions * share); portion++) {
     for (const member of members) {
@@ -102,14 +102,14 @@ async function warmUp(members: readonly Member[], share: number): Promise<void> 
   }
 }
 
-// Enough to see what two processes of ours differ by.
+// Enough rows to show by how much two processes of the same case differ.
 const CONTROLLED: ReadonlySet<string> = new Set([
   "drain/noop/c10/default",
   "drain/noop/c50/fastest",
   "enqueue/single",
 ]);
 
-/** Every queue in turn, every other round backwards. */
+/** Measures one row: the queues take turns, in reverse order in every second round. */
 async function measureRow(
   row: Row,
   members: readonly Member[],
@@ -177,7 +177,7 @@ function report(results: readonly Result[], { json, print, note, quick }: BenchO
   return verdicts.some(({ broken }) => broken) ? 1 : 0;
 }
 
-/** What is said of one row. A quick run measures too little to judge a bound: it compares. */
+/** Returns the verdicts of one row. A quick run compares without bounds, because it measures too little. */
 function verdictsOf(results: readonly Result[], figures: readonly Figure[], quick: boolean): Verdict[] {
   const [first] = results;
   if (first === undefined) return [];

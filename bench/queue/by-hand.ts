@@ -9,10 +9,9 @@ const CLAIM = `update by_hand set status = 'running', attempts = attempts + 1, l
   returning id, payload`;
 
 /**
- * As little as there can be between a job that is queued durably and its handler, where the job is claimed under a lease:
- * an insert that notifies, and an update, each committed, as prepared statements on open connections. No ids but numbers, no
- * context, no second worker, no pooler, no fault is thought of. It takes part in the rows of latency alone: what it needs is
- * what nobody can save on this machine.
+ * The least work between a durably queued job and its handler, if the job is claimed under a lease: an insert that notifies
+ * and an update, each committed, as prepared statements on open connections. It has no generated ids, no context, no second
+ * worker, no pooler and no error handling. Only in the rows of latency: no queue on this machine can need less time.
  */
 export async function createByHand(url: string): Promise<Contestant> {
   const [client, worker] = [new pg.Client(url), new pg.Client(url)];

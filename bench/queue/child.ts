@@ -1,15 +1,15 @@
-// The process of one queue. The parent asks, this answers, and does nothing in between.
+// The process of one queue. It only answers the parent's requests and is idle in between.
 import { setTimeout as delay } from "node:timers/promises";
 import { type Contestant, handlers, type HandlerName, type Mode, type Working } from "./contestant.ts";
 import { serverCpu } from "./server-cpu.ts";
 
-/** What the parent asks. */
+/** The requests of the parent. */
 export type Order =
   | { readonly order: "about" }
   | Task
   | { readonly order: "latency"; readonly mode: Mode; readonly jobs: number };
 
-/** What is timed as a whole. */
+/** A task that is timed as a whole. */
 export type Task =
   | {
       readonly order: "drain";
@@ -20,7 +20,7 @@ export type Task =
     }
   | { readonly order: "enqueue"; readonly how: "single" | "bulk"; readonly jobs: number };
 
-/** What a drain or many enqueues took. Times in microseconds; CPU time of this process, and of the server. */
+/** The time of a drain or of many enqueues in microseconds: wall clock, CPU of this process, and CPU of the server. */
 export interface Took {
   readonly wallUs: number;
   readonly workerCpuUs: number;
@@ -39,7 +39,7 @@ const BULK = 1000;
 const UNCOUNTED = 3;
 let ready: Promise<Contestant> | undefined;
 
-/** Each process loads its own library alone. */
+/** Loads only the library of this process's queue. */
 async function open(): Promise<Contestant> {
   switch (name) {
     case "graphile-worker":
@@ -76,7 +76,7 @@ function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, n) => n);
 }
 
-/** Starts the clocks; what they have counted is told in microseconds. */
+/** Starts the clocks; the returned function reads them, in microseconds. */
 function clock(): () => Took {
   const server = serverCpu(Number(serverPid));
   const cpu = process.cpuUsage();
@@ -89,8 +89,8 @@ function clock(): () => Took {
 }
 
 /**
- * Drains so many jobs that wait already. The clock starts with the first handler, so that no start-up is in it, and ends when
- * no job is live: the last end is written. Every job must have been begun once.
+ * Drains `jobs` waiting jobs. The clock starts with the first handler, which excludes the start-up, and stops when no job is
+ * live, which includes the last write. Every job must start exactly once.
  */
 async function drain(
   queue: Contestant,
@@ -144,7 +144,7 @@ async function enqueue(queue: Contestant, how: "single" | "bulk", jobs: number):
   return took;
 }
 
-/** Works off what was queued, and so counts it. */
+/** Runs all queued jobs, which also checks their number. */
 async function empty(queue: Contestant, jobs: number): Promise<void> {
   const begun = new Set<number>();
   const all = Promise.withResolvers<void>();
@@ -158,7 +158,7 @@ async function empty(queue: Contestant, jobs: number): Promise<void> {
   await working.stop();
 }
 
-/** From before the call that queues a job to the begin of its handler, while nothing else is queued or runs. */
+/** Measures from before the call that queues a job until its handler starts, while the queue is otherwise idle. */
 async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Reply> {
   queue.tell?.();
   await queue.clean();
@@ -169,8 +169,8 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
     return undefined;
   });
   await delay(300);
-  // The vacuum has every connection look up the table anew: what the first jobs pay is not the queue's, and is not counted. A queue
-  // may have several connections: those that are queued at once need them all.
+  // After the vacuum each connection looks up the table again, which is not the queue's cost: these first jobs are not counted.
+  // A queue may have several connections, so as many jobs are queued at once.
   const awake = Promise.withResolvers<void>();
   const connections = queue.isSingle === true ? 1 : IN_FLIGHT;
   let left = connections;
@@ -180,7 +180,7 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
   await Promise.all(numbers(connections).map((n) => queue.enqueueOne(n)));
   await awake.promise;
   for (let n = -UNCOUNTED; n < jobs; n++) {
-    // Not in step with anybody's timer.
+    // A random pause, so that no queue's polling interval matches it.
     await delay(15 + 15 * Math.random());
     const started = new Promise<void>((resolve) => (begun = resolve));
     const at = performance.now();

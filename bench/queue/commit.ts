@@ -4,8 +4,8 @@ import { type Contestant, latencyOnly, type Work } from "./contestant.ts";
 const INSERT = "insert into commits (payload) values ($1) returning id";
 
 /**
- * No queue at all: a row is inserted by a prepared statement on an open connection, and then its handler is called. Nobody who keeps a
- * job before it begins can do without that one commit, so this is what the machine and its disk take of a latency.
+ * Not a queue: a row is inserted by a prepared statement on an open connection, and then its handler is called. Every queue that
+ * stores a job before it starts needs this one commit, so this is the share of the machine and its disk in a latency.
  */
 export async function createCommit(url: string): Promise<Contestant> {
   const client = new pg.Client(url);
@@ -15,7 +15,7 @@ export async function createCommit(url: string): Promise<Contestant> {
   );
   let handler: Work | undefined;
   return {
-    about: "commit: one insert, and nobody who claims",
+    about: "commit: one insert, without a claim",
     ...latencyOnly("commit"),
     async enqueueOne(n) {
       await client.query({ name: "insert", text: INSERT, values: [JSON.stringify({ n })] });

@@ -1,32 +1,32 @@
-/** What handlers do: nothing, or wait by the clock. */
+/** The handlers, by their waiting time in milliseconds. */
 export const handlers = { noop: 0, "1ms": 1, "10ms": 10 } as const;
 export type HandlerName = keyof typeof handlers;
 
-/** `default`: as it comes, nothing fetched before there is a slot for it. `fastest`: as its manual says. */
+/** `default`: the queue's defaults, without prefetch. `fastest`: the settings that its manual recommends for throughput. */
 export type Mode = "default" | "fastest";
 
-/** What a job does; its number is in its payload. */
+/** The work of a job, which has its number in the payload. */
 export type Work = (job: number) => Promise<void> | undefined;
 
-/** A queue in a database of its own. */
+/** A queue in its own database. */
 export interface Contestant {
-  /** Queues jobs with the payloads `{ n }`, as many as it takes best in a call. */
+  /** Queues jobs with the payloads `{ n }`, in calls of the size that suits the queue best. */
   fill(numbers: readonly number[]): Promise<void>;
   enqueueOne(n: number): Promise<void>;
   enqueueMany(numbers: readonly number[]): Promise<void>;
-  /** Starts a worker; resolves when it may have begun. */
+  /** Starts a worker; resolves when it can start jobs. */
   work(concurrency: number, mode: Mode, work: Work): Promise<Working>;
-  /** From now on workers hear of a new job at once, where a queue has that as an option. */
+  /** Switches on notifications of new jobs, if the queue has them as an option. */
   tell?(): void;
-  /** Whether a job waits or runs. */
+  /** Returns whether a job waits or runs. */
   live(): Promise<boolean>;
-  /** Has only one connection to queue on, one job after the other. */
+  /** Whether it queues jobs one by one on a single connection. */
   readonly isSingle?: boolean;
-  /** Leaves its tables without finished jobs, as they are right after a vacuum. */
+  /** Removes finished jobs from its tables, as after a vacuum. */
   clean(): Promise<void>;
-  /** Has the planner know what is in its tables. */
+  /** Updates the planner's statistics of its tables. */
   analyze(): Promise<void>;
-  /** Its version, and what else there is to know. */
+  /** Its version and notable settings. */
   readonly about: string;
   close(): Promise<void>;
 }
@@ -35,17 +35,17 @@ export interface Working {
   stop(): Promise<void>;
 }
 
-/** Jobs in hand in the mode `fastest`: running, or fetched before their time. */
+/** The number of running and prefetched jobs in the mode `fastest`. */
 export const BUFFER = 500;
 
-/** How many jobs a `kill -9` would leave to be begun again, at most. */
+/** Returns the largest number of jobs that a `kill -9` would cause to start again. */
 export function inHand(name: string, concurrency: number, mode: Mode): number {
   if (mode === "default") return concurrency;
-  // Graphile's local queue holds that many beside those that run.
+  // Graphile's local queue holds that many in addition to those that run.
   return name === "graphile-worker" ? BUFFER + concurrency : BUFFER;
 }
 
-/** What somebody leaves out who takes part in the rows of latency alone. */
+/** Returns the members that a case needs only outside of the rows of latency; they throw. */
 export function latencyOnly(name: string): Pick<Contestant, "fill" | "enqueueMany" | "isSingle"> {
   const refuse = (): never => {
     throw new Error(`${name} has rows of latency only`);

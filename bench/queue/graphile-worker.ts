@@ -4,16 +4,16 @@ import { BUFFER, type Contestant } from "./contestant.ts";
 import { ownVersion } from "./versions.ts";
 
 const CHUNK = 1000;
-// It logs every job at its default level; nobody reads that here.
+// It logs every job at its default level; this bench does not read the log.
 const logger = new Logger(() => () => undefined);
 
 /**
- * `default`: its preset, with a pool as large as its manual recommends for so many jobs at once. `fastest`: jobs are fetched by 500
- * into the local queue, ends are written together without a delay.
+ * `default`: its preset, with the pool size that its manual recommends for so many concurrent jobs. `fastest`: the local queue
+ * fetches 500 jobs at a time, and completions are written in batches without a delay.
  */
 export async function createGraphile(url: string): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url });
-  // It asks for this.
+  // Its manual requires these handlers.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   await runMigrations({ pgPool: pool, logger });

@@ -5,10 +5,10 @@ import type { Mode } from "./contestant.ts";
 import type { Member } from "./members.ts";
 import { type Effort, latencyBounds, type Result } from "./rows.ts";
 
-// Short slices: what disturbs the machine for a while meets all of them. Short rounds, since one that was disturbed does not count.
+// Short slices: a disturbance of the machine affects all queues. Short rounds: a disturbed round is discarded.
 const LATENCIES = 30;
 const SLICES = 5;
-/** Of each round that was asked for: as many are enough, and as many are tried at most. One has to count. */
+/** Per requested round: the number of counted rounds that is enough, and the most rounds to try. */
 const ENOUGH = 2;
 const MOST = 4;
 const PAUSE_MS = 10_000;
@@ -18,13 +18,13 @@ interface Try {
   readonly mode: Mode;
   /** The latencies of each round that counts. */
   readonly rounds: (readonly number[])[];
-  /** And of all of them. */
+  /** The latencies of all rounds. */
   readonly all: (readonly number[])[];
 }
 
 /**
- * Graphile in both modes, of which the better one counts. A figure is the median of the rounds, as in the other rows. A round counts
- * when nothing else held the machine up, by what commits took that are no queue's; the others are repeated.
+ * Measures latencies. Graphile runs in both modes, and the better one counts. A figure is the median of the rounds. A round counts
+ * only if the machine was undisturbed, judged by the commits without a queue; other rounds are repeated.
  */
 export async function measureLatency(
   members: readonly Member[],
@@ -39,7 +39,7 @@ export async function measureLatency(
   );
   const floor = tries.findIndex(({ member }) => member.name === "commit");
   const counted = (): number => tries[floor]?.rounds.length ?? 0;
-  // Too few commits to tell anything.
+  // A quick run has too few commits to judge its rounds.
   const [enough, most] = quick ? [rounds, rounds] : [rounds * ENOUGH, rounds * MOST];
   let tried = 0;
   let counts = true;
@@ -66,7 +66,7 @@ export async function measureLatency(
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
       const [values = []] = tries
         .filter(({ member }) => member.name === name)
-        // Where none counts the doubt says so, and what there is is shown.
+        // If no round counts, the doubt says so, and all rounds are shown.
         .map((each) => (each.rounds.length > 0 ? each.rounds : each.all).map(of))
         .toSorted((a, b) => summarise(a).median - summarise(b).median);
       return { name, metric: `latency/${metric}`, unit: "ms", values, bound: latencyBounds[metric], doubt };
@@ -74,7 +74,7 @@ export async function measureLatency(
   });
 }
 
-/** The latencies of each in one round. */
+/** Measures the latencies of each queue in one round. */
 async function measureRound(
   tries: readonly Try[],
   round: number,
@@ -96,7 +96,7 @@ function nameOf({ member, mode }: Try): string {
   return mode === "default" ? member.name : `${member.name} ${mode}`;
 }
 
-/** Whether hardly a commit in a hundred took four times as long as most of them did: disk and processors were there when asked for. */
+/** Returns whether disk and processors were undisturbed: one commit in a hundred takes at most four times the median. */
 function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; readonly took: string } {
   const [p50, p99] = [p50Of(commits), p99Of(commits)];
   const took = `a commit took ${p50.toFixed(2)} ms, one in a hundred ${p99.toFixed(2)} ms`;
@@ -104,9 +104,8 @@ function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; reado
 }
 
 /**
- * Who comes after whom in a slice, so that in as many slices as there are of them everybody has come after everybody else once (a
- * Williams square; exact where their number is even; between two slices it is always the same two): the disk is busy for a while
- * with what the one before has left.
+ * Returns the order in a slice. Over `count` slices every case follows every other one once (a Williams square, exact for an
+ * even number; the pair across two slices is always the same): the disk is still busy with the writes of the case before.
  */
 export function orderOf(slice: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => {

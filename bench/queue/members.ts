@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply, Took } from "./child.ts";
 
-/** A queue in a process of its own. */
+/** A queue in its own process. */
 export interface Member {
   readonly name: string;
   readonly about: string;
@@ -17,10 +17,10 @@ export interface Members extends AsyncDisposable {
 
 const ANSWER_WITHIN_MS = 120_000;
 const childFile = new URL("./child.ts", import.meta.url);
-// As in the other benches: a young generation of the same size for all.
+// As in the other benches: the young generation has the same size in all processes.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
 
-/** @param places name and database of each */
+/** @param places name and database of each queue */
 export async function startMembers(
   places: readonly { readonly name: string; readonly url: string }[],
   serverPid: number,

@@ -13,11 +13,11 @@ const CHUNK = 1000;
 const DEADLOCKS = 5;
 
 /**
- * `default`: a worker a slot, each fetches one job and then looks again every two seconds. `fastest`: one worker, batches of 500
- * without a pause while they are full; its handler runs as many of a batch at once as the others do. `tell()` turns to a queue
- * with `notify`, without which its latency would be that of its polling.
+ * `default`: one worker per slot; each fetches a job and then polls again after two seconds. `fastest`: one worker with batches of
+ * 500, without a pause while they are full; its handler runs as many jobs at once as the others do. `tell()` switches to a queue
+ * with `notify`; without it the latency would be the polling interval.
  *
- * @param most in the mode `fastest`, so many workers share the batch: four with 125 jobs each are quicker than one with 500
+ * @param most the number of workers that share the batch in the mode `fastest`: four with 125 jobs each are faster than one with 500
  */
 export async function createBoss(url: string, most = 1): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
@@ -76,7 +76,7 @@ export async function createBoss(url: string, most = 1): Promise<Contestant> {
   };
 }
 
-/** Its own upkeep may lock the table the other way round. */
+/** Repeats a statement: pg-boss's own maintenance may lock the table in the opposite order. */
 async function again(send: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -9,14 +9,14 @@ const NEWER = { jobs: 5, everyMs: 20 };
 const LEASE_MS = 1500;
 const GIVEN_UP_MS = 60_000;
 
-/** Milliseconds that each may take (JOB-34). */
+/** The most milliseconds of each figure (JOB-34). */
 export const recoveryLimits = { "recovery/1000-expired": 2000, "recovery/under-flow": 1000 } as const;
 export type RecoveryMetric = keyof typeof recoveryLimits;
 
 /**
- * `recovery/1000-expired`: from the end of 1,000 leases, or from the start of a worker after their end, in turn, until the last of
- * their jobs has started; beside it the time that a worker takes to start 1,000 pending jobs. `recovery/under-flow`: how long a newer job starts before the last of them, while 250 newer ones are
- * queued a second.
+ * `recovery/1000-expired`: from the end of 1,000 leases, or alternately from the start of a worker after it, until their last job
+ * has started; for comparison, the time in which a worker starts 1,000 pending jobs. `recovery/under-flow`: how long before that
+ * last job a newer one starts, while 250 newer ones are queued a second.
  */
 export async function measureRecovery(
   url: string,
@@ -46,9 +46,9 @@ interface Round {
   readonly jobs: number;
   /** Whether newer jobs are queued meanwhile. */
   readonly isFlowing?: boolean;
-  /** Whether the worker starts when the leases have ended. */
+  /** Whether the worker starts after the leases have expired. */
   readonly startsLater: boolean;
-  /** Whether there are pending jobs instead of leases. */
+  /** Whether the jobs are pending instead of leased. */
   readonly isPending?: boolean;
 }
 
@@ -91,7 +91,7 @@ async function measureRound(
   return last - Math.min(last, ...newerStarts.filter((at) => at >= readyAt));
 }
 
-/** Leaves jobs as a worker that was killed does. Answers when their leases end, by `performance.now()`. */
+/** Leaves jobs as a killed worker would. Returns the end of their leases by `performance.now()`. */
 async function loseLeases(pool: pg.Pool): Promise<number> {
   await pool.query(
     `update svc_jobs set status = 'running', attempts = 1, locked_until = now() + $1 * interval '1 millisecond'`,
@@ -103,7 +103,7 @@ async function loseLeases(pool: pg.Pool): Promise<number> {
   return performance.now() + (rows[0]?.ms ?? 0);
 }
 
-/** Queues newer jobs as another process does, which has no worker. */
+/** Queues newer jobs without a worker, as a separate producer would. */
 async function queueNewer(url: string, over: AbortSignal): Promise<void> {
   const pool = new pg.Pool({ connectionString: url });
   const table = createJobTable({ db: pool });

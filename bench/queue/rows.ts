@@ -1,44 +1,44 @@
 import { type HandlerName, handlers, type Mode } from "./contestant.ts";
 import type { Task } from "./child.ts";
 
-/** One line of the result: what every queue is asked to do. */
+/** One line of the result: the task of every queue. */
 export interface Row {
   readonly metric: string;
   readonly unit: "per_s" | "ms";
-  /** How often, beside the rounds that were asked for. */
+  /** The number of rounds, as a factor of the requested number. */
   readonly rounds: number;
-  /** What a queue is asked for; undefined: not in this round. */
+  /** Returns the task of a queue; undefined: the queue skips this round. */
   order(name: string, round: number, share: number): Task | undefined;
   readonly bound?: Bound | undefined;
 }
 
-/** What our figure has to be beside the better one of the others. */
+/** The required ratio of `svc` to the better one of the other queues. */
 export interface Bound {
-  /** `least`: jobs per second, `most`: milliseconds. */
+  /** `least` for jobs per second, `most` for milliseconds. */
   readonly kind: "least" | "most";
   readonly factor: number;
-  /** A goal that is missed is printed, and is no failure. */
+  /** A missed goal is reported but does not fail the run. */
   readonly goal: boolean;
 }
 
-/** How much is asked for. */
+/** The size of a run. */
 export interface Effort {
   readonly rounds: number;
-  /** Of the usual numbers of jobs. */
+  /** The share of the usual numbers of jobs. */
   readonly share: number;
 }
 
-/** What one queue did in one row. */
+/** The result of one queue in one row. */
 export interface Result {
   readonly name: string;
   readonly metric: string;
   readonly unit: "per_s" | "ms";
-  /** A figure a round. */
+  /** One figure per round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
-  /** Milliseconds that it may take at most, where a figure is compared with nothing. */
+  /** The most milliseconds, for a figure without a comparison. */
   readonly limitMs?: number | undefined;
-  /** Why it says nothing. */
+  /** Why the figure is not usable. */
   readonly doubt?: string | undefined;
   readonly workerUs?: number | undefined;
   readonly serverUs?: number | undefined;
@@ -47,19 +47,19 @@ export interface Result {
 
 export const concurrencies = [1, 10, 50] as const;
 export const peers = ["graphile-worker", "pg-boss"] as const;
-/** pg-boss once more, with several workers that share the batch: it takes part where others are at their fastest. */
+/** pg-boss with several workers that share the batch: only in the mode `fastest`. */
 export const spreadBoss = "pg-boss-4x125";
 
-// Half a second each, about: by what ours and the faster one of the others do.
+// About half a second each, by the speed of `svc` and of the faster one of the others.
 const MOST = { default: { 1: 1000, 10: 4000, 50: 10_000 }, fastest: { 1: 10_000, 10: 20_000, 50: 20_000 } };
 const PEERS_DEFAULT = { 1: 800, 10: 2500, 50: 2500 };
 
 function drainSize(name: string, handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): number {
-  // It looks again after two seconds: one look each, and one more.
+  // It polls every two seconds: one job for each slot, and one more poll.
   if (name === "pg-boss" && mode === "default") return 2 * concurrency;
   const most = name === "graphile-worker" && mode === "default" ? PEERS_DEFAULT : MOST[mode];
   const waitMs = handlers[handler];
-  // As many as could be done in 0.6 s if nothing took time but the handlers.
+  // As many jobs as fit into 0.6 s if only the handlers took time.
   const possible = waitMs === 0 ? Infinity : Math.round((600 / (waitMs + 0.2)) * concurrency);
   return Math.min(most[concurrency], possible);
 }
@@ -68,11 +68,11 @@ function drainRow(handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): R
   return {
     metric: `drain/${handler}/c${concurrency}/${mode}`,
     unit: "per_s",
-    // Where there are bounds, and rounds are short.
+    // More rounds for rows with bounds, whose rounds are short.
     rounds: handler === "noop" ? (mode === "fastest" ? 2 : 1) : 0.6,
     order(name, round, share) {
       if (name === spreadBoss && mode === "default") return undefined;
-      // Four seconds for each, whatever the round: its figure is its polling.
+      // Four seconds and only one round: the figure is its polling interval.
       if (name === "pg-boss" && mode === "default" && round > 0) return undefined;
       const size = drainSize(name, handler, concurrency, mode);
       const jobs = name === "pg-boss" && mode === "default" ? size : Math.max(10, Math.round(size * share));
@@ -105,13 +105,13 @@ function enqueueRow(how: "single" | "bulk", factor: number): Row {
   };
 }
 
-/** The rows of latency, which are measured together: {@link rows} has them for their bounds. */
+/** The bounds of the rows of latency, which are measured together and are not in {@link rows}. */
 export const latencyBounds = {
   p50: { kind: "most", factor: 0.5, goal: false },
   p99: { kind: "most", factor: 0.75, goal: false },
 } as const satisfies Record<string, Bound>;
 
-/** Those of a producer in another process, beside graphile-worker, whose producers are always apart. */
+/** The bounds with a separate producer, compared with graphile-worker, whose producers are always separate. */
 export const apartBounds = {
   p50: { kind: "most", factor: 0.75, goal: false },
   p99: { kind: "most", factor: 1, goal: false },

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Begins to count what a server takes, all its processes together, and answers what tells it, in microseconds; undefined where
- * the system does not tell. Of a process that ends meanwhile nothing is counted.
+ * Starts counting the CPU time of all processes of a server. The returned function reads it in microseconds. Undefined on systems
+ * that do not report it. A process that ends meanwhile does not count.
  */
 export function serverCpu(pid: number): (() => number) | undefined {
   try {
@@ -24,7 +24,7 @@ function cpuOfAll(pid: number): ReadonlyMap<number, number> {
     try {
       all.set(Number(name), cpuNs(Number(name)));
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
   return all;
@@ -32,7 +32,7 @@ function cpuOfAll(pid: number): ReadonlyMap<number, number> {
 
 function parentOf(pid: string): number | undefined {
   try {
-    // Its own name, in brackets, may have blanks.
+    // The process name, in parentheses, may contain spaces.
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
     return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
   } catch {
@@ -40,7 +40,7 @@ function parentOf(pid: string): number | undefined {
   }
 }
 
-/** @throws Error where there is no such file, or no longer */
+/** @throws Error when the file does not exist any more */
 function cpuNs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]);
 }

@@ -2,7 +2,7 @@ import { type PostgresServer, startPostgres } from "@svc/dev-services";
 import { statfsSync } from "node:fs";
 import pg from "pg";
 
-// Nothing is switched off; no checkpoint shall fall into one row and not into another.
+// Durable settings, and no checkpoint that would fall into one row and not into another.
 const settings = {
   fsync: "on",
   synchronous_commit: "on",
@@ -15,7 +15,7 @@ const settings = {
 const SEGMENTS = 200;
 const SHOWN = [...Object.keys(settings), "wal_sync_method", "autovacuum", "server_version"];
 
-/** @param isUsed whether it is as if it had run for a while: that takes some ten seconds */
+/** @param isUsed whether to prepare the server as if it had run for a while, which takes about ten seconds */
 export async function startDurable(isUsed: boolean): Promise<PostgresServer> {
   const server = await startPostgres({ purpose: "test", settings });
   if (isUsed) await prepareSegments(server.url);
@@ -23,8 +23,8 @@ export async function startDurable(isUsed: boolean): Promise<PostgresServer> {
 }
 
 /**
- * A server that has run for a while writes into segments of its log that are there; to make one takes 50 ms, which would fall into
- * some rows and not into others.
+ * Writes WAL segments so that the server can reuse them, as one that has run for a while does. Making a segment takes 50 ms, which
+ * would fall into some rows and not into others.
  */
 async function prepareSegments(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -37,7 +37,7 @@ async function prepareSegments(url: string): Promise<void> {
   await client.end();
 }
 
-/** Has the server write what it has in memory. */
+/** Runs a checkpoint, so that the server writes its buffers to the disk. */
 export async function settle(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -45,7 +45,7 @@ export async function settle(url: string): Promise<void> {
   await client.end();
 }
 
-/** A database of its own. */
+/** Makes a database. */
 export async function makeDatabase(serverUrl: string, name: string): Promise<string> {
   const database = name.replaceAll("-", "_");
   const client = new pg.Client({ connectionString: serverUrl });
@@ -59,14 +59,14 @@ export async function makeDatabase(serverUrl: string, name: string): Promise<str
 
 const TMPFS = 0x0102_1994;
 
-/** What makes its latencies those of another machine, if anything. */
+/** Returns why latencies on this folder's disk are not comparable, if so. */
 export function doubtOf(folder: string): string | undefined {
   return statfsSync(folder).type === TMPFS
     ? "the data are in memory, and no commit waits for a disk"
     : undefined;
 }
 
-/** What the server says of how it keeps its data. */
+/** Returns the server's durability settings. */
 export async function durability(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -6,9 +6,9 @@ import { ownVersion } from "./versions.ts";
 const CHUNK = 10_000;
 
 /**
- * The package as it comes. Only `concurrency` and `prefetch` differ from row to row.
+ * The package with its defaults. Only `concurrency` and `prefetch` differ between rows.
  *
- * @param apart jobs are queued one by one as by somebody who has no worker
+ * @param apart whether single jobs are queued through a separate client without a worker
  */
 export async function createSvc(url: string, apart = false): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url });

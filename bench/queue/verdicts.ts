@@ -13,7 +13,7 @@ export interface Verdict {
   readonly broken: boolean;
 }
 
-/** Our figure beside the better one of the others; undefined where there is nothing to compare. */
+/** Compares our figure with the better one of the others; undefined when there is none to compare with. */
 export function verdictOf(
   ours: string,
   peers: readonly string[],
@@ -41,7 +41,7 @@ export function verdictOf(
   return { line: `${mark} ${label}: ${shown}, ${what}`, broken: !kept && !bound.goal };
 }
 
-/** A figure that is compared with nothing but its limit. */
+/** Compares a figure with its limit alone. */
 export function limitVerdict({ metric, value }: Figure, limitMs: number): Verdict {
   const broken = !(value <= limitMs);
   const mark = broken ? "FAIL" : "ok  ";
@@ -49,8 +49,8 @@ export function limitVerdict({ metric, value }: Figure, limitMs: number): Verdic
 }
 
 /**
- * Of latencies the bound has to hold for two processes of ours. Where it holds for one of them alone the machine made the figures,
- * and the run says nothing, nor does it where there is a doubt. Undefined where there is no second one.
+ * Checks a bound on a latency for two processes of the same case. If only one of them keeps it, or there is a doubt, the machine
+ * decided the figures and the verdict is void. Undefined when it is not void, or there is no second process.
  */
 export function voidOf(
   [ours, control]: readonly [string, string],
@@ -63,11 +63,12 @@ export function voidOf(
   if (bound?.kind !== "most") return undefined;
   const [one, other] = [ours, control].map((name) => verdictOf(name, peers, metric, figures, bound));
   if (one === undefined || other === undefined) return undefined;
-  const why = doubt ?? (one.broken === other.broken ? undefined : "held by one of two of ours");
+  const why =
+    doubt ?? (one.broken === other.broken ? undefined : "only one of svc and control keeps the bound");
   return why === undefined ? undefined : voided(one, why, metric);
 }
 
-/** A verdict that says nothing, and why. */
+/** Makes a void verdict with its reason. */
 export function voided({ line }: Verdict, why: string, label = line.slice(5).split(":")[0]): Verdict {
   return { line: `VOID ${label}: ${why}; ${line.slice(5)}`, broken: true };
 }

@@ -16,21 +16,21 @@ const settings = {
   max_wal_size: "4GB",
   work_mem: "64MB",
   maintenance_work_mem: "256MB",
-  // Of a disk that seeks as fast as it reads.
+  // For a disk whose random reads are as fast as its sequential ones.
   random_page_cost: "1.1",
-  // It would come by in the middle of one row of the table and not of the other.
+  // Autovacuum would run during one row of the table and not during another.
   autovacuum: "off",
 };
-/** Of a typical tenant, in twelve months. */
+/** The expenses of a typical tenant in twelve months. */
 const ROWS = 2012;
 const CASES = ["panel", "refresh"];
-/** Live to rolled up, at least. The bound stands on six statements, as the contract's figures do. */
+/** The least ratio of live to rolled up, with six statements. */
 const LEAST = { big: 300, typical: 2.5 } as const;
-/** The refresh beside four million rows of others to that beside one million, at most. */
+/** The most that a refresh beside two or four million rows may cost, as a multiple of one beside one million. */
 const FLAT = 1.5;
 const CONTROL: readonly [low: number, high: number] = [0.85, 1.18];
 
-/** What a panel of six totals costs from the expenses and from their monthly totals, and what a refresh costs. */
+/** Measures a panel of six totals, computed from the expenses and from their monthly totals, and the refresh of a bucket. */
 export const rollups: Bench = {
   async run(options) {
     const { only, note } = options;
@@ -74,7 +74,7 @@ async function runPanel(
   await timePanels(on, ledger, costs, rounds);
   let controls = controlsOf(costs);
   if (!options.quick && controls.some(({ mark }) => mark === "FAIL")) {
-    options.note("the controls are too far from 1: measuring again, with twice the rounds");
+    options.note("the controls are out of range: measuring again, with twice the rounds");
     costs = panelCosts();
     await timePanels(on, ledger, costs, 2 * rounds);
     controls = controlsOf(costs);
@@ -126,7 +126,7 @@ async function runRefresh(
   await timeRefreshes(on, costs, rounds);
   const [, typical, control] = costs;
   const again = ratioOf(control, typical);
-  // What the machine does meanwhile meets the bucket in the table that stays as it is, too.
+  // The bucket in an unchanged table is refreshed alternately, so that a disturbance of the machine affects both.
   const relative: number[] = [];
   let grown: Ledger | undefined;
   let tenants = 0;
@@ -161,7 +161,7 @@ async function runRefresh(
   ];
 }
 
-/** What was measured, by its metric. */
+/** The measured times, by metric. */
 interface Timed {
   readonly metric: string;
   readonly times: readonly number[];

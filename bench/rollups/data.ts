@@ -3,23 +3,23 @@ import type { Pool } from "pg";
 
 /** The zone of all months here. Its clocks have not changed since 2022. */
 export const ZONE = "America/Mexico_City";
-/** Twelve whole months, of which the last one is the current one. Local dates. */
+/** Twelve whole months up to the current one, as local dates. */
 export const YEAR = { from: "2025-10-01", to: "2026-09-30" } as const;
 export const BIG = "big";
-/** One of the others, all of which have as many rows. */
+/** One of the smaller tenants, which all have the same number of rows. */
 export const TYPICAL = "t0007";
 export const CATEGORIES = 12;
 
 const SOURCE_COLUMNS =
   "id bigint not null, tenant_id text not null, category text not null, amount numeric(12,2) not null, status text not null, paid_at timestamptz not null";
 
-/** Expenses, and their totals by month and category. */
+/** The expenses, and their totals by month and category. */
 export interface Ledger {
   readonly table: string;
   readonly rollup: Rollup;
 }
 
-/** The totals that the panel needs of the expenses in `table`. */
+/** Defines the totals of the expenses in `table` that the panel needs. */
 export function rollupOf(table: string): Rollup {
   return defineRollup({
     name: `${table}_monthly`,
@@ -38,14 +38,14 @@ export function rollupOf(table: string): Rollup {
   });
 }
 
-/** Tenants with so many rows each, whose names end in numbers from `first` on. */
+/** Tenants with `rows` expenses each, whose names end in numbers from `first` on. */
 export interface Crowd {
   readonly first: number;
   readonly tenants: number;
   readonly rowsEach: number;
 }
 
-/** Expenses of these tenants and of the big one, and their totals. */
+/** Makes the expenses of these tenants and of the big one, and their totals. */
 export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRows: number): Promise<Ledger> {
   const rollup = rollupOf(table);
   await pool.query(`create table ${table} (${SOURCE_COLUMNS})`);
@@ -56,8 +56,8 @@ export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRow
 }
 
 /**
- * Adds expenses, and makes all totals anew. Rows are numbered, and what they say follows from the number, so every run has the
- * same ones; they lie in the order of time, all tenants mixed, as they would have been written.
+ * Adds expenses, and recomputes all totals. Rows are numbered and their contents follow from the number, so every run has the
+ * same ones. They are in the order of time with all tenants mixed, as an application would have written them.
  */
 export async function addCrowd(
   pool: Pool,

@@ -1,6 +1,6 @@
 import { judged, unbounded, type Verdict } from "../harness/verdicts.ts";
 
-/** The middle of some times, and what one in twenty is above. */
+/** The median of some times, and their 95th percentile. */
 export interface Quantiles {
   readonly p50: number;
   readonly p95: number;

@@ -3,14 +3,14 @@ import { BIG, type Ledger, TYPICAL } from "./data.ts";
 import { liveOne, liveSix, type Panel, rolledOne, rolledSix, type Way } from "./panel.ts";
 import { expectIndexRanges, readingsOf, record } from "./plans.ts";
 
-/** One way to the panel of one tenant, and what it took, in milliseconds. */
+/** One way to the panel of one tenant, and its times in milliseconds. */
 export interface PanelCost {
   readonly metric: string;
   readonly tenant: string;
   readonly way: Way;
-  /** Whether all of a table may be read where a range of an index would do. */
+  /** Whether the planner may read a whole table instead of a range of an index. */
   readonly anyPlan: boolean;
-  /** Takes so long that it has one turn in a round. */
+  /** Whether it is so slow that it gets one turn in a round. */
   readonly isSlow: boolean;
   readonly times: number[];
 }
@@ -21,9 +21,9 @@ const WAYS: Readonly<Record<string, WayOfPanel>> = {
   rolled: { way: rolledSix, reads: "totals" },
   "one/live": { way: liveOne, reads: "expenses" },
   "one/rolled": { way: rolledOne, reads: "totals" },
-  // A tenant with most rows of a table is read by all of the table, where the planner may.
+  // For a tenant with most rows of a table, the planner prefers to read the whole table.
   "live-any-plan": { way: liveSix, reads: "expenses", anyPlan: true },
-  // The same once more: what it differs by is what the machine makes of it.
+  // A repetition, whose difference shows the noise of the machine.
   control: { way: rolledSix, reads: "totals" },
 };
 
@@ -33,7 +33,7 @@ interface WayOfPanel {
   readonly anyPlan?: boolean;
 }
 
-/** Short turns: what slows the machine down for a while meets all. */
+/** Short turns, so that a disturbance of the machine affects all ways. */
 export const TURNS = 5;
 const CALLS = 6;
 
@@ -47,9 +47,9 @@ export function panelCosts(): PanelCost[] {
 }
 
 /**
- * All ways have to come to the same panel, those over the expenses by a range of their index.
+ * Checks that all ways compute the same panel, and that those over the expenses read a range of their index.
  *
- * @throws Error for one that does not
+ * @throws Error for a way that does not
  */
 export async function provePanels(on: Queryable, ledger: Ledger): Promise<void> {
   const tables = { expenses: ledger.table, totals: `${ledger.table}_monthly` };
@@ -78,7 +78,7 @@ function expectWhole(panel: Panel): void {
   throw new Error(`a panel with gaps: ${JSON.stringify(panel)}`);
 }
 
-/** Each way in turn, every other time backwards. */
+/** Times the ways in turn, in reverse order in every second round. */
 export async function timePanels(
   on: Queryable,
   ledger: Ledger,
@@ -89,7 +89,7 @@ export async function timePanels(
     for (const { way, anyPlan, tenant, isSlow, times } of turn % 2 === 0 ? costs : costs.toReversed()) {
       if (isSlow && turn % TURNS > 0) continue;
       await on.query(`set enable_seqscan = ${anyPlan ? "on" : "off"}`);
-      // What the others have left in the caches of the processor is not its own.
+      // An untimed call first: the processor's caches hold the data of the other ways.
       if (!isSlow) await way(on, ledger, tenant);
       for (let call = 0; call < (isSlow ? 1 : CALLS); call++) {
         const begun = performance.now();

@@ -1,7 +1,7 @@
 import type { Queryable } from "@svc/sql";
 import { type Ledger, ZONE } from "./data.ts";
 
-/** Six aggregates of a tenant. Money as text with two decimals, counts as text. */
+/** Six totals of a tenant. Money is text with two decimals, counts are text. */
 export interface Panel {
   readonly monthByCategory: readonly string[];
   readonly lastTwelveMonths: readonly string[];
@@ -11,7 +11,7 @@ export interface Panel {
   readonly topOfQuarter: string;
 }
 
-/** Local dates, both inclusive; the last day of all is the same. */
+/** Local dates, both inclusive; all ranges end on the same day. */
 const RANGES = {
   month: "2026-09-01",
   twelve: "2025-10-01",
@@ -22,13 +22,13 @@ const RANGES = {
 
 type Texts = Record<string, string>;
 
-/** A way to the panel. */
+/** A way to compute the panel. */
 export type Way = (on: Queryable, ledger: Ledger, tenant: string) => Promise<Panel>;
 
 const bound = (n: number): string => `(($${n}::date)::timestamp at time zone '${ZONE}')`;
 const LOCAL_MONTH = `to_char(paid_at at time zone '${ZONE}', 'YYYY-MM')`;
 
-/** The statements that somebody would write by hand: each reads its own range of the index, and no more. */
+/** Returns the statements as written by hand: each reads exactly its own range of the index. */
 function liveSql(table: string): Readonly<Record<keyof Panel, readonly [sql: string, from: string]>> {
   const rows = `from ${table} where tenant_id = $1 and paid_at >= ${bound(2)} and paid_at < ${bound(3)} and status <> 'cancelled'`;
   return {
@@ -52,7 +52,7 @@ function liveSql(table: string): Readonly<Record<keyof Panel, readonly [sql: str
 
 const DAY_AFTER = "2026-10-01";
 
-/** Six statements over the expenses. */
+/** Runs six statements over the expenses. */
 export const liveSix: Way = async (on, { table }, tenant) => {
   const sql = liveSql(table);
   const ask = async (part: keyof Panel): Promise<Texts[]> => {
@@ -71,7 +71,7 @@ export const liveSix: Way = async (on, { table }, tenant) => {
   };
 };
 
-/** One statement over the expenses, from which the six are added up. */
+/** Runs one statement over the expenses, and adds up the six totals from it. */
 export const liveOne: Way = async (on, { table }, tenant) => {
   const { rows } = await on.query(
     `select ${LOCAL_MONTH} as month, category, sum(amount)::text as total, count(*)::text as n
@@ -83,7 +83,7 @@ export const liveOne: Way = async (on, { table }, tenant) => {
   return addUp(rows.map(cellOf));
 };
 
-/** Six queries of the totals. */
+/** Runs six queries of the totals. */
 export const rolledSix: Way = async (on, { rollup }, tenant) => {
   const ask = async (part: keyof typeof RANGES, by: readonly ("month" | "category")[]): Promise<Cell[]> => {
     const rows = await rollup.query(on, tenant, { from: RANGES[part], to: RANGES.until, by });
@@ -99,7 +99,7 @@ export const rolledSix: Way = async (on, { rollup }, tenant) => {
   };
 };
 
-/** One query of the totals, from which the six are added up. */
+/** Runs one query of the totals, and adds up the six totals from it. */
 export const rolledOne: Way = async (on, { rollup }, tenant) => {
   const rows = await rollup.query(on, tenant, {
     from: RANGES.twelve,
@@ -109,12 +109,12 @@ export const rolledOne: Way = async (on, { rollup }, tenant) => {
   return addUp(rows.map(cellOf));
 };
 
-/** The totals of a month, a category, both or all. */
+/** The totals of a month, of a category, of both, or of all. */
 interface Cell {
-  /** `2026-09`. */
+  /** For example `2026-09`. */
   readonly month: string;
   readonly category: string;
-  /** Cents. */
+  /** In cents. */
   readonly total: bigint;
   readonly n: bigint;
 }
@@ -170,7 +170,7 @@ function byMonth(cells: readonly Cell[]): string[] {
 
 function average(cells: readonly Cell[]): string {
   const n = sum(cells, "n");
-  // Half a cent goes up, as `round()` of the server has it.
+  // Half a cent is rounded up, as `round()` does in PostgreSQL.
   return money((2n * sum(cells, "total") + n) / (2n * n));
 }
 

@@ -11,13 +11,13 @@ interface Plan {
 
 type Explained = Record<"QUERY PLAN", readonly { readonly Plan: Plan }[]>;
 
-/** How a table is read. */
+/** How a statement reads a table. */
 export interface Reading {
   readonly table: string;
   readonly how: string;
 }
 
-/** A connection that keeps each statement that it was given. */
+/** A connection that records its statements. */
 export interface Recording {
   readonly on: Queryable;
   readonly statements: readonly Statement[];
@@ -41,7 +41,7 @@ export function record(on: Queryable): Recording {
   };
 }
 
-/** How the statements read these tables. */
+/** Returns how the statements read these tables. */
 export async function readingsOf(
   on: Queryable,
   statements: readonly Statement[],
@@ -54,7 +54,7 @@ export async function readingsOf(
     const { rows } = await on.query<Explained>(`explain (format json) ${text}`, values);
     for (const plan of rows.flatMap((row) => row["QUERY PLAN"]).flatMap((each) => nodesOf(each.Plan))) {
       const table = plan["Relation Name"];
-      // What writes a table names it, too.
+      // A node that writes a table names it too.
       if (table === undefined || !tables.includes(table) || plan["Node Type"] === "ModifyTable") continue;
       const conditions = nodesOf(plan).flatMap((node) => node["Index Cond"] ?? []);
       readings.push({ table, how: `${plan["Node Type"]} ${conditions.join(" and ")}`.trim() });
@@ -64,8 +64,8 @@ export async function readingsOf(
 }
 
 /**
- * @param columns what the range has to be of
- * @throws Error with every way that a table is read other than by such a range of an index
+ * @param columns the columns that the range must have
+ * @throws Error that lists every access to a table other than by such a range of an index
  */
 export function expectIndexRanges(
   what: string,

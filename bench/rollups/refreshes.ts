@@ -2,7 +2,7 @@ import type { Queryable } from "@svc/sql";
 import { BIG, type Ledger, TYPICAL } from "./data.ts";
 import { expectIndexRanges, readingsOf, record } from "./plans.ts";
 
-/** A bucket that is refreshed again and again, and how long each time took, in milliseconds. */
+/** A bucket that is refreshed repeatedly, and the times in milliseconds. */
 export interface RefreshCost {
   readonly metric: string;
   readonly ledger: Ledger;
@@ -10,11 +10,11 @@ export interface RefreshCost {
   /** Refreshes in a round. */
   readonly calls: number;
   readonly times: number[];
-  /** Transactions in which the bucket has not changed. */
+  /** The times of refreshes in transactions without a change of the bucket. */
   readonly idle: number[];
 }
 
-/** The middle of a month that is whole. */
+/** A moment in the middle of a whole month. */
 const AT = "2026-03-15T12:00:00Z";
 
 export function refreshCost(
@@ -26,7 +26,7 @@ export function refreshCost(
   return { metric, ledger, tenant: size === "big" ? BIG : TYPICAL, calls, times: [], idle: [] };
 }
 
-/** @throws Error when a refresh reads the expenses or the totals by other means than a range of an index */
+/** @throws Error when a refresh reads the expenses or the totals without a range of an index */
 export async function proveRefresh(on: Queryable, { metric, ledger, tenant }: RefreshCost): Promise<number> {
   const recording = record(on);
   await on.query("begin");
@@ -39,7 +39,7 @@ export async function proveRefresh(on: Queryable, { metric, ledger, tenant }: Re
   return recording.statements.length;
 }
 
-/** A row of the bucket changes, then the bucket is refreshed: the whole transaction of that is timed, commit and all. */
+/** Changes a row of the bucket and refreshes it, and times the whole transaction with its commit. */
 export async function timeRefreshes(
   on: Queryable,
   costs: readonly RefreshCost[],

@@ -10,7 +10,7 @@ import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "./verd
 
 const EMBEDDED = "embedded";
 
-/** One approximate index over all tenants, indexes or partitions for each by hand, and ours: time and recall. */
+/** Compares a shared approximate index, indexes or partitions by tenant, and `svc`: time and recall. */
 export const search: Bench = {
   async run(options) {
     const scenarios = serverScenarios(options.quick, options.rounds);
@@ -32,7 +32,7 @@ export const search: Bench = {
     await using place = await openInProcess();
     for (const line of place.about) options.note(line);
     options.note(
-      "This is the embedded server, at a size that it bears: the figures of a real server are open.",
+      "This is the embedded server, with a corpus of its size: it gives no figures for a real server.",
     );
     const scenario = embeddedScenario(options.quick, options.rounds);
     verdicts.push(...report(scenario.name, await runScenario(place, scenario, options.note), options));
@@ -40,7 +40,7 @@ export const search: Bench = {
   },
 };
 
-/** False, and says why, where there is no server with the extension. One that the environment names has to be there. */
+/** Runs on a server with the extension; false, with a note, if there is none. A server named by the environment must exist. */
 async function overServer({ note }: BenchOptions, work: (place: Place) => Promise<void>): Promise<boolean> {
   const url = process.env[VARIABLE];
   let place: Place;
@@ -59,7 +59,7 @@ async function overServer({ note }: BenchOptions, work: (place: Place) => Promis
   }
 }
 
-/** Prints the figures and returns the verdicts on them. */
+/** Prints the figures and returns their verdicts. */
 function report(scenario: string, rows: readonly Row[], { json, print }: BenchOptions): readonly Verdict[] {
   const prefix = scenario === EMBEDDED ? "embedded/" : "";
   if (json) {
@@ -87,7 +87,7 @@ function report(scenario: string, rows: readonly Row[], { json, print }: BenchOp
   }));
 }
 
-/** Of the embedded server, whose planning weighs more than its searches, the plans alone are judged. */
+/** On the embedded server only the plans are judged: planning takes longer there than searching. */
 function verdictsOf(rows: readonly Row[], embedded: boolean): readonly Verdict[] {
   const widths = rows.some(({ metric }) => /^ef\d+$/.test(metric));
   return [

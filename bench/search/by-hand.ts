@@ -6,7 +6,7 @@ import { type Ask, filterOf, LIMIT, type Side } from "./side.ts";
 
 const CANDIDATES = 40;
 
-/** Searches a table by statements written by hand; the tenant is a condition. */
+/** Searches a table by handwritten statements with the tenant as a condition. */
 export function createByHand(db: Connection, layout: Layout): Side {
   let width: number | undefined;
   return {
@@ -21,7 +21,7 @@ export function createByHand(db: Connection, layout: Layout): Side {
     async widen(efSearch) {
       if (efSearch === width) return;
       width = efSearch;
-      // Of the session: it costs its searches no round trip.
+      // Set once for the session, so that searches need no further round trip.
       await db.query(`set hnsw.ef_search = ${efSearch}`);
       await db.query("set hnsw.iterative_scan = relaxed_order");
     },

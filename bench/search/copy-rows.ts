@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Pool } from "pg";
 import { from } from "pg-copy-streams";
 
-/** Copies rows in the binary format; each field comes as its bytes. */
+/** Copies rows in the binary format; each field is given as its bytes. */
 export async function copyRows(pool: Pool, target: string, rows: Iterable<readonly Buffer[]>): Promise<void> {
   const client = await pool.connect();
   try {
@@ -19,7 +19,7 @@ export async function copyRows(pool: Pool, target: string, rows: Iterable<readon
 const BATCH = 256;
 
 function* encoded(rows: Iterable<readonly Buffer[]>): Generator<Buffer> {
-  // The signature, no flags, no extension of the header.
+  // The signature, no flags, no header extension.
   yield Buffer.concat([Buffer.from("PGCOPY\n\xff\r\n\0", "latin1"), Buffer.alloc(8)]);
   let batch: Buffer[] = [];
   for (const fields of rows) {
@@ -39,12 +39,12 @@ export function int4(value: number): Buffer {
   return bytes;
 }
 
-/** The binary form of a `jsonb`. */
+/** Returns the binary form of a `jsonb`. */
 export function jsonb(value: object): Buffer {
   return Buffer.concat([Buffer.from([1]), Buffer.from(JSON.stringify(value))]);
 }
 
-/** The binary form of a `vector`. */
+/** Returns the binary form of a `vector`. */
 export function vector(values: Float32Array): Buffer {
   const bytes = Buffer.alloc(4 + 4 * values.length);
   bytes.writeInt16BE(values.length);

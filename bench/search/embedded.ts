@@ -1,7 +1,7 @@
 import { openEmbedded } from "@svc/search-store/pglite";
 import { type Place, versionOf } from "./place.ts";
 
-/** PostgreSQL inside of this process. */
+/** Opens PostgreSQL inside this process. */
 export async function openInProcess(): Promise<Place> {
   const db = await openEmbedded();
   await db.query("create extension if not exists vector");

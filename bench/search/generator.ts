@@ -1,4 +1,4 @@
-/** What a chunk of the corpus holds. */
+/** A chunk of the corpus. */
 export interface Made {
   readonly documentId: string;
   readonly ordinal: number;
@@ -7,32 +7,32 @@ export interface Made {
   readonly embedding: Float32Array;
 }
 
-/** What searches filter by: one chunk in five has a given kind, one in fifty a given batch. */
+/** The values that searches filter by: one chunk in five has a given kind, one in fifty a given batch. */
 export type Meta = Readonly<Record<"kind" | "batch", string>>;
 
-/** What is searched for, in one tenant. */
+/** A search in one tenant. */
 export interface Query {
   readonly tenant: string;
   readonly vector: Float32Array;
-  /** Two words that the texts have. */
+  /** Two words that occur in the texts. */
   readonly text: string;
-  /** What a search with a filter asks for, a part of it. */
+  /** The metadata for searches with a filter, which use a part of it. */
   readonly meta: Meta;
 }
 
-/** How large a corpus is. */
+/** The size of a corpus. */
 export interface Size {
   readonly tenants: number;
   readonly perTenant: number;
 }
 
-/** A corpus that is the same on every machine: nothing of it is kept, every part can be made again. */
+/** A corpus that is the same on every machine. It is generated on demand and not stored. */
 export interface Corpus {
   readonly size: Size;
   readonly tenants: readonly string[];
   /** All chunks of one tenant. */
   chunksOf(tenant: string): Generator<Made>;
-  /** Vectors of all chunks of a tenant, one after the other, in the same order. */
+  /** Returns the vectors of a tenant's chunks, one after the other, in the same order. */
   vectorsOf(tenant: string): Float32Array;
   metaOf(tenant: string): readonly Meta[];
   queries(count: number): readonly Query[];
@@ -48,20 +48,20 @@ const NOISE = 0.35;
 const WORDS_PER_TEXT = 40;
 const VOCABULARY = 5000;
 
-/** What was drawn from, in a line. */
+/** Describes the generated data in a line. */
 export const recipe: string =
   `${DIMENSIONS} dimensions; ${CENTRES} centres in a latent space of ${LATENT}, spread ${SPREAD}, ` +
   `noise ${NOISE}, unit length; texts of ${WORDS_PER_TEXT} words by Zipf; seed ${SEED}`;
 
 /**
- * Vectors as models of text make them: far fewer directions than dimensions, themes that overlap, and noise in all dimensions.
- * How they are distributed decides what an approximate index finds, so a recall is one of these vectors.
+ * Makes vectors like those of text models: far fewer directions than dimensions, overlapping topics, and noise in all dimensions.
+ * Their distribution decides what an approximate index finds, so a recall applies to these vectors only.
  */
 export function createCorpus(size: Size): Corpus {
   const world = createWorld();
   const tenants = Array.from({ length: size.tenants }, (_, at) => `t${String(at).padStart(4, "0")}`);
   const seedOf = (tenant: string, at: number): number => (Number(tenant.slice(1)) * 1_000_003 + at) | 0;
-  // A stream of its own, so that vectors can be made without words and the other way round.
+  // Words have their own stream, so that vectors can be made without words and the other way round.
   const wordsOf = (tenant: string, at: number): Draws => createDraws(seedOf(tenant, at), 2);
   return {
     size,
@@ -95,7 +95,7 @@ export function createCorpus(size: Size): Corpus {
         const draw = createDraws(-1 - at);
         const vector = new Float32Array(DIMENSIONS);
         drawVector(world, draw, vector);
-        // Each tenant in turn where there are few, far apart where there are many.
+        // With few tenants each in turn, with many a spread selection.
         const tenant = tenants[(at * 389) % tenants.length] ?? "";
         const text = `${drawWord(world, draw)} ${drawWord(world, draw)}`;
         return { tenant, vector, text, meta: drawMeta(draw) };
@@ -104,7 +104,7 @@ export function createCorpus(size: Size): Corpus {
   };
 }
 
-/** The name of the chunk that has this place in its tenant. */
+/** Returns the name of the chunk at this position in its tenant. */
 export function keyOf(at: number): string {
   return `d${Math.floor(at / CHUNKS_PER_DOCUMENT)}/${at % CHUNKS_PER_DOCUMENT}`;
 }
@@ -120,7 +120,7 @@ interface World {
   /** The latent axes in the space of the vectors, one after the other. */
   readonly axes: Float64Array;
   readonly words: readonly string[];
-  /** Up to each word, the share of all words that come. */
+  /** For each word, the cumulative share of all words up to it. */
   readonly shares: Float64Array;
 }
 
@@ -142,13 +142,13 @@ function wordOf(at: number): string {
 }
 
 interface Draws {
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   uniform(): number;
   normal(): number;
   below(bound: number): number;
 }
 
-/** Numbers that depend on the seed alone; streams of neighbouring seeds have nothing in common. */
+/** Makes numbers that depend only on the seed; the streams of neighbouring seeds are independent. */
 function createDraws(stream: number, part = 1): Draws {
   let [a, b, c, d] = [SEED | 0, stream | 0, (stream ^ 0x9e3779b9) | 0, part];
   function next(): number {

@@ -8,19 +8,19 @@ export interface Layout {
   readonly table: string;
   /** The type of the embeddings. */
   readonly type: "vector" | "halfvec";
-  /** Whether `index()` copies the rows of `shared`, so that none are loaded: nothing is timed of a load. */
+  /** Whether `index()` copies the rows of `shared` instead of loading them, which is allowed because loads are not timed. */
   readonly isCopied: boolean;
   prepare(db: Connection): Promise<void>;
-  /** Makes all indexes and returns what the approximate ones took, for people. */
+  /** Makes all indexes, and describes the time and size of the approximate ones. */
   index(db: Connection): Promise<string>;
 }
 
-/** What a scenario settles for the layouts. */
+/** The values of a scenario for the layouts. */
 export interface LayoutOptions {
-  /** The least effort at which approximate indexes are built. */
+  /** The `ef_construction` of approximate indexes. */
   readonly efConstruction: number;
   readonly tenants: readonly string[];
-  /** Chunks of each tenant. */
+  /** The number of chunks of each tenant. */
   readonly perTenant: number;
   /** A tenant with fewer chunks gets no partial index. */
   readonly indexAbove: number;
@@ -29,7 +29,7 @@ export interface LayoutOptions {
 export const COLUMNS = "tenant_id, document_id, chunk_index, content, metadata, embedding";
 const SHARED = "shared_chunks";
 
-/** One table of full precision with one approximate index over the chunks of all tenants. */
+/** A table of full precision with one approximate index over the chunks of all tenants. */
 export function sharedLayout({ efConstruction }: LayoutOptions): Layout {
   const table = SHARED;
   return {
@@ -49,7 +49,7 @@ export function sharedLayout({ efConstruction }: LayoutOptions): Layout {
   };
 }
 
-/** One table of half precision with a partial approximate index for each tenant that is large enough for one. */
+/** A table of half precision with a partial approximate index for each tenant that is large enough. */
 export function partialLayout({ efConstruction, tenants, perTenant, indexAbove }: LayoutOptions): Layout {
   const table = "partial_chunks";
   return {
@@ -76,7 +76,7 @@ export function partialLayout({ efConstruction, tenants, perTenant, indexAbove }
   };
 }
 
-/** One table of half precision in a partition for each tenant, each with all indexes of its own. */
+/** A table of half precision with a partition for each tenant, each with its own indexes. */
 export function partitionsLayout({ efConstruction, tenants }: LayoutOptions): Layout {
   const table = "parted_chunks";
   return {
@@ -109,7 +109,7 @@ async function createTable(
   partitioning = "",
 ): Promise<void> {
   await db.query(`drop table if exists ${table}`);
-  // The primary key of a partitioned table has to contain the key of its partitions.
+  // PostgreSQL requires that the primary key of a partitioned table contains the partition key.
   const key = partitioning === "" ? "primary key (id)" : "primary key (tenant_id, id)";
   await db.query(`create table ${table} (
     id bigserial, tenant_id text, document_id text not null, chunk_index int not null,
@@ -138,7 +138,7 @@ async function timed(work: () => Promise<unknown>): Promise<string> {
   return `${((performance.now() - begun) / 1000).toFixed(1)} s`;
 }
 
-/** The size of all indexes whose names match. */
+/** Returns the size of all indexes whose names match. */
 async function sizeOf(db: Connection, pattern: string): Promise<string> {
   const { rows } = await db.query(
     `select pg_size_pretty(sum(pg_relation_size(oid))) as size from pg_class where relkind = 'i' and relname like $1`,

@@ -8,16 +8,15 @@ export interface Contest {
   readonly efSearch: number;
 }
 
-/** How long its searches took, in milliseconds, and what each found in the first pass. */
+/** The times of its searches in milliseconds, and the hits of the first pass. */
 export interface Timed extends Contest {
   readonly times: readonly number[];
   readonly found: readonly (readonly Found[])[];
 }
 
 /**
- * Sends the same queries to all, one search after the other: once so that all is warm, which is not timed, then in rounds. Every
- * query goes to all of them before the next one does, in every other round the other way round: what slows the machine down
- * meets all alike.
+ * Sends the same queries to all sides, one search at a time: once untimed for the warm-up, then in rounds. Each query goes to all
+ * sides before the next one, in reverse order in every second round, so that a disturbance of the machine affects all of them.
  */
 export async function measure(
   contests: readonly Contest[],
@@ -43,18 +42,18 @@ export async function measure(
   return all;
 }
 
-/** The time within which such a share of all searches was answered. */
+/** Returns the time within which this share of all searches was answered. */
 export function percentile(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** Whether a plan walks an approximate index: no other kind is ordered by a distance. */
+/** Returns whether a plan uses an approximate index: only such an index scan is ordered by a distance. */
 export function isApproximate(plan: readonly string[]): boolean {
   return plan.some((line) => /^\s*Order By: .*<=>/.test(line));
 }
 
-/** What a plan reads, and by what: its other nodes and the numbers of its vectors are left out. */
+/** Returns the nodes of a plan that read tables or indexes, without the numbers of vectors. */
 export function reads(plan: readonly string[]): string[] {
   return plan
     .map((line) => line.replace(/^[\s>-]*/, "").replaceAll(/'\[[^\]]*\]'/g, "'[...]'"))

@@ -1,31 +1,31 @@
 import type { SearchStoreOptions } from "@svc/search-store";
 import type pg from "pg";
 
-/** Something with the extension, and nobody in it. */
+/** An empty database with the extension. */
 export interface Place extends AsyncDisposable {
   readonly kind: "server" | "embedded";
-  /** Which one it is, its versions and its settings, for people. */
+  /** Its name, its versions and its settings, to be printed. */
   readonly about: readonly string[];
-  /** A connection, or the one there is; closed with the place. */
+  /** Opens a connection, or returns the only one; closed with the place. */
   connect(): Promise<Connection>;
-  /** Keeps the planner from sorting where an index gives the order, for connections that are open. */
+  /** Keeps the planner from sorting if an index gives the order, on open connections. */
   preferApproximate(): Promise<void>;
 }
 
-/** What takes a statement. */
+/** Runs statements. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: Record<string, unknown>[] }>;
 }
 
-/** What both sides are given. */
+/** The connections of both sides. */
 export interface Connection extends Queryable {
-  /** What a store takes: several connections where there are some. */
+  /** The connections for a store: several if possible. */
   readonly database: SearchStoreOptions["db"];
-  /** A connection of the driver, for streams; undefined where there are none. */
+  /** A pool of the driver, for streams; undefined in process. */
   readonly pool: pg.Pool | undefined;
 }
 
-/** Server and extension, in a few words. */
+/** Returns the versions of server and extension. */
 export async function versionOf(db: Queryable): Promise<string> {
   const { rows } = await db.query(
     `select format('PostgreSQL %s, pgvector %s', current_setting('server_version'), extversion) as version

@@ -7,22 +7,22 @@ import { type Ask, filterOf, type Found, LIMIT, type Side } from "./side.ts";
 import { createSvc } from "./svc.ts";
 import { exactAnswers, recallOf, type Wanted } from "./truth.ts";
 
-/** How many chunks of how many tenants, and what is asked of them. */
+/** The number of chunks and tenants, and the searches. */
 export interface Scenario {
   readonly name: string;
   readonly size: Size;
   readonly queries: number;
   readonly rounds: number;
   readonly asks: readonly { readonly ask: Ask; readonly efSearch: number; readonly metric: string }[];
-  /** Of the indexes made by hand. */
+  /** The `ef_construction` of handmade indexes. */
   readonly efConstruction: number;
-  /** Chunks from which on a tenant has an index of its own. */
+  /** The number of chunks from which on a tenant has its own index. */
   readonly indexAbove: number;
   /** Whether all sides are kept from exact plans. */
   readonly force?: boolean | undefined;
 }
 
-/** What one side took for one kind of search. */
+/** The figures of one side for one kind of search. */
 export interface Row {
   readonly side: Side["name"];
   readonly metric: string;
@@ -33,10 +33,10 @@ export interface Row {
   readonly approximate: boolean;
 }
 
-/** Of a hybrid search, those by meaning. */
+/** The number of nearest candidates in a hybrid search. */
 const CANDIDATES = 40;
 
-/** Loads all sides with the same chunks and sends all of them the same searches. */
+/** Loads all sides with the same chunks and sends the same searches to all of them. */
 export async function runScenario(
   place: Place,
   scenario: Scenario,
@@ -46,7 +46,7 @@ export async function runScenario(
   const corpus = createCorpus(size);
   const settled = { ...scenario, tenants: corpus.tenants, perTenant: size.perTenant };
   const sides: Side[] = [];
-  // `shared` comes first: the others by hand copy its rows.
+  // `shared` comes first, because the other handmade layouts copy its rows.
   for (const layoutOf of [sharedLayout, partialLayout, partitionsLayout])
     sides.push(createByHand(await place.connect(), layoutOf(settled)));
   sides.push(createSvc(await place.connect(), scenario));
@@ -93,7 +93,7 @@ export async function runScenario(
   return rows;
 }
 
-/** A hybrid search takes more to be near than it answers. */
+/** Returns the expected hits: a hybrid search considers more near chunks than it returns. */
 function wantedOf(ask: Ask): Wanted {
   if (ask === "hybrid") return { limit: CANDIDATES };
   return {
@@ -109,7 +109,7 @@ function keys(found: Hits): readonly (readonly string[])[] {
   return found.map((hits) => hits.map(({ key }) => key));
 }
 
-/** Of a hybrid search: the share of its hits that were rightly among the nearest candidates, or rightly not. */
+/** Returns the share of a hybrid search's hits that are rightly among the nearest candidates, or rightly not. */
 function agreement(found: Hits, nearest: readonly (readonly string[])[]): number {
   const right = found.flatMap((hits, at) => {
     const near = new Set(nearest[at]);

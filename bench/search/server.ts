@@ -4,10 +4,10 @@ import { hasVector } from "@svc/search-store";
 import pg from "pg";
 import { type Place, versionOf } from "./place.ts";
 
-/** Where the environment may name a server. */
+/** The variable that may name a server. */
 export const VARIABLE = "SVC_BENCH_DATABASE_URL";
 
-// As a service has them that keeps its data: durable, and with room for the whole of it.
+// The settings of a production service: durable, and with memory for the whole corpus.
 const settings = {
   fsync: "on",
   synchronous_commit: "on",
@@ -19,13 +19,13 @@ const settings = {
 };
 const shown = [...Object.keys(settings), "work_mem", "random_page_cost", "jit"];
 
-/** Why there is no server with the extension. */
+/** Thrown when there is no server with the extension; the message says why. */
 export class NoVectorServerError extends Error {}
 
 /**
- * A new database on the server that the environment names, or on an installed one that is started for it.
+ * Makes a new database on the server that the environment names, or on an installed one that is started for it.
  *
- * @throws NoVectorServerError where neither is there, or has no pgvector
+ * @throws NoVectorServerError when neither exists, or it has no pgvector
  */
 export async function openServer(url: string | undefined): Promise<Place> {
   if (url !== undefined && url !== "") return openDatabase(url, VARIABLE, () => Promise.resolve());
@@ -72,7 +72,7 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
         pool,
       });
     },
-    preferApproximate: () => Promise.reject(new Error("a server is left to its own plans")),
+    preferApproximate: () => Promise.reject(new Error("a server's plans are not changed")),
     async [Symbol.asyncDispose]() {
       await Promise.all(pools.map((pool) => pool.end()));
       await drop();
@@ -81,7 +81,7 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
   };
 }
 
-/** Makes the extension, and answers the versions and the settings. */
+/** Makes the extension, and returns the versions and the settings. */
 async function aboutOf(client: pg.Client): Promise<readonly [versions: string, settings: string]> {
   await client.query("create extension vector");
   const { rows } = await client.query<{ line: string }>(

@@ -1,37 +1,37 @@
 import type { Made, Meta, Query } from "./generator.ts";
 
-/** What a query asks for: the nearest alone, with words, or among those of one kind or of one batch. */
+/** The kind of a search: the nearest only, with words, or among the chunks of one kind or of one batch. */
 export type Ask = "vector" | "hybrid" | "filtered" | "filtered-rare";
 
-/** What the metadata of its hits must have. */
+/** Returns the metadata that the hits must have. */
 export function filterOf({ meta }: Query, ask: Ask): Partial<Meta> {
   if (ask === "filtered") return { kind: meta.kind };
   return ask === "filtered-rare" ? { batch: meta.batch } : {};
 }
 
-/** How many hits every search wants. */
+/** The number of hits of every search. */
 export const LIMIT = 10;
 
 export interface Found {
   readonly key: string;
-  /** Its place among the nearest, where it was one of the candidates. */
+  /** Its rank among the nearest, if it was one of the candidates. */
   readonly vectorRank: number | null;
 }
 
 /** The sides, each compared with `svc`. */
 export const others = ["shared", "partial", "partitions"] as const;
 
-/** One way to keep and to search the chunks. */
+/** One way to store and search the chunks. */
 export interface Side {
   readonly name: "svc" | (typeof others)[number];
-  /** Makes the table, with all that is there before a bulk load. */
+  /** Makes the table, with the indexes that exist before a bulk load. */
   prepare(): Promise<void>;
   load(tenant: string, chunks: readonly Made[]): Promise<void>;
-  /** Makes the approximate indexes, and has the planner know of the rows. Answers what it made, for people. */
+  /** Makes the approximate indexes, updates the planner's statistics, and returns a description of the indexes. */
   index(): Promise<string>;
-  /** What its next searches take, so that it is in none of their times. */
+  /** Sets the width of the next searches, outside of their measured times. */
   widen(efSearch: number): Promise<void>;
   search(query: Query, ask: Ask): Promise<readonly Found[]>;
-  /** The plan of such a search, as the server tells it. */
+  /** Returns the server's plan of such a search. */
   plan(query: Query, ask: Ask): Promise<readonly string[]>;
 }

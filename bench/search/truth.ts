@@ -1,17 +1,18 @@
 import { type Corpus, DIMENSIONS, keyOf, type Meta, type Query } from "./generator.ts";
 
-/** What is to be found: so many of those that pass. */
+/** The expected hits: the number, and which chunks may be hits. */
 export interface Wanted {
   readonly limit: number;
-  /** Default: all do. */
+  /** Default: all chunks pass. */
   readonly passes?: ((query: Query, meta: Meta) => boolean) | undefined;
 }
 
-/** Names of chunks, the nearest first. */
+/** Names of chunks by query, the nearest first. */
 export type Answers = ReadonlyMap<Query, readonly string[]>;
 
 /**
- * What an exact search finds for each query, once for each kind of search. No server is asked, and no vector has been rounded.
+ * Returns the hits of an exact search for each query, for each kind of search. Computed without a server from vectors that are
+ * not rounded.
  */
 export function exactAnswers(
   corpus: Corpus,
@@ -32,7 +33,7 @@ export function exactAnswers(
   return answers;
 }
 
-/** The share of what an exact search finds that was found, over all queries. */
+/** Returns the share of an exact search's hits that was found, over all queries. */
 export function recallOf(
   found: readonly (readonly string[])[],
   exact: readonly (readonly string[])[],

@@ -4,22 +4,22 @@ import { others } from "./side.ts";
 
 const GOOD = 0.99;
 const FAIR = 0.95;
-/** What two bytes a number may put out of order. */
+/** The difference in recall that half precision may cause. */
 const ROUNDING = 0.002;
 
-/** Ours has to find nearly all in less time than the shared index takes to find fewer. */
+/** Judges `svc`: it has to find nearly all in less time than the shared index needs to find fewer. */
 export function recallVerdict(rows: readonly Row[]): Verdict {
   const of = (side: Row["side"], least: number): Row | undefined =>
     rows.find((row) => row.side === side && /^ef\d+$/.test(row.metric) && row.recall >= least);
   const [ours, shared] = [of("svc", GOOD), of("shared", FAIR)];
-  if (ours === undefined) return judged(false, `svc reaches a recall of ${GOOD} at no width`);
+  if (ours === undefined) return judged(false, `svc does not reach a recall of ${GOOD} at any width`);
   if (shared === undefined)
-    return judged(true, `shared reaches a recall of ${FAIR} at no width; ${told(ours)}`);
+    return judged(true, `shared does not reach a recall of ${FAIR} at any width; ${told(ours)}`);
   const line = `${told(ours)}; ${told(shared)}: ${(ours.p50 / shared.p50).toFixed(2)} x, bound below 1`;
   return judged(ours.p50 < shared.p50, line);
 }
 
-/** Among few rows a search with a filter may not take longer than the same one without. */
+/** Judges searches among few rows: one with a filter may not take longer than one without. */
 export function filterVerdicts(rows: readonly Row[]): readonly Verdict[] {
   const base = rowOf(rows, "svc", "vector");
   return ["filtered", "filtered-rare"].flatMap((metric) => {
@@ -30,7 +30,7 @@ export function filterVerdicts(rows: readonly Row[]): readonly Verdict[] {
   });
 }
 
-/** Compares each kind of search with the other sides: its time and its recall. Nothing of it is a bound. */
+/** Compares the time and the recall of each kind of search with the other sides, without a bound. */
 export function comparisons(rows: readonly Row[]): readonly Verdict[] {
   return others.flatMap((name) =>
     rows.flatMap((own): readonly Verdict[] => {
@@ -48,7 +48,7 @@ function rowOf(rows: readonly Row[], side: Row["side"], metric: string): Row | u
   return rows.find((row) => row.side === side && row.metric === metric);
 }
 
-/** `svc` and `shared` have to walk their approximate indexes, or their figures are of something else; the others may not. */
+/** Judges the plans: `svc` and `shared` must use their approximate indexes, the others may use exact plans. */
 export function planVerdicts(rows: readonly Row[]): readonly Verdict[] {
   return rows
     .filter(({ metric }) => /^ef\d+$/.test(metric))

@@ -17,7 +17,7 @@ type Check = (claims: Claims, req: Request) => boolean;
 
 const issuer = createIssuer("HS256");
 
-/** What a careful application checks, one by one; the status that it answers where it does not hold. */
+/** The checks of a careful application, with the status of each refusal. */
 function checksOf(revoked: ReadonlySet<string>): Readonly<Record<string, readonly [number, Check]>> {
   const now = (): number => Date.now() / 1000;
   return {
@@ -44,7 +44,7 @@ function read(token: string): Claims | undefined {
   }
 }
 
-/** An application that leaves one check out. */
+/** Makes an application that omits one check. */
 async function prove(
   leftOut: string,
   { remembers, tenant }: { remembers?: boolean; tenant?: string } = {},
@@ -78,7 +78,7 @@ async function prove(
 }
 
 describe("a case with callers", () => {
-  it("is timed when it lets in whom it should and nobody else", async () => {
+  it("is timed when it accepts exactly the right requests", async () => {
     expect(await prove("nothing")).to.equal("proven");
     expect(await prove("nothing", { remembers: false })).to.equal("proven");
     expect(await prove("forgetting", { remembers: true })).to.equal("proven");
@@ -86,17 +86,17 @@ describe("a case with callers", () => {
 
   const caught: Readonly<Record<string, RegExp>> = {
     signature: /another signature should be 401 and is 200/,
-    iss: /another issuer's should be 401 and is 200/,
+    iss: /another issuer's name should be 401 and is 200/,
     aud: /another audience should be 401 and is 200/,
     exp: /an expired token should be 401 and is 200/,
     "a missing exp": /without an expiry should be 401 and is 200/,
     revocation: /a revoked token should be 401 and is 200/,
     scope: /without the scope should be 403 and is 200/,
     "a tenant": /without a tenant should be 403 and is 200/,
-    "the named tenant": /another tenant is named should be 403 and is 200/,
+    "the named tenant": /names another tenant should be 403 and is 200/,
   };
   for (const [leftOut, message] of Object.entries(caught)) {
-    it(`is not timed when it does not check ${leftOut}`, async () => {
+    it(`is not timed when it omits the check of ${leftOut}`, async () => {
       expect(await prove(leftOut)).to.match(message);
     });
   }
@@ -105,7 +105,7 @@ describe("a case with callers", () => {
     expect(await prove("nothing", { tenant: tenantOf(5) })).to.include("the tenant that the handler sees");
   });
 
-  it("is not timed when it remembers tokens that it should have verified, or the other way round", async () => {
+  it("is not timed when it remembers tokens against its claim, or forgets them", async () => {
     expect(await prove("forgetting", { remembers: false })).to.equal(
       "the callers remembered should be 0 and is 4",
     );
@@ -116,7 +116,7 @@ describe("a case with callers", () => {
 });
 
 describe("the requests of callers", () => {
-  it("have a token of their own each, of a realistic size, to the subdomain of its tenant", () => {
+  it("have different tokens of a realistic size, and the subdomain of the token's tenant", () => {
     const tokens = mintTokens(issuer, 64);
     expect(new Set(tokens).size).to.equal(64);
     expect(tokens.every(({ length }) => length > 450 && length < 550)).to.equal(true);

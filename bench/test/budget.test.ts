@@ -48,7 +48,7 @@ describe("the performance budget", () => {
     return { code, said: said.join("\n"), printed: printed.join("\n") };
   }
 
-  it("PERF-1 is off without SVC_PERF_BUDGET=1, measures nothing and says how to switch it on", async () => {
+  it("PERF-1 is off without SVC_PERF_BUDGET=1 and names the variable", async () => {
     const off = await check(() => Promise.reject(new Error("measured")), { env: { SVC_PERF_BUDGET: "" } });
     expect(off.code).to.equal(0);
     expect(off.said).to.include("SVC_PERF_BUDGET=1 npm run bench -- budget");
@@ -61,7 +61,7 @@ describe("the performance budget", () => {
     expect(same.printed).to.match(/^ok +svc-express: 1\.100, recorded 1\.100$/m);
   });
 
-  it("PERF-2 fails when a ratio grew by more than 20 %, and names it", async () => {
+  it("PERF-2 fails and names the case when a ratio grew by more than 20 %", async () => {
     await check(ratios, { record: true });
     expect((await check({ ...ratios, packages: 1.2 * 1.2 })).code).to.equal(0);
     const grown = await check({ ...ratios, packages: 1.2 * 1.2 + 0.001 });
@@ -72,7 +72,7 @@ describe("the performance budget", () => {
       .and.to.match(/^ok +svc-express/m);
   });
 
-  it("PERF-2 takes another tolerance from SVC_PERF_TOLERANCE, and refuses one that is no share", async () => {
+  it("PERF-2 reads the tolerance from SVC_PERF_TOLERANCE, and rejects an invalid share", async () => {
     await check(ratios, { record: true });
     const strict = await check({ ...ratios, packages: 1.3 }, { env: { SVC_PERF_TOLERANCE: "0.05" } });
     expect(strict.code).to.equal(1);
@@ -84,7 +84,7 @@ describe("the performance budget", () => {
     }
   });
 
-  it("PERF-3 keeps one entry for each platform and compares with this platform's", async () => {
+  it("PERF-3 keeps one entry for each platform and compares with that of this platform", async () => {
     await writeFile(file, JSON.stringify({ "other-cpu-node1": { packages: 0.1 } }));
     await check(ratios, { record: true });
     const baseline = JSON.parse(await readFile(file, "utf8")) as Baseline;
@@ -92,7 +92,7 @@ describe("the performance budget", () => {
     expect((await check(ratios)).code).to.equal(0);
   });
 
-  it("PERF-3 says how to record a baseline for a platform that has none, and fails", async () => {
+  it("PERF-3 fails on a platform without a baseline and says how to record one", async () => {
     const none = await check(ratios);
     expect(none.code).to.equal(1);
     expect(none.said).to.include(platform).and.to.include("npm run bench -- budget --record");
@@ -102,21 +102,21 @@ describe("the performance budget", () => {
     expect(partial.said).to.include("packages has no baseline");
   });
 
-  it("PERF-3 refuses a file that is no baseline", async () => {
+  it("PERF-3 rejects a file that is not a baseline", async () => {
     for (const text of ["{", "[]", '{"linux":{"packages":"fast"}}', '{"linux":{"packages":0}}']) {
       await writeFile(file, text);
-      expect(await check(ratios).catch((error: Error) => error.message)).to.include("is no baseline");
+      expect(await check(ratios).catch((error: Error) => error.message)).to.include("is not a baseline");
     }
   });
 
-  it("PERF-2 fails rather than guesses when the run is void", async () => {
+  it("PERF-2 fails when the run is void", async () => {
     await check(ratios, { record: true });
     const code = await check(() => Promise.reject(new VoidRunError(new Map(), ["1.200"])));
     expect(code.code).to.equal(1);
     expect(code.said).to.match(/^void: .*1\.200/);
   });
 
-  it("PERF-2 prints its ratios as JSON lines when asked to", async () => {
+  it("PERF-2 prints its ratios as JSON lines with --json", async () => {
     await check(ratios, { record: true });
     const { printed } = await check({ packages: 1.2 }, { json: true });
     expect(JSON.parse(printed)).to.deep.equal({
@@ -128,7 +128,7 @@ describe("the performance budget", () => {
     });
   });
 
-  it("PERF-2 has teeth: it passes the service as it is and fails one with a slow middleware", async () => {
+  it("PERF-2 passes the service as built and fails one with a slow middleware", async () => {
     const slowModule = new URL("./support/slow-svc-express.ts", import.meta.url);
     const effort = { rounds: 9, warmUp: 3_000, sliceMs: 10, fewest: 300, most: 600 };
     const plain = chosenCases(["svc-express"]);
@@ -139,7 +139,7 @@ describe("the performance budget", () => {
     const between = (name: string, other: string): number =>
       ratioOf(measured.get(name) ?? [], measured.get(other) ?? []);
     const ratio = (name: string): number => between(name, controls.base);
-    // What finds the same apart from itself is void, as it is for the budget.
+    // A void run says nothing here either: its base differs from itself.
     const isVoid = (): boolean =>
       [between("again", "svc-express"), ...controls.names.map(ratio)].some(
         (each) => !(each > 0.8 && each < 1.25),
@@ -147,7 +147,7 @@ describe("the performance budget", () => {
     for (let again = 0; again < 4 && isVoid(); again++) measured = await measure(all, effort);
 
     await check({ "svc-express": ratio("svc-express") }, { record: true });
-    // A busy machine may move a ratio that has not changed; the slow middleware costs several times as much.
+    // A busy machine may change a ratio a little; the slow middleware costs several times as much.
     const env = { SVC_PERF_TOLERANCE: "0.4" };
     expect((await check({ "svc-express": ratio("again") }, { env })).code).to.equal(0);
     const slow = await check({ "svc-express": ratio("slowed") }, { env });
@@ -155,7 +155,7 @@ describe("the performance budget", () => {
     expect(slow.said).to.equal("svc-express grew by more than 40 % over its baseline");
   }).timeout(120_000);
 
-  it("PERF-2 puts the whole service and the single packages under budget, log on and off, callers known or not", () => {
+  it("PERF-2 covers the whole service and the single packages, log on and off, callers known or not", () => {
     expect(budgeted).to.have.members(
       ["svc-express", "svc-express-info", "svc-full", "svc-full-hs256-uncached"].concat([
         "packages",

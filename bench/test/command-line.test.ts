@@ -24,7 +24,7 @@ async function run(...args: readonly string[]): Promise<{ code: number; stdout: 
 }
 
 describe("npm run bench", () => {
-  it("lists the benches when it gets no name, or one that it does not know", async () => {
+  it("lists the benches without a name, or with an unknown one", async () => {
     for (const args of [[], ["nothing"]]) {
       const { code, stderr } = await run(...args);
       expect(code).to.equal(1);
@@ -34,7 +34,7 @@ describe("npm run bench", () => {
     }
   });
 
-  it("says which cases there are when it does not know one, and what is wrong with a number", async () => {
+  it("lists the cases for an unknown one, and rejects invalid options", async () => {
     expect((await run("http", "--only", "nothing")).stderr).to.match(
       /no case nothing; there are .*node-http/,
     );
@@ -42,13 +42,13 @@ describe("npm run bench", () => {
     expect((await run("http", "--fast")).stderr).to.include("--fast");
   });
 
-  it("PERF-1 leaves the budget alone unless it is switched on", async () => {
+  it("PERF-1 skips the budget unless it is switched on", async () => {
     const { code, stderr } = await run("budget");
     expect(code).to.equal(0);
     expect(stderr).to.include("the budget is off");
   });
 
-  it("measures each case in a process of its own, as many rounds as asked for", async () => {
+  it("measures each case in its own process, for the requested rounds", async () => {
     const cases = chosenCases(["node-http"]);
     const rounds: number[] = [];
     const effort = { rounds: 5, warmUp: 1_000, sliceMs: 5, fewest: 200, most: 400 };
@@ -62,7 +62,7 @@ describe("npm run bench", () => {
     );
   });
 
-  it("measures over sockets too: the server's process alone", async () => {
+  it("measures only the server's process over sockets", async () => {
     const measured = await measureOverSockets(chosenCases(["node-http"]), 2, 200);
     expect([...measured.values()].map((samples) => samples.length)).to.deep.equal([2, 2, 2, 2]);
     expect([...measured.values()].flat().every((cost) => cost > 0)).to.equal(true);

@@ -15,15 +15,15 @@ describe("the figures of a run", () => {
     expect(summarise([1, 2])).to.deep.equal({ min: 1, p25: 1.25, median: 1.5, max: 2 });
   });
 
-  it("compare lower quarters, so that a disturbed round of the base changes nothing", () => {
+  it("compare lower quartiles, so that a disturbed round of the base has no effect", () => {
     expect(ratioOf(measured.get("more") ?? [], measured.get("bare") ?? [])).to.equal(1.5);
   });
 
-  it("compare round by round as well, so that a slow stretch of the machine is in both", () => {
+  it("also compare round by round, so that a slow phase of the machine affects both sides", () => {
     expect(pairedRatioOf([2, 20, 200], [1, 10, 100])).to.equal(2);
   });
 
-  it("are one JSON line each: ratio to the base, cost and what was added", () => {
+  it("are one JSON line each: ratio to the base, cost, and cost above the base", () => {
     const figures = figuresOf("http", measured, { base: "bare", second: "again" });
     expect(figures.filter((figure) => figure.case === "more")).to.deep.equal([
       { bench: "http", case: "more", metric: "ratio", value: 1.5, unit: "ratio" },
@@ -34,7 +34,7 @@ describe("the figures of a run", () => {
     ]);
   });
 
-  it("compare one case with another where both were measured", () => {
+  it("compare two cases if both were measured", () => {
     const figures = figuresOf("http", measured, { base: "bare", pairs: { more: "again", other: "bare" } });
     const own = figures.filter(({ metric }) => metric === "ratio-to-again");
     expect(own).to.deep.equal([
@@ -53,7 +53,7 @@ describe("the figures of a run", () => {
     expect(rows[2]).to.match(/15\.00 +15\.00 +16\.50 +20\.00 +\| 1\.50 +1\.50 +5\.00$/);
   });
 
-  it("are void when the base measured against itself is not near enough to 1", () => {
+  it("are void when the base compared with itself is too far from 1", () => {
     const controls = { base: "bare", names: ["low", "edge", "high"] };
     const samples = (cost: number): number[] => [cost, cost, cost];
     const [low, high] = controlLimits;

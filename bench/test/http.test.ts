@@ -9,12 +9,12 @@ function measuredWith(ratios: Readonly<Record<string, number>>): Measured {
 }
 
 describe("the bounds of the bench http", () => {
-  it("name cases that exist", () => {
+  it("name only existing cases", () => {
     const names = httpCases.map(({ name }) => name);
     expect(names).to.include.members(bounds.flatMap(({ name, base }) => [name, base]));
   });
 
-  it("are kept by a ratio of exactly the bound and broken by the next larger one", () => {
+  it("accept a ratio equal to the bound and reject a larger one", () => {
     const [kept] = verdictsOf(measuredWith({ "svc-express": 8.5 }));
     expect(kept).to.deep.equal({
       line: "ok   svc-express: 0.850 x bare-express5, bound at most 0.85",
@@ -27,14 +27,14 @@ describe("the bounds of the bench http", () => {
     });
   });
 
-  it("are compared with the case that they name", () => {
+  it("compare with the case that they name", () => {
     const [verdict] = verdictsOf(measuredWith({ "svc-full-rs256-unseen": 36 }));
     expect(verdict?.line).to.equal(
       "ok   svc-full-rs256-unseen: 1.200 x bare-express5-rs256, bound at most 1.25",
     );
   });
 
-  it("are broken by a case without figures, and say nothing of cases that were not measured", () => {
+  it("fail for a case without figures, and are left out for cases that were not measured", () => {
     expect(verdictsOf(measuredWith({}))).to.deep.equal([]);
     const empty: Measured = new Map([...measuredWith({}), ["svc-express", []]]);
     expect(verdictsOf(empty)[0]?.broken).to.equal(true);

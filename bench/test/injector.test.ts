@@ -8,7 +8,7 @@ import { openTraffic } from "../http/route.ts";
 
 describe("the injector", () => {
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`gets the same answer from ${name} as a client gets over a socket`, async () => {
+    it(`gets the same answer from ${name} as a client over a socket`, async () => {
       const app = express();
       app.post("/echo/:id", (req, res) => {
         res.status(201).json({ id: req.params["id"], agent: req.get("User-Agent"), ip: req.ip });
@@ -50,7 +50,7 @@ describe("the injector", () => {
     expect(seen).to.deep.equal(["first", "last"]);
   });
 
-  it("ends request and response as Node's server does: finish, then close, each once", async () => {
+  it("ends request and response like Node's server: finish, then close, each once", async () => {
     const events = async (kind: "injected" | "real"): Promise<readonly string[]> => {
       const seen: string[] = [];
       const server = createServer((req, res) => {
@@ -79,7 +79,7 @@ describe("the injector", () => {
     expect(injected).to.deep.equal(await events("real"));
   });
 
-  it("sends as many as it was asked to, in rotation, and goes on where it stopped", async () => {
+  it("sends the requested number in rotation, and continues where it stopped", async () => {
     const urls: string[] = [];
     const server = createServer((req, res) => {
       urls.push(req.url ?? "");
@@ -92,7 +92,7 @@ describe("the injector", () => {
     expect(urls).to.deep.equal(["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
   });
 
-  it("stops at an answer that is not 200", async () => {
+  it("rejects at an answer other than 200", async () => {
     const server = createServer((_req, res) => {
       res.statusCode = 500;
       res.end();

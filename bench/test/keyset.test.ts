@@ -27,7 +27,7 @@ function collecting(given: Partial<BenchOptions>): Collecting {
 }
 
 describe("the bench keyset", () => {
-  it("KEY-1 KEY-4 KEY-9 ours keeps its bounds", async () => {
+  it("KEY-1 KEY-4 KEY-9 svc keeps its bounds", async () => {
     const { options, printed } = collecting({ json: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     const figures = printed.map((line) => JSON.parse(line) as { metric: string; value: number });
@@ -55,7 +55,7 @@ describe("the bench keyset", () => {
     expect(await fetchesOf("jwks-rsa-limited")).to.equal(9);
   });
 
-  it("says which cases there are", async () => {
+  it("lists the cases for an unknown one", async () => {
     const { options } = collecting({ only: ["nothing"] });
     const outcome: unknown = await keyset.run(options).catch((error: unknown) => error);
     expect(String(outcome)).to.include(

@@ -23,7 +23,7 @@ describe("a case of the http bench", () => {
     ["X-Content-Type-Options", { securityHeaders: true }],
   ];
   for (const [what, claims] of untrue) {
-    it(`is not timed when it claims what it has not: ${what}`, async () => {
+    it(`is not timed when a claim is false: ${what}`, async () => {
       const app = express();
       addRoute(app);
       const proof = httpSubject(createServer(app), proofOf(claims)).prove();
@@ -31,18 +31,18 @@ describe("a case of the http bench", () => {
     });
   }
 
-  it("is not timed when it answers anything but the item", async () => {
+  it("is not timed when it does not answer the item", async () => {
     const proof = httpSubject(createServer((_req, res) => res.end("hello"))).prove();
     expect(await proof.catch((error: Error) => error.message)).to.include("media type");
   });
 
-  it("ends the run with its name when it cannot be started", async () => {
+  it("ends the run with its name when it does not start", async () => {
     const broken = { name: "broken", module: new URL("./no-such-file.ts", import.meta.url) };
     const start = startCrew([broken]).catch((error: Error) => error.message);
     expect(await start).to.match(/^broken: .*no-such-file/s);
   });
 
-  it("is what it claims to be, each of them", async () => {
+  it("proves its claims, for every case", async () => {
     const file = fileURLToPath(new URL("./support/prove-all.ts", import.meta.url));
     const child = spawn(process.execPath, ["--conditions=@svc/source", file], {
       stdio: ["ignore", "pipe", "inherit"],

@@ -18,7 +18,7 @@ interface Ran {
 }
 
 describe("the benches queue and queue-depth", function () {
-  // Eight processes that take turns: on a busy machine that is half a minute, which a slow one makes a minute and more.
+  // Eight processes take turns: this takes half a minute on a busy machine, and over a minute on a slow one.
   this.timeout(240_000);
 
   async function run(bench: typeof queue, only: readonly string[]): Promise<Ran> {
@@ -38,7 +38,7 @@ describe("the benches queue and queue-depth", function () {
     return { code, figures: printed.map((line) => JSON.parse(line) as Figure & { bench: string }), said };
   }
 
-  it("drains with each of the three queues, and says how durable the server is and how long a commit takes", async () => {
+  it("drains with each queue, and prints the server's durability and the time of a commit", async () => {
     const { code, figures, said } = await run(queue, ["drain/noop/c10/fastest", "latency"]);
     const everybody = ["svc", ...peers, "control", "svc-apart", "by-hand", "commit"];
     const latencies = ["p50", "p99"].flatMap((share) =>
@@ -60,7 +60,7 @@ describe("the benches queue and queue-depth", function () {
     expect(code, "a quick run judges no bound").to.equal(0);
   });
 
-  it("recovers expired leases, without the other queues (JOB-34)", async () => {
+  it("recovers expired leases without the other queues (JOB-34)", async () => {
     const { figures, said } = await run(queue, ["recovery"]);
     expect(figures.map(({ case: name, metric, unit }) => [name, metric, unit])).to.deep.equal([
       ["svc", "recovery/1000-expired", "ms"],
@@ -70,7 +70,7 @@ describe("the benches queue and queue-depth", function () {
     expect(said.join("\n")).not.to.match(/graphile-worker|bound/);
   });
 
-  it("says which rows and states there are", async () => {
+  it("lists the rows and states for an unknown one", async () => {
     const reason = async (bench: typeof queue): Promise<string> =>
       run(bench, ["nothing"]).then(
         () => "none",
@@ -85,7 +85,7 @@ describe("the benches queue and queue-depth", function () {
       .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency", "recovery/under-flow"]);
   });
 
-  it("claims beside what lies in the table, by a call and by a worker", async () => {
+  it("claims beside many other rows, by a call and by a worker", async () => {
     const { figures } = await run(queueDepth, ["100-running", "old-snapshot"]);
     expect(figures.map(({ metric, unit }) => [metric, unit])).to.deep.equal(
       ["empty", "100-running", "old-snapshot"].flatMap((state) => [
@@ -109,7 +109,7 @@ describe("the benches queue and queue-depth", function () {
     ]);
   });
 
-  it("compares with the better one of the others, and tells a goal from a bound", () => {
+  it("compares with the better one of the others, and distinguishes a goal from a bound", () => {
     const figures = (values: readonly [string, number][], metric: string, unit: "per_s" | "ms"): Figure[] =>
       values.map(([name, value]) => ({ case: name, metric, value, unit }));
     const verdict = (...given: Parameters<typeof figures>): ReturnType<typeof verdictOf> =>
@@ -140,7 +140,7 @@ describe("the benches queue and queue-depth", function () {
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
   });
 
-  it("compares a producer in another process with graphile-worker alone, at its own bound", () => {
+  it("compares a separate producer only with graphile-worker, with its own bound", () => {
     const figures = [
       { case: "svc-apart", metric: "latency/p50", value: 8, unit: "ms" },
       { case: "graphile-worker", metric: "latency/p50", value: 10, unit: "ms" },
@@ -164,7 +164,7 @@ describe("the benches queue and queue-depth", function () {
     expect(apartBounds.p99.factor).to.equal(1);
   });
 
-  it("compares a figure that has no peer with its limit", () => {
+  it("compares a figure without a peer with its limit", () => {
     const figure = (value: number): Figure => ({
       case: "svc",
       metric: "recovery/1000-expired",
@@ -180,7 +180,7 @@ describe("the benches queue and queue-depth", function () {
   });
 
   describe("latency", () => {
-    /** Rounds of five slices, as they are asked for; the commits of the noisy ones wait for something in one of ten. */
+    /** Measures rounds of five slices; in noisy rounds one commit in ten is slow. */
     async function measured(
       noisy: (round: number) => boolean,
     ): Promise<{ results: readonly Result[]; said: readonly string[] }> {
@@ -191,7 +191,7 @@ describe("the benches queue and queue-depth", function () {
         about: name,
         time: () => Promise.reject(new Error("nothing is drained")),
         latencies(order) {
-          if (order.order !== "latency") throw new Error(`${order.order} is no order for latencies`);
+          if (order.order !== "latency") throw new Error(`${order.order} is not an order for latencies`);
           const { jobs, mode } = order;
           const key = `${name} ${mode}`;
           const slice = taken.get(key) ?? 0;
@@ -208,7 +208,7 @@ describe("the benches queue and queue-depth", function () {
     const valuesOf = (results: readonly Result[], name: string): readonly number[] | undefined =>
       results.find((each) => each.name === name && each.metric === "latency/p99")?.values;
 
-    it("ends when twice as many rounds count as were asked for", async () => {
+    it("ends when twice the requested number of rounds count", async () => {
       const { results, said } = await measured(() => false);
       expect(valuesOf(results, "svc")).to.deep.equal([1, 2, 3, 4]);
       expect(results.map(({ doubt }) => doubt))
@@ -218,7 +218,7 @@ describe("the benches queue and queue-depth", function () {
       expect(said.at(-1)).to.include("latency, all 4 rounds, 4 of which count: median p99 svc 2.50");
     });
 
-    it("leaves out a round in which commits were held up, and says so", async () => {
+    it("leaves out a round with slow commits, and reports it", async () => {
       const { results, said } = await measured((round) => round % 2 === 1);
       expect(valuesOf(results, "svc")).to.deep.equal([2, 4, 6, 8]);
       expect(valuesOf(results, "commit")).to.deep.equal([2, 4, 6, 8]);
@@ -229,7 +229,7 @@ describe("the benches queue and queue-depth", function () {
       expect(results.every(({ doubt }) => doubt === undefined)).to.equal(true);
     });
 
-    it("gives up after four times as many rounds, and says nothing of them", async () => {
+    it("gives up after four times the requested rounds, and gives no verdict", async () => {
       const { results, said } = await measured((round) => round !== 3);
       expect(said.at(-1)).to.include("latency, all 8 rounds, 1 of which count");
       expect(new Set(results.map(({ doubt }) => doubt))).to.deep.equal(
@@ -245,7 +245,7 @@ describe("the benches queue and queue-depth", function () {
       expect(valuesOf(results, "graphile-worker")).to.deep.equal([1, 2, 3, 4]);
     });
 
-    it("is in doubt where the data are in memory", () => {
+    it("is in doubt when the data are in memory", () => {
       for (const folder of ["/dev/shm", import.meta.dirname].filter((each) => existsSync(each))) {
         const isInMemory = statfsSync(folder).type === 0x0102_1994;
         expect(doubtOf(folder)).to.equal(
@@ -255,7 +255,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("has everybody come after everybody else", () => {
+  it("lets each case follow each other one", () => {
     const after = new Set<string>();
     for (let slice = 0; slice < 8; slice++) {
       const order = orderOf(slice, 8);
@@ -265,7 +265,7 @@ describe("the benches queue and queue-depth", function () {
     expect(after.size).to.equal(8 * 7);
   });
 
-  it("says nothing of a latency that one of two of ours holds", () => {
+  it("gives no verdict when only one of svc and control keeps the bound", () => {
     const verdict = (own: number, control: number, doubt?: string): ReturnType<typeof voidOf> => {
       const figures = [
         { case: "svc", metric: "latency/p99", value: own, unit: "ms" },
@@ -275,7 +275,7 @@ describe("the benches queue and queue-depth", function () {
       return voidOf(["svc", "control"], peers, "latency/p99", figures, latencyBounds.p99, doubt);
     };
     const line = (ratio: string): string =>
-      `VOID latency/p99: held by one of two of ours; latency/p99: ${ratio} x pg-boss, bound at most 0.75`;
+      `VOID latency/p99: only one of svc and control keeps the bound; latency/p99: ${ratio} x pg-boss, bound at most 0.75`;
     expect(verdict(8, 5)).to.deep.equal({ line: line("0.80"), broken: true });
     expect(verdict(5, 8)).to.deep.equal({ line: line("0.50"), broken: true });
     expect(verdict(5, 7)).to.equal(undefined);
@@ -287,7 +287,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("says how many jobs are in hand", () => {
+  it("returns the number of jobs in hand", () => {
     expect(inHand("svc", 50, "default")).to.equal(50);
     expect(inHand("svc", 50, "fastest")).to.equal(500);
     expect(inHand("graphile-worker", 50, "fastest")).to.equal(550);

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { quantilesOf, verdictOf } from "../rollups/figures.ts";
 import { expectIndexRanges, readingsOf, record } from "../rollups/plans.ts";
 
-describe("the bench of rollups", () => {
-  it("takes the middle of times, and what one in twenty is above", () => {
+describe("the bench rollups", () => {
+  it("returns the median and the 95th percentile of times", () => {
     const times = Array.from({ length: 101 }, (_, n) => 100 - n);
     expect(quantilesOf(times)).to.deep.equal({ p50: 50, p95: 95 });
     expect(quantilesOf([]).p50).to.be.NaN;
   });
 
-  it("fails a ratio beyond its bound, and a ratio that is not a number", () => {
+  it("fails for a ratio beyond its bound, and for NaN", () => {
     expect(verdictOf("a", 300, { least: 300 })).to.deep.equal({
       mark: "ok",
       text: "a: 300.00 x, at least 300",
@@ -23,7 +23,7 @@ describe("the bench of rollups", () => {
     expect(verdictOf("a", 7, {})).to.deep.equal({ mark: "", text: "a: 7.00 x" });
   });
 
-  it("finds in plans how each table is read, and refuses what is no range of an index", async () => {
+  it("finds how plans read each table, and rejects other access than ranges of an index", async () => {
     const scan = { "Node Type": "Seq Scan", "Relation Name": "expenses" };
     const range = {
       "Node Type": "Bitmap Heap Scan",

@@ -30,7 +30,7 @@ describe("the bench tokens", function () {
   const redis = testRedis();
   const database = testDatabase({ name: "bench" });
 
-  it("times each of its cases only after it has proven to be what it claims", async () => {
+  it("proves the claims of every case", async () => {
     const file = fileURLToPath(new URL("./support/prove-tokens.ts", import.meta.url));
     const { url, keyPrefix } = redis;
     const places = JSON.stringify({ redis: { url, keyPrefix }, postgres: { url: database.url } });
@@ -42,7 +42,7 @@ describe("the bench tokens", function () {
     expect(proven.filter((name) => name.startsWith("control-"))).to.have.length(5);
   });
 
-  it("prints its figures as JSON lines, and judges nothing with --quick", async () => {
+  it("prints its figures as JSON lines, and judges no bound with --quick", async () => {
     const printed: string[] = [];
     const noted: string[] = [];
     const options: BenchOptions = {
@@ -55,7 +55,7 @@ describe("the bench tokens", function () {
       print: (line) => void printed.push(line),
       note: (line) => void noted.push(line),
     };
-    // Two rounds may well be void, which `--quick` reports and does not judge.
+    // With two rounds the run may be void, which `--quick` reports but does not judge.
     expect(await tokens.run(options)).to.equal(0);
     expect(noted.at(-1)).to.equal("--quick: bounds are not judged");
     const figures = printed.map((line) => JSON.parse(line) as Figure & { bench: string });
@@ -67,7 +67,7 @@ describe("the bench tokens", function () {
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
   });
 
-  it("says which cases there are, and starts no server that no case needs", async () => {
+  it("lists the cases for an unknown one, and starts only the needed servers", async () => {
     const groups = groupsOf(servers);
     expect(() => chosen(groups, ["nothing"])).to.throw(
       "there is no case nothing; there are hs256, rs256, es256, eddsa, memory, redis, postgres, redis-check",
@@ -86,7 +86,7 @@ describe("the bench tokens", function () {
     expect(used(["verify-rs256-fast-jwt"])).to.deep.equal([false, false]);
   });
 
-  it("reckons with medians, and what a check adds with the lower quarters", () => {
+  it("computes medians, and added costs from lower quartiles", () => {
     const times = new Map([
       ["ours", { cpu: [30, 20, 25, 20, 90], wall: [50, 40, 60, 1000, 50] }],
       ["without", { cpu: [10, 10, 10, 12, 12], wall: [10, 10, 10, 10, 10] }],
@@ -115,7 +115,7 @@ describe("the bench tokens", function () {
     expect(boundVerdicts(group, []).map(({ mark }) => mark)).to.deep.equal(["FAIL"]);
   });
 
-  it("has as many under way at a time as it says, and does each once", async () => {
+  it("keeps IN_FLIGHT calls in flight, and makes each call once", async () => {
     for (const count of [1, 31, 100]) {
       let [now, most, done] = [0, 0, 0];
       await inFlight(count, async () => {
@@ -136,7 +136,7 @@ describe("a case that verifies tokens", () => {
     ),
   );
 
-  it("is timed only when it refuses bad tokens and remembers good ones as it claims", () => {
+  it("is timed only when it refuses invalid tokens and remembers valid ones as it claims", () => {
     for (const setting of settings) {
       const issuer = createIssuer(setting.algorithm);
       const verify = verifierOf(setting, issuer);
@@ -154,7 +154,7 @@ describe("a case that issues or refreshes", () => {
   const issuing = createIssuing("ES256", createMemoryTokenStore());
   const { issuer } = issuing;
 
-  it("is not timed when its tokens are of another algorithm, or are always the same", async () => {
+  it("is not timed when its tokens have another algorithm, or are always the same", async () => {
     expect(await fault(provePairs(issuing, "ES256"))).to.equal("proven");
     expect(await fault(provePairs(issuing, "HS256"))).to.include("the algorithm should be");
     const pair = await issuer.issuePair({ subject: "somebody" });
@@ -162,7 +162,7 @@ describe("a case that issues or refreshes", () => {
     expect(await fault(provePairs(same, "ES256"))).to.include("the subject of an access token");
   });
 
-  it("is not timed when a bad token is taken for a good one", async () => {
+  it("is not timed when it accepts an invalid token", async () => {
     const known = new Map<string, Awaited<ReturnType<Issuing["verify"]>>>();
     const careless: Issuing = {
       ...issuing,
@@ -176,7 +176,7 @@ describe("a case that issues or refreshes", () => {
     expect(await fault(provePairs(careless, "ES256"))).to.include("why a bad signature is refused");
   });
 
-  it("is not timed when a used token, or one of a session that was ended, is refreshed", async () => {
+  it("is not timed when it refreshes a used token, or one of an ended session", async () => {
     expect(await fault(proveRotation(issuing))).to.equal("proven");
     const forgetful = createIssuing("HS256", {
       isRevoked: () => false,
@@ -199,7 +199,7 @@ describe("a case that issues or refreshes", () => {
 });
 
 describe("the injector", () => {
-  it("has as many requests wait for an answer at a time as it is told", async () => {
+  it("keeps the given number of requests in flight", async () => {
     let [now, most, done] = [0, 0, 0];
     const app = express();
     app.use((_req, _res, next) => {

@@ -15,7 +15,7 @@ export interface Figure {
   readonly unit: "per_s" | "us" | "ratio";
 }
 
-/** How many pairs are issued and refreshed in a second; what a revocation check and a verification cost. */
+/** Measures pairs and refreshes per second, and the cost of a revocation check and of a verification. */
 export const tokens: Bench = {
   async run(options) {
     const wanted = chosen(groupsOf(nowhere), options.only);
@@ -66,7 +66,7 @@ function faultyOf(times: ReadonlyMap<string, Times>, { controls }: Group): reado
   return faultyControls(new Map([...times].map(([name, { cpu }]) => [name, cpu])), controls);
 }
 
-/** Medians over the rounds; what is added is between the lower quarters, as what disturbs a machine only ever adds. */
+/** Returns medians over the rounds. Added costs are differences of lower quartiles: a disturbance only adds time. */
 export function figuresOf(
   { perSecond, controls, added }: Group,
   times: ReadonlyMap<string, Times>,
@@ -91,7 +91,7 @@ export function figuresOf(
   });
 }
 
-/** Compares what ours adds with its bound, where the group has one. */
+/** Judges the added cost of a case, if the group has a bound. */
 export function boundVerdicts({ added }: Group, figures: readonly Figure[]): readonly Verdict[] {
   if (added === undefined) return [];
   const figure = figures.find((each) => each.case === added.case && each.metric === "added_us");

@@ -3,7 +3,7 @@ import type { Case } from "../harness/subject.ts";
 import type { Place } from "./stores.ts";
 import type { Verifying } from "./subjects/verifications.ts";
 
-/** Where the servers of a run are. */
+/** The addresses of the servers of a run. */
 export interface Servers {
   readonly redis: { readonly url: string; readonly keyPrefix: string };
   readonly postgres: { readonly url: string };
@@ -11,18 +11,18 @@ export interface Servers {
 
 /** Cases that are measured side by side. */
 export interface Group {
-  /** What a second is full of, as its metric is called; undefined where that is not asked. */
+  /** The name of the metric per second; undefined if it is not reported. */
   readonly perSecond: "pairs_per_s" | "refreshes_per_s" | "verifications_per_s" | undefined;
   readonly cases: readonly Case[];
-  /** The first case again. */
+  /** The repetition of the first case. */
   readonly controls: Controls;
-  /** What a case adds to another one, and what ours may add, in microseconds. */
+  /** A case, the case that it is compared with, and the most that it may add, in microseconds. */
   readonly added?: { readonly to: string; readonly case: string; readonly boundUs: number } | undefined;
 }
 
 export const CHECK_BOUND_US = 15;
 
-/** All groups, for people who look for a name. */
+/** The cases of all groups, for messages. */
 export const caseNames: readonly string[] = [
   "hs256",
   "rs256",
@@ -84,7 +84,7 @@ export function groupsOf({ redis, postgres }: Servers): readonly Group[] {
   ];
 }
 
-/** Our verifier beside fast-jwt, both without and with their memory of verified tokens. */
+/** Compares our verifier with fast-jwt, both without and with a cache of verified tokens. */
 function verifications(name: string, algorithm: Verifying["algorithm"]): Group {
   const of = (suffix: string, by: Verifying["by"], isCached: boolean): Case => ({
     name: `verify-${name}${suffix}`,
@@ -105,9 +105,9 @@ function verifications(name: string, algorithm: Verifying["algorithm"]): Group {
 }
 
 /**
- * The groups with these cases alone, and what they are compared with.
+ * Returns the groups with only these cases, and those that they are compared with.
  *
- * @throws Error that names the cases there are
+ * @throws Error that lists the known cases
  */
 export function chosen(groups: readonly Group[], names: readonly string[] | undefined): readonly Group[] {
   if (names === undefined) return groups;
@@ -126,7 +126,7 @@ export function chosen(groups: readonly Group[], names: readonly string[] | unde
     });
 }
 
-/** Whether a case of theirs needs that server. */
+/** Returns whether a case of these groups needs that server. */
 export function uses(groups: readonly Group[], server: "redis" | "postgres"): boolean {
   const cases = groups.flatMap((group) => group.cases);
   return cases.some(({ setting = "" }) => setting.includes(`"store":"${server}"`));

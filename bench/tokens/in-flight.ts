@@ -1,7 +1,7 @@
-/** As many requests as are under way at a time. */
+/** The number of concurrent requests. */
 export const IN_FLIGHT = 32;
 
-/** Does one thing `count` times, {@link IN_FLIGHT} of them at a time; each lane has its number. */
+/** Calls `one` `count` times, {@link IN_FLIGHT} calls at a time; it receives the number of its lane. */
 export async function inFlight(count: number, one: (lane: number) => Promise<void>): Promise<void> {
   let left = count;
   const run = async (_: unknown, lane: number): Promise<void> => {

@@ -10,13 +10,13 @@ import {
 } from "@svc/token-issuer";
 import { expectEqual } from "../harness/expect-equal.ts";
 
-/** An issuer with a key of its own, and what verifies its access tokens. */
+/** An issuer with its own key, and a verifier for its access tokens. */
 export interface Issuing {
   readonly issuer: TokenIssuer;
   readonly verify: (token: string) => Promise<Verification>;
 }
 
-/** A pair as a service issues one. */
+/** The request of a typical service for a pair. */
 export const pairRequest: PairRequest = {
   subject: "6f1d6c0e-3a53-4d8f-9a51-0f4f8f0a7b21",
   scopes: ["items:read", "items:write", "orders:read"],
@@ -35,7 +35,7 @@ export function createIssuing(algorithm: Algorithm, store: IssuerStore): Issuing
 }
 
 /**
- * @throws Error unless the pairs are such as `algorithm` signs them, each anew, and nothing else is taken for one
+ * @throws Error unless the pairs are signed by `algorithm` and differ each time, and other tokens are refused
  */
 export async function provePairs({ issuer, verify }: Issuing, algorithm: Algorithm): Promise<void> {
   const [pair, other] = [await issuer.issuePair(pairRequest), await issuer.issuePair(pairRequest)];
@@ -45,9 +45,13 @@ export async function provePairs({ issuer, verify }: Issuing, algorithm: Algorit
   expectEqual("its tenant", principal?.tenant, pairRequest.tenant);
   expectEqual("its scopes", principal?.scopes.length, 3);
   const { principal: second } = await verify(other.access_token);
-  expectEqual("ids that are the same", principal?.tokenId === second?.tokenId, false);
-  expectEqual("sessions that are the same", principal?.family === second?.family, false);
-  expectEqual("why a refresh token is no access token", await reasonOf(pair.refresh_token), "token_use");
+  expectEqual("whether two pairs have the same token id", principal?.tokenId === second?.tokenId, false);
+  expectEqual("whether two pairs have the same session", principal?.family === second?.family, false);
+  expectEqual(
+    "why a refresh token is refused as an access token",
+    await reasonOf(pair.refresh_token),
+    "token_use",
+  );
   expectEqual("why a bad signature is refused", await reasonOf(tampered(pair.access_token)), "signature");
   const foreign = await createIssuing(algorithm, neverAsked).issuer.issuePair(pairRequest);
   expectEqual("a foreign key", (await verify(foreign.access_token)).principal, undefined);
@@ -57,7 +61,7 @@ export async function provePairs({ issuer, verify }: Issuing, algorithm: Algorit
   }
 }
 
-/** The same token with another signature. */
+/** Returns the token with another signature. */
 export function tampered(token: string): string {
   const at = token.lastIndexOf(".") + 1;
   return token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);

@@ -2,10 +2,10 @@ import { type Member, startCrew } from "../harness/crew.ts";
 import type { Samples } from "../harness/figures.ts";
 import type { Case } from "../harness/subject.ts";
 
-/** How long a run measures. */
+/** The duration of a run. */
 export interface Effort {
   readonly rounds: number;
-  /** Time for which a case works before the first round, and in a slice, in milliseconds. */
+  /** Milliseconds of work before the first round, and in a slice. */
   readonly warmUpMs: number;
   readonly sliceMs: number;
 }
@@ -13,7 +13,7 @@ export interface Effort {
 export const fullEffort: Effort = { rounds: 31, warmUpMs: 1500, sliceMs: 120 };
 export const quickEffort: Effort = { rounds: 5, warmUpMs: 300, sliceMs: 40 };
 
-/** What one piece of work took, a figure a round, in microseconds: of the processor, and of the clock. */
+/** CPU time and wall-clock time of one piece of work in microseconds, one figure per round. */
 export interface Times {
   readonly cpu: Samples;
   readonly wall: Samples;
@@ -26,10 +26,10 @@ interface Slice {
   readonly wall: number[];
 }
 
-// Enough that all that can be in flight are for most of a slice.
+// Enough pieces of work to keep all lanes busy for most of a slice.
 const FEWEST = 128;
 
-/** Measures cases side by side: one process each, a slice of each in turn, every other round backwards. */
+/** Measures cases side by side: one process each, in turn, in reverse order in every second round. */
 export async function measureTimes(
   cases: readonly Case[],
   effort: Effort,

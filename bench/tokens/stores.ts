@@ -4,7 +4,7 @@ import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { createRedisTokenStore } from "@svc/token-store/redis";
 import { Pool } from "pg";
 
-/** Which store a case uses, and where it is; the setting of the case, as JSON. */
+/** The store of a case and its address; the setting of the case, as JSON. */
 export type Place =
   | { readonly store: "memory" | "none" }
   | { readonly store: "redis" | "ioredis"; readonly url: string; readonly keyPrefix: string }

@@ -59,11 +59,11 @@ const badCodings: Values = [
   " , chunked",
 ];
 
-const noiseBehind = "bytes that are no request behind one whose answer is still owed: the connection is cut";
+const noiseBehind = "invalid bytes after a request that has no answer yet: the connection is cut";
 const behindTheLast =
-  "more bytes behind a request that asked to close, its answer still owed: the connection is cut";
+  "more bytes after a request with Connection: close that has no answer yet: the connection is cut";
 
-/** Twists of body and framing. `maxBody` is what the service takes. */
+/** Returns the twists of body and framing. `maxBody` is the largest body that the service accepts. */
 export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
   return [
     { name: "JSON", refused: false, apply: (draft) => withBody(draft, random.pick(fineJson)) },
@@ -190,7 +190,7 @@ export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
   ];
 }
 
-/** On the route that reads its body: others need not look at it. */
+/** Sends the body to the route that reads it: other routes may ignore a body. */
 function forThings(draft: Draft, body: string, type?: string): void {
   draft.method = "POST";
   draft.target = "/things";

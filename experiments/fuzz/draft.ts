@@ -1,23 +1,23 @@
-/** A request that is being put together; text stands for its bytes as latin1. */
+/** A request under construction; each character stands for one byte (latin1). */
 export interface Draft {
   method: string;
   target: string;
   version: string;
-  /** Whole lines without their end. */
+  /** Header lines without their line ends. */
   lines: string[];
   body: string;
-  /** What follows the request. */
+  /** The bytes after the request. */
   behind: string;
-  /** Put in front of it. */
+  /** The bytes before the request. */
   before: string;
 }
 
-/** A way to spoil or to complicate a request. */
+/** A way to corrupt or complicate a request. */
 export interface Twist {
   readonly name: string;
-  /** Whether no such request may reach a route. */
+  /** Whether a request with this twist must not reach a route. */
   readonly refused: boolean;
-  /** Why a service may end the connection without an answer; undefined when it may not. */
+  /** Why a service may end the connection without an answer; undefined when it must answer. */
   readonly unanswered?: string | undefined;
   apply(draft: Draft): void;
 }
@@ -28,7 +28,7 @@ export function bytesOf(draft: Draft): Buffer {
   return Buffer.from(`${before}${head}\r\n\r\n${body}${behind}`, "latin1");
 }
 
-/** Text of code points as the bytes of UTF-8. */
+/** Encodes a text as UTF-8, one character for each byte. */
 export function utf8(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

@@ -2,19 +2,19 @@ import { connect } from "node:net";
 import { readAnswers, type Received } from "../harness/answers.ts";
 import type { Case } from "./generator.ts";
 
-/** What came of one case. */
+/** The result of one case. */
 export interface Exchange extends Received {
-  /** Our end of the connection, by which the service tells who has reached a route. */
+  /** The local port of the connection, by which the service reports which requests reached a route. */
   readonly localPort: number;
   /** Whether the service has ended the connection. */
   readonly closed: boolean;
-  /** Why there was no connection, or how it broke. */
+  /** Why the connection failed, if it did. */
   readonly error: string | undefined;
 }
 
 const idleMs = 20;
 
-/** Sends a case on a connection of its own, and reads until nothing more is to be expected. */
+/** Sends a case over a new connection, and reads until no further answer is expected. */
 export function exchange(port: number, { bytes, pieces }: Case, lastMs: number): Promise<Exchange> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });

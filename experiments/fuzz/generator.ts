@@ -4,20 +4,20 @@ import { headerTwists } from "./header-twists.ts";
 import type { Random } from "./random.ts";
 import { requestLineTwists } from "./request-line-twists.ts";
 
-/** A request, and what may come of it. */
+/** A request and its permitted results. */
 export interface Case {
   readonly bytes: Buffer;
   /** Names of its twists, in order. */
   readonly twists: readonly string[];
-  /** Whether it is to reach no route. */
+  /** Whether it must not reach a route. */
   readonly refused: boolean;
-  /** Why it may stay without an answer; undefined when it may not. */
+  /** Why it may stay without an answer; undefined when it must get one. */
   readonly unanswered: string | undefined;
-  /** In how many pieces it is sent. */
+  /** The number of pieces in which it is sent. */
   readonly pieces: number;
 }
 
-/** Makes one case after another. `maxBody` is the largest body that the service takes. */
+/** Returns a function that makes one case per call. `maxBody` is the largest body that the service accepts. */
 export function createGenerator(random: Random, maxBody: number): () => Case {
   const twists = [...requestLineTwists(random), ...headerTwists(random), ...bodyTwists(random, maxBody)];
   const open = twists.filter((each) => !each.refused);
@@ -27,9 +27,9 @@ export function createGenerator(random: Random, maxBody: number): () => Case {
     const chosen = new Set<Twist>();
     const isRefused = random.chance(0.5);
     for (let i = random.whole(isRefused ? 3 : 4); i > 0; i--) chosen.add(random.pick(open));
-    // What stands behind a request that was refused for its content is a request of its own.
+    // After a request refused for its content, a second request would be valid and reach a route.
     if (isRefused) for (const each of chosen) if (each.name === "second request behind") chosen.delete(each);
-    // Last, so that nothing mends it.
+    // Applied last, so that no other twist undoes it.
     if (isRefused) chosen.add(random.pick(refused));
     const draft = fineDraft(random);
     for (const each of chosen) each.apply(draft);

@@ -98,7 +98,7 @@ const badNames: Values = [
 ];
 const expectations: Values = ["200-ok", "", "100 continue", "nonsense\xff"];
 
-/** Twists of the header section. */
+/** Returns the twists of the header section. */
 export function headerTwists(random: Random): readonly Twist[] {
   const push = (make: () => string) => (draft: Draft) => void draft.lines.push(make());
   const header = (name: string, values: Values) => (draft: Draft) =>
@@ -180,7 +180,7 @@ export function headerTwists(random: Random): readonly Twist[] {
   ];
 }
 
-// Other versions know nothing of these headers.
+// Other versions ignore these headers.
 function inVersion11(apply: (draft: Draft) => void): (draft: Draft) => void {
   return (draft) => {
     draft.version = "HTTP/1.1";

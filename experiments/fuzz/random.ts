@@ -1,6 +1,6 @@
-/** Numbers that look random and come again for the same seed. */
+/** Pseudo-random numbers that repeat for the same seed. */
 export interface Random {
-  /** From 0 to below `below`. */
+  /** Returns a whole number from 0 to `below` - 1. */
   whole(below: number): number;
   chance(share: number): boolean;
   pick<T>(values: readonly T[]): T;
@@ -8,7 +8,7 @@ export interface Random {
 
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
-  // A counter whose bits are mixed (splitmix32): short, and good enough to choose test cases.
+  // splitmix32, a counter with mixed bits: short, and good enough to choose test cases.
   const next = (): number => {
     state = (state + 0x9e3779b9) >>> 0;
     let bits = state;

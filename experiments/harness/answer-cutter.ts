@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Stands between a service and Redis, and loses answers. */
+/** A proxy between a service and Redis that drops answers. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
-  /** Keeps the next answer to a script for itself, and cuts the connection instead. */
+  /** Drops the next answer to a script and closes the connection instead. */
   cutNext(): void;
-  /** How many answers were lost. */
+  /** The number of dropped answers. */
   readonly cuts: number;
 }
 
-/** @param port of Redis on the loopback interface */
+/** @param port the port of Redis on the loopback interface */
 export async function startAnswerCutter(port: number): Promise<AnswerCutter> {
   const sockets = new Set<Socket>();
   let armed = false;

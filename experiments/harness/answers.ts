@@ -1,18 +1,18 @@
 /** One response of a connection. */
 export interface Answer {
   readonly status: number;
-  /** By name in lower case, in order of arrival. */
+  /** By lower-case name, in order of arrival. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly body: Buffer;
 }
 
-/** What a connection has received. */
+/** The data that a connection has received. */
 export interface Received {
-  /** Whole final responses; 1xx are passed over. */
+  /** Complete final responses; 1xx responses are left out. */
   readonly answers: readonly Answer[];
-  /** Bytes behind the last whole response. */
+  /** The number of bytes after the last complete response. */
   readonly rest: number;
-  /** What is not valid HTTP about it. */
+  /** The violation of HTTP, if any. */
   readonly fault: string | undefined;
 }
 
@@ -20,7 +20,7 @@ const statusLine = /^HTTP\/1\.[01] (\d{3}) [\t -~]*$/;
 const headerLine = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*$/;
 
 /**
- * Reads responses strictly: whatever a cautious client would refuse is a fault.
+ * Parses responses strictly: anything that a cautious client would reject is a fault.
  *
  * @param toHead whether the first one answers a HEAD request. @param closed whether the connection has ended
  */
@@ -45,7 +45,7 @@ export function readAnswers(bytes: Buffer, toHead: boolean, closed: boolean): Re
       return { answers, rest: bytes.length - at, fault: closed ? "a body that is cut off" : undefined };
     answers.push({ ...head, body: body.body });
     at = body.next;
-    // A refusal by the parser does not know of HEAD; the connection ends behind it.
+    // Node's parser answers a malformed HEAD request with a body, and then closes the connection.
     if (none && closed && head.headers.get("connection")?.[0] === "close") at = bytes.length;
   }
   return { answers, rest: 0, fault: undefined };
@@ -76,7 +76,8 @@ function readBody(
   const lengths = headers.get("content-length") ?? [];
   const chunked = headers.get("transfer-encoding");
   if (chunked !== undefined) {
-    if (lengths.length > 0 || chunked.join().toLowerCase() !== "chunked") return "framing by two headers";
+    if (lengths.length > 0 || chunked.join().toLowerCase() !== "chunked")
+      return "Transfer-Encoding that is invalid or beside Content-Length";
     return readChunks(bytes, start);
   }
   if (lengths.length > 1 || !/^\d+$/.test(lengths[0] ?? "0")) return "content-length";
@@ -101,13 +102,13 @@ function readChunks(bytes: Buffer, start: number): Body | string | undefined {
   }
 }
 
-/** The only value of a header; undefined when there is none or several. */
+/** Returns the only value of a header; undefined when it is missing or repeated. */
 export function headerOf(answer: Answer, name: string): string | undefined {
   const values = answer.headers.get(name);
   return values?.length === 1 ? values[0] : undefined;
 }
 
-/** What is wrong with an answer that should be a problem document with a request id; undefined when nothing is. */
+/** Returns the fault of an answer that should be a problem document with a request id; undefined when it is correct. */
 export function problemFault(answer: Answer, toHead = false): string | undefined {
   const type = headerOf(answer, "content-type");
   if (type !== "application/problem+json") return `content-type ${type ?? "missing"}`;
@@ -116,10 +117,11 @@ export function problemFault(answer: Answer, toHead = false): string | undefined
   try {
     body = JSON.parse(answer.body.toString()) as typeof body;
   } catch {
-    return "a body that is no JSON";
+    return "a body that is not JSON";
   }
-  if (body["status"] !== answer.status) return "another status in the body";
-  if (body["request_id"] !== headerOf(answer, "x-request-id")) return "another request_id than the header";
+  if (body["status"] !== answer.status) return "a different status in the body";
+  if (body["request_id"] !== headerOf(answer, "x-request-id"))
+    return "a request_id that differs from the header";
   const missing = ["type", "title", "detail", "instance"].find((name) => typeof body[name] !== "string");
   return missing === undefined ? undefined : `no ${missing}`;
 }

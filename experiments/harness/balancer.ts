@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "./client.ts";
 
-/** Something that requests can be sent to. */
+/** A server that receives requests. */
 export interface Replica {
   readonly port: number;
 }
 
-/** A load balancer as simple as they come: it asks `/ready` and believes it a little later. */
+/** A minimal load balancer: it polls `/ready` and acts on the answer after a delay. */
 export interface Balancer<R extends Replica> extends Disposable {
-  /** The next one in turn that requests are sent to; undefined when there is none. */
+  /** Returns the next ready replica in turn; undefined when none is ready. */
   pick(): R | undefined;
   add(replica: R): void;
   remove(replica: R): void;
@@ -21,8 +21,8 @@ interface Routed {
 }
 
 /**
- * @param pollMs between two questions to a replica. One failure takes it out of the rotation.
- * @param propagationMs how long the news takes, from and to
+ * @param pollMs milliseconds between two polls of a replica. One failure takes it out of the rotation.
+ * @param propagationMs least and most milliseconds until a poll's result takes effect
  */
 export function createBalancer<R extends Replica>(
   pollMs: number,

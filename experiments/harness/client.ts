@@ -1,36 +1,36 @@
 import { Agent, request } from "node:http";
 
-/** What came of one request. */
+/** The result of one request. */
 export interface Outcome {
-  /** 0: no whole response arrived. */
+  /** The response status; 0 without a complete response. */
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: string;
   readonly ms: number;
-  /** Why there is none. */
+  /** Why there is no complete response. */
   readonly error: string | undefined;
 }
 
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is sent as JSON. */
+  /** The body, sent as JSON. */
   readonly json?: object | undefined;
-  /** Parts of a body that is sent with pauses. */
+  /** Parts of a body, sent as they come. */
   readonly parts?: AsyncIterable<Uint8Array> | undefined;
-  /** `false` makes a connection for this request alone. */
+  /** `false` opens a connection for this request alone. */
   readonly agent?: Agent | false;
-  /** Counts as an error when no answer has arrived then. Default 30,000. */
+  /** The request counts as failed after so many milliseconds without an answer. Default 30,000. */
   readonly deadlineMs?: number;
 }
 
-/** Of a deadline that is there to be kept. */
+/** The shortest deadline that is extended after a stall of this process. */
 const leastMs = 1000;
 const mostExtensions = 5;
-/** What a timer of a busy process is late by at any time. */
+/** The usual delay of a timer in a busy process, in milliseconds. */
 const usualMs = 50;
 
-/** Sends one request over the loopback interface. Never rejects: whatever goes wrong is an outcome. */
+/** Sends one request over the loopback interface. Never rejects: every failure is an outcome. */
 export function send(port: number, path: string, sent: Sent = {}): Promise<Outcome> {
   const { method = "GET", json, parts, agent = false, deadlineMs = 30_000 } = sent;
   const text = json === undefined ? undefined : JSON.stringify(json);
@@ -58,7 +58,7 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Outco
     let extensions = 0;
     const expire = (): void => {
       const lateMs = performance.now() - due;
-      // Who stood still when the time was up looks first at what has come meanwhile. A short time is meant to be too short.
+      // After a stall, read the bytes that have arrived before giving up. A short deadline is meant to fail and is not extended.
       if (deadlineMs >= leastMs && lateMs > usualMs && extensions++ < mostExtensions) {
         due += 2 * lateMs;
         timer = setTimeout(expire, lateMs);
@@ -91,12 +91,12 @@ function codeOf(error: Error): string {
   return (error as NodeJS.ErrnoException).code ?? error.message;
 }
 
-/** An agent that keeps up to so many connections. Destroy it at the end. */
+/** Makes an agent that keeps at most `maxSockets` connections. Destroy it at the end. */
 export function keepAliveAgent(maxSockets: number): Agent {
   return new Agent({ keepAlive: true, maxSockets });
 }
 
-/** How often each text occurred, as `3 x ECONNRESET, 1 x 503`. */
+/** Counts equal texts, for example `3 x ECONNRESET, 1 x 503`. */
 export function tally(texts: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Lateness } from "./lateness.ts";
 
-/** In a whole run. */
+/** The most repetitions in a run. */
 const mostAgain = 8;
-/** Longer than a breaker is open that a deadline of a busy machine has opened. */
+/** Milliseconds after which a circuit breaker that a stall has opened is closed again. */
 const settleMs = 3000;
-/** With what any answer of a busy machine takes, this is the second that a service gives a command. */
+/** The shortest stall that counts: with the usual delay of an answer, it can exceed a service's command deadline of 1 s. */
 const lateMs = 400;
-/** After something was late a breaker may be open for so long, with room for the next probe. */
+/** Milliseconds for which a circuit breaker may stay open after a stall, with room for the next probe. */
 const openMs = 5000;
 
-/** Does things once more that are in doubt. */
+/** Repeats work whose result a stall of the machine may have caused. */
 export interface Fairly {
   /**
-   * Made anew, after a pause, where something was late that no code which is tried has a part in, and what was found may come of
-   * that; when a run has done so often enough, what comes stands. What was answered late is no reason: a lock does that, too.
+   * Repeats `work` after a pause when a stall of the machine may have caused the result, until the run has used up its
+   * repetitions. Slow answers of the tested code are no reason to repeat: a lock causes them too.
    */
   <T>(work: (turn: number) => Promise<T>, mayComeOfIt: (found: T) => boolean): Promise<T>;
-  /** How often something was done once more. */
+  /** The number of repetitions so far. */
   readonly again: number;
 }
 
-/** @param pauseMs before something is done once more */
+/** @param pauseMs milliseconds before a repetition */
 export function createFairly(lateness: Pick<Lateness, "longestMs">, pauseMs = settleMs): Fairly {
   let again = 0;
   async function fairly<T>(

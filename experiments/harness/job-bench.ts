@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
 
-/** A job table and the effects of its jobs, as the experiment sees them. */
+/** A job table and a table of the effects of its jobs. */
 export interface JobBench extends AsyncDisposable {
   readonly pool: Pool;
   readonly table: JobTable;
-  /** For the notes of workers. */
+  /** The folder for the notes of workers. */
   readonly folder: string;
   rows(): Promise<readonly JobRow[]>;
-  /** How many effects each job has had. */
+  /** Returns the number of effects by job. */
   effects(): Promise<ReadonlyMap<string, number>>;
-  /** Waits until no job is left but dead ones; false when that takes longer. A database that is away is waited for. */
+  /** Waits until only dead jobs are left; false after `ms`. Errors of the database do not end the wait. */
   drained(ms: number): Promise<boolean>;
 }
 
@@ -24,14 +24,14 @@ export interface JobRow {
   readonly attempts: number;
   readonly max_attempts: number;
   readonly last_error: string | null;
-  /** Whether it can be claimed now. */
+  /** Whether the job can be claimed now. */
   readonly free: boolean;
 }
 
 const rowsSql =
   "select id, status, attempts, max_attempts, last_error, status = 'pending' and available_at <= now() as free from ";
 
-/** @param name of the table; the effects are in `<name>_effects` */
+/** @param name of the job table; the effects are in `<name>_effects` */
 export async function openJobBench(
   url: string,
   visibilityTimeoutSeconds: number,

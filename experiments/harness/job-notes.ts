@@ -2,8 +2,8 @@ import { appendFileSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { WorkerEvent } from "@svc/job-table";
 
 /**
- * What a worker notes of a job: its handler has begun, a kill would now show its fault (`exposed`), or what became of it
- * was recorded in the table.
+ * What a worker records about a job: its handler has started (`start`), it is at the point where a kill shows the variant's
+ * fault (`exposed`), or its outcome is in the table.
  */
 export type NoteKind = "start" | "exposed" | "done" | "failed" | "dead" | "released" | "lost";
 
@@ -11,19 +11,19 @@ export interface Note {
   readonly kind: NoteKind;
   readonly id: string;
   readonly attempts: number;
-  /** By a clock that all processes of the machine share, in milliseconds. */
+  /** Milliseconds by {@link sharedNow}. */
   readonly at: number;
 }
 
-/** A clock that never goes back and that all processes of the machine share, in milliseconds. */
+/** Returns milliseconds of a monotonic clock that all processes of the machine share. */
 export function sharedNow(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
 
-/** Writes notes that outlive the process, however it ends: each is with the system when the call returns. */
+/** Writes notes that survive a kill of the process: each is written to the file when the call returns. */
 export interface Notes {
   write(kind: NoteKind, job: { readonly id: string; readonly attempts: number }): void;
-  /** For `onEvent`. */
+  /** Writes the note of a worker's event; pass it as `onEvent`. */
   tell(event: WorkerEvent): void;
 }
 
@@ -40,7 +40,7 @@ export function openNotes(file: string): Notes {
   };
 }
 
-/** What a worker has noted; nothing of one that never came so far. */
+/** Returns the notes of a worker; none if it wrote no file. */
 export function readNotes(file: string): readonly Note[] {
   appendFileSync(file, "");
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
@@ -50,14 +50,14 @@ export function readNotes(file: string): readonly Note[] {
   });
 }
 
-/** The time for which a worker had a job in hand; `to` is infinite when it never let go of it. */
+/** The time during which a worker held a job; `to` is infinite when it never released the job. */
 export interface Hold {
   readonly id: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** From the start of every handler to the note of its end. */
+/** Returns the times from the start of each handler to the note of its end. */
 export function holdsOf(notes: readonly Note[]): readonly Hold[] {
   const open = new Map<string, number>();
   const holds: Hold[] = [];

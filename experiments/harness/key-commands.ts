@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** `svc-keys`, as an operator runs it, on one directory. */
+/** Runs `svc-keys` on one directory, as an operator would. */
 export interface KeyCommands {
-  /** @throws Error when it ends with another code than 0 */
+  /** @throws Error when the exit code is not 0 */
   run(...args: readonly string[]): Promise<void>;
-  /** The reason why a command is refused; `done` when it is not. */
+  /** Returns the reason why a command is refused; `done` when it succeeds. */
   refusal(...args: readonly string[]): Promise<string>;
-  /** The keys in a state. */
+  /** Returns the ids of the keys in a state. */
   kids(state: string): Promise<readonly string[]>;
 }
 
@@ -17,12 +17,12 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** What the program runs, which says nothing to anybody itself. */
+/** Runs one command and returns its exit code and output. */
 interface Inner {
   readonly runKeyCommand: (given: readonly string[], now: () => number) => Promise<string>;
 }
 
-/** @param isProgram whether a command is a process; else the same code runs in ours. Default: true */
+/** @param isProgram whether each command is a child process; else the same code runs in this process. Default: true */
 export function createKeyCommands(folder: string, isProgram = true): KeyCommands {
   const source = import.meta.resolve("@svc/token-issuer");
 

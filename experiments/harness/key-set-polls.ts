@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "./client.ts";
 
-/** What was seen of key sets that were fetched again and again. */
+/** The results of fetching key sets repeatedly. */
 export interface KeySetPolls {
   end(): Promise<void>;
   readonly polls: number;
-  /** Names of the private members that were in a key. */
+  /** Names of private members found in a key. */
   readonly leaks: readonly string[];
   readonly kids: ReadonlySet<string>;
-  /** Answers that were no key set. */
+  /** Answers that were not a key set. */
   readonly faults: readonly string[];
 }
 

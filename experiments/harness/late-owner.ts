@@ -2,13 +2,13 @@ import type { JobTable, Lease } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
 import type { Pool } from "pg";
 
-/** What somebody whose lease has ended says of a job; each answers whether it was told so. */
+/** A way to end a job by an owner whose lease has expired; resolves with whether the owner learns that. */
 export interface LateOwner {
   readonly name: string;
   tell(lease: Lease): Promise<boolean>;
 }
 
-/** Every way to end a job, with the fence of a variant. */
+/** Returns every way to end a job, with the condition of a variant. */
 export function lateOwners(variant: string, table: JobTable, pool: Pool): readonly LateOwner[] {
   const fence = fenceOf(variant);
   if (fence !== undefined) {

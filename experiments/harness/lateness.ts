@@ -4,24 +4,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import type { ServiceProcess } from "./service-process.ts";
 
-/** Asks for something that costs nothing, and waits for the answer. */
+/** Sends a cheap request and waits for the answer. */
 export type Ask = () => Promise<unknown>;
 
 /**
- * When this process, or something beside it, was late. It is seen by questions of our own that no code which is tried has a
- * part in: that its answers are slow is no excuse for them.
+ * Records stalls of this process and of processes beside it. It measures by its own requests, which the tested code does not
+ * serve: slow answers of that code do not count as stalls.
  */
 export interface Lateness extends Disposable {
-  /** Asks again and again until it is disposed of. */
+  /** Repeats a request until it is disposed of. */
   watch(ask: Ask): Disposable;
-  /** For how long one of them was late at the most, between two moments of `performance.now()`. */
+  /** Returns the longest delay in milliseconds between two moments of `performance.now()`. */
   longestMs(from: number, to: number): number;
-  /** For how long any of them was. */
+  /** Returns the total of all delays in milliseconds, overlaps counted once. */
   totalMs(from: number, to: number): number;
 }
 
 const everyMs = 50;
-/** What any answer of a busy machine may take. */
+/** The usual time of an answer on a busy machine, in milliseconds. */
 const usualMs = 200;
 
 type Span = readonly [from: number, to: number];
@@ -29,11 +29,11 @@ type Span = readonly [from: number, to: number];
 /** Watches this process from the start. */
 export function watchLateness(): Lateness {
   const late: Span[] = [];
-  /** Since when those wait that are being asked. */
+  /** The requests that wait for an answer, with the time since when. */
   const waiting = new Set<{ since: number }>();
 
   function watch(ask: Ask): Disposable {
-    // A turn that begins late counts from when it was due, so that a pause of ours is seen between two questions, too.
+    // A request that is sent late counts from its due time, so that a stall between two requests is included.
     const turn = { since: performance.now() };
     waiting.add(turn);
     const asking = async (): Promise<void> => {
@@ -45,7 +45,7 @@ export function watchLateness(): Lateness {
         await delay(everyMs, undefined, { ref: false });
       }
     };
-    // What has ended is not late.
+    // A watched process that has ended causes no delay.
     asking().catch(() => waiting.delete(turn));
     return { [Symbol.dispose]: () => void waiting.delete(turn) };
   }
@@ -75,7 +75,7 @@ export function watchLateness(): Lateness {
   };
 }
 
-/** Needs nothing of a service but that its process runs. The service answers it by `answerQuestions`. */
+/** Asks whether a service's process runs. The service answers through `answerQuestions`. */
 export function askAwake(service: Pick<ServiceProcess, "ask" | "exit">): Ask {
   return () => {
     if (service.exit !== undefined) throw new Error("it has ended");
@@ -83,7 +83,7 @@ export function askAwake(service: Pick<ServiceProcess, "ask" | "exit">): Ask {
   };
 }
 
-/** Sends a PING over a connection of its own. */
+/** Sends PING over a separate connection. */
 export function watchRedis(lateness: Lateness, url: string): Disposable {
   const { hostname, port } = new URL(url);
   const over = new AbortController();
@@ -102,7 +102,7 @@ export function watchRedis(lateness: Lateness, url: string): Disposable {
   };
 }
 
-/** Asks for nothing over a connection of its own. */
+/** Sends `SELECT 1` over a separate connection. */
 export async function watchPostgres(lateness: Lateness, url: string): Promise<AsyncDisposable> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => undefined);

@@ -4,7 +4,7 @@ import pg from "pg";
 
 const ZONE = "America/Havana";
 
-/** A bucket by a moment in it. */
+/** A bucket, given by a moment in it. */
 export interface Spot {
   readonly tenant: string | null;
   readonly at: string;
@@ -13,7 +13,7 @@ export interface Spot {
 export const TENANTS: readonly (string | null)[] = ["a", "b", "o'x; --", null];
 export const CATEGORIES: readonly (string | null)[] = ["food", "travel", "", "x".repeat(64), null];
 /**
- * Of three months. In this zone midnight of 1 November 2026 comes twice, an hour apart; PostgreSQL takes the second one for it.
+ * Moments in three months. In this zone midnight of 1 November 2026 occurs twice, an hour apart; PostgreSQL chooses the second.
  */
 export const MOMENTS: readonly string[] = [
   "2026-10-01T04:00:00Z",
@@ -31,12 +31,12 @@ export const MOMENTS: readonly string[] = [
 /** Refreshes the buckets of these spots, within the caller's transaction. */
 export type Refresh = (tx: Queryable, spots: readonly Spot[]) => Promise<void>;
 
-/** Sales, and their totals. */
+/** Sales and their totals. */
 export interface Books extends AsyncDisposable {
   readonly pool: pg.Pool;
   readonly rollup: Rollup;
   readonly refresh: Refresh;
-  /** Buckets that are there or should be, and those whose totals are not those of their rows. */
+  /** Compares all buckets with their rows, and returns those that differ. */
   compare(): Promise<Comparison>;
 }
 
@@ -69,7 +69,7 @@ export async function openBooks(url: string, connections: number, variant: strin
     timeZone: ZONE,
   });
   await rollup.ensureSchema(pool);
-  // A table without rows has no totals, of this zone.
+  // Without rows no totals are stored, and so no zone.
   await rollup.rebuildAll(pool);
   return {
     pool,
@@ -85,7 +85,7 @@ export async function openBooks(url: string, connections: number, variant: strin
   };
 }
 
-// Neither time zone arithmetic nor a line of what is tested: the local month of each row is what the clocks show at its time.
+// Uses no time zone arithmetic and no tested code: the local month of a row is what PostgreSQL shows for its time.
 const LIVE = `select tenant_id, date_trunc('month', at at time zone '${ZONE}')::date as month, category,
   sum(amount)::numeric as total, count(*) as n, min(amount)::numeric as least, max(amount)::numeric as most
   from sales group by 1, 2, 3`;
@@ -104,7 +104,7 @@ async function compare(pool: pg.Pool): Promise<Comparison> {
   return { buckets: found?.buckets ?? 0, rows: found?.rows ?? 0, wrong: found?.wrong ?? [] };
 }
 
-/** Takes the lock in the statement that adds up: what it adds up is what there was before it waited. */
+/** Takes the lock in the summing statement, which then sums up a snapshot from before it waited. */
 async function inOneStatement(tx: Queryable, spots: readonly Spot[]): Promise<void> {
   const { rows } = await tx.query<{ tenant: string | null; month: string }>(
     `select distinct tenant, date_trunc('month', at at time zone '${ZONE}')::date::text as month

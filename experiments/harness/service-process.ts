@@ -7,24 +7,24 @@ import { fileURLToPath } from "node:url";
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** By `performance.now()`. */
+  /** The time by `performance.now()`. */
   readonly at: number;
 }
 
-/** A service in a process of its own. Leaving the block ends it. */
+/** A service in a child process. Leaving the block ends it. */
 export interface ServiceProcess extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
-  /** The whole lines of its standard output so far. */
+  /** The complete lines of its standard output so far. */
   readonly lines: readonly string[];
   readonly exited: Promise<Exit>;
   readonly exit: Exit | undefined;
   signal(name: NodeJS.Signals): void;
-  /** Asks a question that the service answers by `answerQuestions`. */
+  /** Asks a question that the service answers through `answerQuestions`. */
   ask<T>(question: string): Promise<T>;
-  /** Begins to read its standard output, where `readOutput` was false. */
+  /** Starts reading its standard output when `readOutput` was false. */
   readOutput(): void;
-  /** Closes our end of its standard output. */
+  /** Closes this process's end of its standard output. */
   closeOutput(): void;
 }
 
@@ -38,10 +38,10 @@ const startMs = 60_000;
 const answerMs = 20_000;
 
 /**
- * Starts a file of `services/`, which announces its port. Of our environment it knows how to be
- * found and loaded, nothing else. It ends when we do.
+ * Starts a file of `services/`, which announces its port. Of this process's environment it gets only the variables that it
+ * needs to start. It ends when this process ends.
  *
- * @param settings what the file reads with `settingsOfParent`
+ * @param settings the value that the file reads with `settingsOfParent`
  * @throws Error with its standard error when it does not start
  */
 export async function startService(
@@ -100,7 +100,7 @@ export async function startService(
   }
 }
 
-/** A line break of JSON lines is "\n" and nothing else; what follows the last one is no line yet. */
+/** Collects lines that end in "\n"; the text after the last one is incomplete and waits. */
 function collectLines(stream: Socket, lines: string[]): void {
   let rest = "";
   stream.setEncoding("utf8");
@@ -113,8 +113,8 @@ function collectLines(stream: Socket, lines: string[]): void {
 }
 
 /**
- * Waits for a message of the child. The end of its channel comes after all that it sent; its `exit` may come before, when
- * another child ends at the same time.
+ * Waits for a message of the child. Its channel closes after all its messages; `exit` may come before them when another child
+ * ends at the same time.
  */
 async function message<T extends object>(
   child: ChildProcess,

@@ -1,7 +1,7 @@
 import type { Agent } from "node:http";
 import { type Outcome, send } from "./client.ts";
 
-/** What a sign-in or a refresh gives. */
+/** The tokens of a sign-in or a refresh. */
 export interface Pair {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -13,26 +13,26 @@ export interface Sessions {
   readonly agent: Agent;
 }
 
-/** A session of that person. */
+/** Starts a session of a given user. */
 export async function signInAs({ port, agent }: Sessions, subject: string): Promise<Pair> {
   const { status, body } = await send(port, `/pairs?count=1&subject=${subject}`, { agent, method: "POST" });
-  if (status !== 200) throw new Error(`no session was begun: ${status} ${body}`);
+  if (status !== 200) throw new Error(`no session was started: ${status} ${body}`);
   const [pair] = JSON.parse(body) as [Pair];
   return pair;
 }
 
-/** Ends all sessions of the person whose token that is. */
+/** Ends all sessions of the user to whom that token belongs. */
 export function signOutEverywhere({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
   return send(port, "/sign-out-everywhere", { agent, method: "POST", headers: bearer(accessToken) });
 }
 
-/** So many sessions, each of a person of its own. */
+/** Starts `count` sessions, each of a different user. */
 export async function signIn({ port, agent }: Sessions, count: number): Promise<readonly Pair[]> {
   const pairs: Pair[] = [];
   while (pairs.length < count) {
     const some = Math.min(100, count - pairs.length);
     const { status, body } = await send(port, `/pairs?count=${some}`, { agent, method: "POST" });
-    if (status !== 200) throw new Error(`no session was begun: ${status} ${body}`);
+    if (status !== 200) throw new Error(`no session was started: ${status} ${body}`);
     pairs.push(...(JSON.parse(body) as Pair[]));
   }
   return pairs;
@@ -46,17 +46,17 @@ export function logout({ port, agent }: Sessions, accessToken: string): Promise<
   return send(port, "/auth/logout", { agent, method: "POST", headers: bearer(accessToken) });
 }
 
-/** A request that needs somebody who is signed in. */
+/** Sends a request that needs a signed-in user. */
 export function orders({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
   return send(port, "/orders", { agent, headers: bearer(accessToken) });
 }
 
-/** The new pair of a refresh. */
+/** Returns the new pair of a refresh; undefined when it was refused. */
 export function pairOf({ status, body }: Outcome): Pair | undefined {
   return status === 200 ? (JSON.parse(body) as Pair) : undefined;
 }
 
-/** An answer in a few words: `200`, or `401 this session has been revoked`. */
+/** Describes an answer in a few words: `200`, or `401 this session has been revoked`. */
 export function inWords({ status, headers, body, error }: Outcome): string {
   if (status === 0) return error ?? "no answer";
   if (headers["content-type"] !== "application/problem+json") return String(status);

@@ -1,22 +1,22 @@
 import { connect } from "node:net";
 import { readAnswers } from "./answers.ts";
 
-/** A connection that sends one byte after another, and how it ended. */
+/** A connection that sends one byte at a time, and how it ended. */
 export interface SlowConnection extends Disposable {
-  /** Resolves with the time from connecting to the end; never when it does not end. */
+  /** Resolves with the milliseconds from connecting to the end; never when it does not end. */
   readonly closed: Promise<number>;
-  /** By `performance.now()`. */
+  /** The time by `performance.now()`. */
   readonly startedAt: number;
-  /** How long it was open; undefined while it is. */
+  /** Milliseconds for which it was open; undefined while it still is. */
   readonly ms: number | undefined;
-  /** Of the answer that it got before. */
+  /** The status of the answer before the end, if any. */
   readonly status: number | undefined;
 }
 
 interface Slow {
-  /** Sent at once. */
+  /** The bytes sent at once. */
   readonly head: string;
-  /** Sent again and again, one byte each time; nothing when it is empty. */
+  /** A byte sequence sent again and again, one byte at a time; empty: no more bytes. */
   readonly drip: string;
   readonly everyMs: number;
   /** Whether the answer is read. Default: true. */

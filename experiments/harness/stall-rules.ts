@@ -7,16 +7,16 @@ import type { LogLine, Seen, Span, Timed } from "./stalled-service.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
-/** What a fault is given to be one. */
+/** Milliseconds until a fault counts as noticeable. */
 const feltMs = 200;
-/** What an open breaker is late by. */
+/** The delay with which an open breaker closes again. */
 const reopenMs = 500;
-/** What a request takes at most that waits for nothing. */
+/** The longest time of a request that waits for no store. */
 const openMs = 1000;
-/** For so long a store is asked again what it has not heard. */
+/** Milliseconds for which a store repeats a command without an answer. */
 const storeAgainMs = 3000;
 
-/** Who has a good token is let in without the check, or refused at once; nobody waits twice in a window. */
+/** Judges requests with good tokens: accepted without the check, or refused at once; no client waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
   const { commandMs, windowMs, roomMs, calmAt, begunAt, endedAt } = stall;
   const clients = seen.clients.map((each) =>
@@ -33,21 +33,21 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   const waits = new Set(during.filter((each) => each.waitedMs > commandMs / 2));
   const longest = Math.max(...during.map((each) => each.waitedMs));
   const ofEach = clients.map((each) => each.filter((one) => waits.has(one)));
-  // The first of them are those that were under way, or came before anybody could know.
+  // Earlier waits belong to requests that were in flight or came before the service could detect the fault.
   const later = [...waits].filter((each) => each.startedAt > begunAt + commandMs + roomMs);
   const windows = Math.ceil((endedAt - begunAt) / windowMs);
   const sooner = ofEach.flatMap((each) => waitsTooSoon(each, stall));
   report.figure(name, "requests during", during.length, "count");
-  report.figure(name, "longest answer", Math.max(...during.map((each) => each.ms)), "ms");
+  report.figure(name, "longest request", Math.max(...during.map((each) => each.ms)), "ms");
   report.figure(name, "longest wait for Redis", longest, "ms");
-  report.figure(name, "waits, most of one client", Math.max(...ofEach.map((each) => each.length)), "count");
+  report.figure(name, "most waits of one client", Math.max(...ofEach.map((each) => each.length)), "count");
   report.figure(name, "waits after the first timeout", later.length, "count");
   report.figure(name, "answered 503 before", early.length, "count");
   const calm = before.filter((each) => each.startedAt > calmAt);
-  // On a busy machine a command may miss its deadline before, and who fails closed refuses then.
+  // On a busy machine a command may miss its deadline before the fault; a service that fails closed then refuses.
   report.rule(
     calm.length > 0 && calm.every((each) => each.status === 200) && earlyFaults.length === 0,
-    `${name}: all is well before, but for missed deadlines (${tally(earlyFaults)})`,
+    `${name}: no refusals before the fault, except after missed deadlines (${tally(earlyFaults)})`,
   );
   report.rule(
     longest <= commandMs + roomMs,
@@ -57,7 +57,7 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
     sooner.length === 0,
     `${name}: no client waits twice within a window of the breaker (${sooner.length} did)`,
   );
-  report.rule(later.length <= windows + 1, `${name}: one request of a window waits, and no more`);
+  report.rule(later.length <= windows + 1, `${name}: at most one request per window waits`);
   const words = during.map(inWords);
   const refused = during.filter((each) => each.status === 503);
   report.figure(name, "answered 503", refused.length, "count");
@@ -77,13 +77,13 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   report.rule(seen.lives, `${name}: the process lives`);
   report.rule(
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
-    `${name}: who needs no token notices nothing`,
+    `${name}: requests without a token are answered 200`,
   );
-  // It counts as what the machine took of others, so it is no longer than that.
+  // Not reduced by other requests: these are the requests by which the machine's share is estimated.
   const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.heldUp)));
   report.rule(
     longestOpen <= openMs + roomMs,
-    `${name}: nor waits longer than ${openMs + roomMs} ms (${Math.round(longestOpen)} ms)`,
+    `${name}: no request without a token waits longer than ${openMs + roomMs} ms (${Math.round(longestOpen)} ms)`,
   );
   const usualMs = quantile(
     seen.open.map((each) => each.ms),
@@ -97,8 +97,8 @@ interface Waited extends Timed {
 }
 
 /**
- * How long it took, less what the machine took of it: as much as a request at that time for which the fault does not matter,
- * or, where there was none when everything stood still, as long as we did.
+ * Returns the milliseconds of a request less the machine's share: the longest concurrent request that the fault does not
+ * affect, or the stalls of this process, whichever is longer.
  */
 export function waitedOf(span: Span, others: readonly Span[], heldUp: HeldUp): number {
   return span.ms - takenFrom(span, others, heldUp);
@@ -113,18 +113,18 @@ function takenFrom(
   return Math.max(heldUp.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
 }
 
-/** Waits that began less than a window after another one of the same client. */
+/** Returns the waits that began less than a window after an earlier wait of the same client. */
 function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, heldUp }: Stall): readonly Timed[] {
   return waits.filter((each, n) => {
     const last = waits[n - 1];
     if (last === undefined) return false;
-    // Who stood still has begun the first one late, or has seen its end late.
+    // A stalled process starts the first wait late, or sees its end late.
     const lateMs = heldUp.between(n === 1 ? begunAt : last.startedAt, last.endedAt);
     return each.startedAt - last.endedAt < windowMs - 150 - lateMs;
   });
 }
 
-/** Whether everything that is judged was asked while the fault lasted; `endingAt` is now. */
+/** Returns whether all kinds of judged requests were sent during the fault; `endingAt` is now. */
 export function isAskedMeanwhile(
   seen: Seen,
   stall: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "heldUp">,
@@ -140,7 +140,7 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
   return each.startedAt > begunAt + feltMs && each.endedAt < endingAt;
 }
 
-/** Reports that were begun when everybody had to know; one of before that is an answer for one more second. */
+/** Returns the reports requested after the fault must be known; a report from before it is reused for one second. */
 function reportsOf(
   { ready, open }: Seen,
   { begunAt, endingAt, knownMs, heldUp }: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "heldUp">,
@@ -150,7 +150,7 @@ function reportsOf(
   return ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
 }
 
-/** Nothing is rotated and nobody signed out without the store, and nothing is lost by trying. */
+/** Judges refreshes and sign-outs: without the store they are refused, and a refused one can be tried again. */
 export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.refreshes.length === 0) return;
   for (const [what, outcomes, good] of [
@@ -167,14 +167,17 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     report.figure(name, `${what} answered 503`, refused.length, "count");
     report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
     const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.heldUp)));
-    // For the check and for the store, which is asked again for a while, and each time as long as a command takes.
+    // One deadline for the check; then the store's command, which is repeated for a while, each time for a deadline.
     const mostMs = 3 * stall.commandMs + storeAgainMs + stall.roomMs;
-    report.rule(longest <= mostMs, `${name}: none of the ${what} waits longer than ${mostMs} ms`);
+    report.rule(longest <= mostMs, `${name}: no request of the ${what} waits longer than ${mostMs} ms`);
     report.rule(
       during.length > 0 && during.every((each) => each.status === 503),
       `${name}: ${what} are answered 503 (${tally(during.map(inWords))})`,
     );
-    report.rule(faults.length === 0, `${name}: each of them a problem with Retry-After (${tally(faults)})`);
+    report.rule(
+      faults.length === 0,
+      `${name}: each refusal of the ${what} is a problem with Retry-After (${tally(faults)})`,
+    );
     report.rule(
       strange.length === 0,
       `${name}: ${what} that were refused can be tried again (${tally(strange)})`,
@@ -184,7 +187,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
   const left = seen.left.filter(calm);
   report.rule(
     left.some((each) => each.startedAt > stall.healedAt) && left.every((each) => each.status === 401),
-    `${name}: who signs out before or after is refused (${tally(left.map(inWords))})`,
+    `${name}: a token that signs out before or after the fault is refused (${tally(left.map(inWords))})`,
   );
   if (stall.forgets) return;
   const admitted = seen.revoked.filter((each) => each.status === 200);
@@ -197,13 +200,13 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
 }
 
 /**
- * Before the fault and after it, but for the times when the machine was so busy that a command has missed its deadline all the
- * same, and the breaker was open.
+ * Selects times before and after the fault. Leaves out the times after a command missed its deadline because the machine was
+ * busy, when the breaker was open.
  */
 function calmTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
   const { calmAt, begunAt, healedAt, commandMs, windowMs, heldUp } = stall;
   const isCalm = (each: Span): boolean => each.endedAt < begunAt || each.startedAt > healedAt;
-  // What the machine did not hold up is no excuse.
+  // A long time without a stall of the machine is a fault of the service.
   const isHeldUp = (each: Span): boolean => waitedOf(each, seen.open, heldUp) < commandMs / 2;
   const late = lateOf(seen, stall).filter(
     (each) => isCalm(each) && each.startedAt > calmAt && isHeldUp(each),
@@ -212,7 +215,7 @@ function calmTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
   return (each) => isCalm(each) && !upsets.some((one) => isUpset(each, one, windowMs));
 }
 
-/** What took as long as a command that has missed its deadline. */
+/** Returns the requests that took as long as a missed command deadline. */
 function lateOf(
   { setUp, clients, refreshes, logouts, left, revoked, ready }: Seen,
   { commandMs }: Stall,
@@ -221,26 +224,28 @@ function lateOf(
   return all.filter((each) => each.ms > 0.9 * commandMs);
 }
 
-/** Such as were late before all was well for the first time. */
+/** Returns the late requests from before the first time without errors. */
 function missedBefore(seen: Seen, stall: Stall): readonly Span[] {
   return lateOf(seen, stall).filter((each) => each.startedAt <= stall.calmAt && each.endedAt < stall.begunAt);
 }
 
-/** Whether the breaker may have been open for it, because of the other one. */
+/** Returns whether the breaker may have been open during a request because of an earlier late one. */
 function isUpset(each: Span, late: Span, windowMs: number): boolean {
   return each.endedAt >= late.startedAt && each.startedAt <= late.endedAt + windowMs + reopenMs;
 }
 
 function noReason(each: Span, missed: readonly Span[], windowMs: number): string | undefined {
-  return missed.some((one) => isUpset(each, one, windowMs)) ? undefined : "503 although nothing was late";
+  return missed.some((one) => isUpset(each, one, windowMs))
+    ? undefined
+    : "503 without a late request before it";
 }
 
-/** A sign-out whose answer came too late has happened all the same, as the next try finds. */
+/** A sign-out whose answer came too late has taken effect, so the next try gets 401. */
 function isDone({ status }: Timed, before: Timed | undefined): boolean {
   return status === 401 && before?.status === 503;
 }
 
-/** `/ready` stays 200, and says what is wrong. */
+/** Judges `/ready`: it stays 200 and names the degraded checks. */
 export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.ready.length === 0) return;
   const { begunAt } = stall;
@@ -253,11 +258,11 @@ export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: R
       degraded.length > 0 &&
       during.length > 0 &&
       during.every((each) => degradedOf(each) === "auth,cache"),
-    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "nobody asked later"})`,
+    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "no report in time"})`,
   );
 }
 
-/** Which checks a report says are not healthy; undefined for a report that is not of that kind. */
+/** Returns the names of the unhealthy checks in a degraded report; undefined for any other answer. */
 function degradedOf({ status, body }: Timed): string | undefined {
   if (status !== 200) return undefined;
   const { status: word, checks } = JSON.parse(body) as {
@@ -268,7 +273,7 @@ function degradedOf({ status, body }: Timed): string | undefined {
   return word === "degraded" ? failing.toSorted().join() : undefined;
 }
 
-/** Whoever warns of an outage does so once in ten seconds, however often it comes back. */
+/** Judges the log: the same warning of an outage at most once in ten seconds. */
 export function judgeWarnings(name: string, lines: readonly LogLine[], report: Report): void {
   const warnings = lines.filter(({ message }) => warning.test(message));
   let soonest = Number.POSITIVE_INFINITY;
@@ -281,8 +286,8 @@ export function judgeWarnings(name: string, lines: readonly LogLine[], report: R
   report.figure(name, "warnings of the outages", warnings.length, "count");
   report.figure(name, "warnings, each text at most", mostOf(warnings), "count");
   report.note(`${name}, log: ${tally(lines.map((each) => `${each.level} ${each.message}`))}`);
-  report.rule(warnings.length > 0, `${name}: the log tells of it`);
-  report.rule(soonest >= warnEveryMs - 50, `${name}: it warns once in 10 s of the same`);
+  report.rule(warnings.length > 0, `${name}: the log reports the outages`);
+  report.rule(soonest >= warnEveryMs - 50, `${name}: it logs the same warning at most once in 10 s`);
 }
 
 function mostOf(warnings: readonly LogLine[]): number {
@@ -294,6 +299,6 @@ function mostOf(warnings: readonly LogLine[]): number {
 
 function refusalFault({ status, headers, error }: Timed): string | undefined {
   if (status !== 503) return error ?? `status ${status}`;
-  if (headers["content-type"] !== "application/problem+json") return "503 that is no problem";
+  if (headers["content-type"] !== "application/problem+json") return "503 without a problem document";
   return Number(headers["retry-after"]) >= 1 ? undefined : "503 without Retry-After";
 }

@@ -14,30 +14,30 @@ import {
   signIn,
 } from "./session-client.ts";
 
-/** An outcome, and when it began and ended by `performance.now()`. */
+/** An outcome, and its start and end by `performance.now()`. */
 export interface Timed extends Outcome {
   readonly startedAt: number;
   readonly endedAt: number;
 }
 
-/** When something began and ended, by `performance.now()`, and how long it took. */
+/** Start and end by `performance.now()`, and the duration in milliseconds. */
 export type Span = Pick<Timed, "ms" | "startedAt" | "endedAt">;
 
-/** What clients of a service saw while its Redis was stalled. */
+/** The answers that clients of a service got while its Redis was stalled. */
 export interface Seen {
   readonly failOpen: boolean;
-  /** What was asked before all else. */
+  /** Requests of the preparation. */
   readonly setUp: readonly Span[];
-  /** Requests with good tokens, client by client. */
+  /** Requests with good tokens, by client. */
   readonly clients: readonly (readonly Timed[])[];
-  /** Requests with a token that was revoked before. */
+  /** Requests with a token that was revoked before the fault. */
   readonly revoked: readonly Timed[];
   readonly refreshes: readonly Timed[];
   readonly logouts: readonly Timed[];
   /** The first request after each sign-out. */
   readonly left: readonly Timed[];
   readonly ready: readonly Timed[];
-  /** Routes that need nobody, without a token. */
+  /** Requests without a token, to routes that need none. */
   readonly open: readonly Timed[];
   readonly lives: boolean;
 }
@@ -51,26 +51,26 @@ export interface LogLine {
 export interface StalledServiceOptions {
   readonly name: string;
   readonly failOpen: boolean;
-  /** Clients, each of which has one request under way. Beside one of them nobody else asks for anything of Redis. */
+  /** The number of clients, each with one request in flight. With one client, no other request uses Redis. */
   readonly inFlight: number;
   readonly redisUrl: string;
   readonly variant: string;
-  /** How long a client waits between two requests, in a hurry and else. */
+  /** Milliseconds that a client waits between two requests: at a fast rate, and at the normal rate. */
   readonly pausesMs: readonly [number, number];
 }
 
 /** A service under load. */
 export interface StalledService extends AsyncDisposable {
   readonly name: string;
-  /** Of its log, since its start. */
+  /** The lines of its log since its start. */
   readonly lines: readonly LogLine[];
-  /** Since `begin`. */
+  /** The answers since `begin`. */
   readonly seen: Seen;
   begin(): Promise<void>;
   hurry(hurries: boolean): void;
-  /** Whether nothing has gone wrong since then, and everything was asked. */
+  /** Whether no request has failed since a moment, and requests of each kind were sent. */
   isWell(since: number, forgets: boolean): boolean;
-  /** After how many milliseconds half a second went by in which all was well; undefined when that did not come. */
+  /** Returns the milliseconds until half a second without an error began; undefined when that did not happen in time. */
   isHealed(from: number, withinMs: number, forgets: boolean): Promise<number | undefined>;
   end(): Promise<Seen>;
 }
@@ -102,7 +102,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
 
   const pauseOf = (): number => pauseMs;
 
-  /** A refresh that is refused for an outage uses nothing up, so the same token is presented until it is good. */
+  /** Repeats a refresh with the same token until it succeeds: a refresh refused during an outage uses up no token. */
   function refreshing(pair: Pair): () => Promise<Outcome> {
     let current = pair.refresh_token;
     return async () => {
@@ -112,7 +112,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
     };
   }
 
-  /** A session that could not be ended is tried again, like any other button. */
+  /** Repeats a sign-out until it succeeds, as a user would. */
   function leaving(): () => Promise<Outcome> {
     let pair: Pair | undefined;
     let tries = 0;
@@ -120,7 +120,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       pair ??= (await signIn(sessions, 1))[0];
       const token = pair?.access_token ?? "";
       const outcome = await logout(sessions, token);
-      // What was answered 503 because its answer was late may have happened.
+      // A sign-out answered 503 may have taken effect after its deadline.
       if (outcome.status === 204 || (outcome.status === 401 && tries > 0)) {
         pair = undefined;
         tries = 0;
@@ -153,7 +153,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       loads.push(repeat(open, 100, () => send(service.port, "/open", { agent })));
       const [left, refreshed] = pairs.slice(-2);
       if (inFlight > 1 && left !== undefined && refreshed !== undefined) {
-        // On a busy machine it may have to be tried again, as any other sign-out.
+        // On a busy machine this sign-out may need several tries, as any other.
         for (let tries = 0; tries < 10; tries++) {
           const tried = await timed(() => logout(sessions, left.access_token));
           setUp.push(tried);

@@ -1,11 +1,11 @@
-/** What is being started, or is not wanted. */
+/** Services that are being started; undefined ones are not wanted. */
 type Starting<T extends readonly unknown[]> = readonly [...{ [K in keyof T]: Promise<T[K]> | undefined }];
 
 /**
- * What `Promise.all` answers. Where one of them fails, those that did start are ended first: nobody else would end them,
- * and a process that is left keeps ours from ending.
+ * Returns what `Promise.all` returns. When one of them fails, first ends those that started: a process left running would
+ * keep this one from ending.
  *
- * @throws what the first of them has failed with
+ * @throws the error of the first failure
  */
 export async function together<T extends readonly unknown[]>(starts: Starting<T>): Promise<T> {
   const all = starts.map((each) => Promise.resolve(each));

@@ -5,29 +5,29 @@ import type { Database, Queryable } from "@svc/sql";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 
-/** A PostgreSQL with pgvector and a login in it that owns what it makes. */
+/** A PostgreSQL with pgvector, and a login that owns the tables it makes. */
 export interface VectorServer extends AsyncDisposable {
   readonly name: string;
-  /** Of the login, which is no superuser. */
+  /** A connection pool of the login, which is not a superuser. */
   readonly db: Database;
-  /** One statement as the login. */
+  /** Runs one statement as the login. */
   query: Queryable["query"];
 }
 
-/** What the login may do beside its own. */
+/** The login's additional privileges. */
 export interface LoginOptions {
-  /** Whether row security does not hold for it. */
+  /** Whether the login bypasses row security. */
   readonly bypassesRowSecurity: boolean;
 }
 
-/** An installed server where it has pgvector, else the embedded one. */
+/** Starts an installed server if it has pgvector, else the embedded one. */
 export async function startVectorServer(options: LoginOptions): Promise<VectorServer> {
   return (await startReal(options)) ?? startEmbedded(options);
 }
 
 let running: { readonly server: Promise<PostgresServer | undefined>; users: number } | undefined;
 
-/** Who asks while others have the server gets the same one; it ends with the last of them. Undefined where there is none. */
+/** Starts the installed server once and shares it; the last user ends it. Undefined when none is installed. */
 async function holdServer(): Promise<
   { readonly url: string; readonly version: string; release(): Promise<void> } | undefined
 > {

@@ -2,16 +2,16 @@ import type { Server } from "node:http";
 import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 
-/** The settings that `startService` was given. */
+/** Returns the settings that were passed to `startService`. */
 export function settingsOfParent<T extends object>(): T {
   return JSON.parse(process.argv[2] ?? "{}") as T;
 }
 
-/** Tells the parent where the service listens, and ends with the parent. */
+/** Reports the service's port to the parent, and ends this process with the parent. */
 export function announce(port: number | undefined): void {
   process.on("disconnect", () => process.exit(3));
   process.send?.({ port });
-  // Most services are killed, and would leave nothing to those who load the same.
+  // Flush now: most services are killed, and would write no compile cache for the next ones.
   flushCompileCache();
 }
 
@@ -20,7 +20,7 @@ export function listenAndAnnounce(server: Server): void {
   server.listen(0, "127.0.0.1", () => announce((server.address() as AddressInfo).port));
 }
 
-/** Answers what the parent asks, by the name of the question. */
+/** Answers the parent's questions by name. */
 export function answerQuestions(answers: Readonly<Record<string, () => unknown>>): void {
   process.on("message", (told: { question?: string }) => {
     const { question } = told;

@@ -4,15 +4,15 @@ import { type HeldUp, sumOf, type Time } from "./held-up.ts";
 import { startService } from "./service-process.ts";
 
 const everyMs = 50;
-/** What an answer of a busy machine takes at any time. */
+/** The usual time of an answer on a busy machine, in milliseconds. */
 const usualMs = 100;
 
-/** The times at which we stood still, or a server in a process of its own that has nothing to do with what is tested. */
+/** The stalls of this process, or of a plain server in another process that runs none of the tested code. */
 export interface Witness extends HeldUp, AsyncDisposable {
   readonly pid: number;
 }
 
-/** Asks a plain server of Node all the time, until it is disposed of. */
+/** Sends requests to a plain Node server until it is disposed of. */
 export async function startWitness(): Promise<Witness> {
   const server = await startService("witness.ts", {});
   const agent = keepAliveAgent(1);
@@ -34,9 +34,9 @@ export async function startWitness(): Promise<Witness> {
   return {
     pid: server.pid,
     between(from, to) {
-      // Who does not answer any more would excuse everything.
+      // A server that has ended would excuse every delay.
       if (server.exit !== undefined) throw new Error("the witness has ended");
-      // The last one may not have been answered yet.
+      // Include the request that still waits for its answer.
       return sumOf([...times, [due + usualMs, performance.now()]], from, to);
     },
     [Symbol.dispose]: () => end.abort(),

@@ -1,12 +1,12 @@
 import type { Queryable } from "@svc/sql";
 
-/** From this moment on the clocks of a zone are so far from UTC, until the next one. In seconds, those of the epoch. */
+/** A zone's offset from UTC in seconds, from a moment in epoch seconds until the next change. */
 export interface Clock {
   readonly from: number;
   readonly offset: number;
 }
 
-/** A stretch of time, without its end. In seconds of the epoch. */
+/** A time span without its end, in epoch seconds. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -15,8 +15,8 @@ export interface Stretch {
 const STEP_SECONDS = 6 * 3600;
 
 /**
- * All changes of a zone's clocks as the server has them, to the second. It is asked for local times of moments alone, which
- * are never in doubt: what a local time is in UTC is for us to find out.
+ * Returns all changes of a zone's clocks as the server has them, to the second. Asks the server only to convert moments to
+ * local times, which is unambiguous; the reverse is computed here.
  */
 export async function clocksOf(db: Queryable, zone: string, from: string, to: string): Promise<Clock[]> {
   const local = (at: string): string => `(${at} at time zone $1) - (${at} at time zone 'UTC')`;
@@ -52,7 +52,7 @@ export async function clocksOf(db: Queryable, zone: string, from: string, to: st
   return rows.map(({ at, offset }) => ({ from: at, offset }));
 }
 
-/** When a zone's clocks show a time of [`from`, `to`), which are local: seconds of the epoch, were they UTC. */
+/** Returns when a zone's clocks show a time in [`from`, `to`), local times given as epoch seconds as if in UTC. */
 export function momentsOf(clocks: readonly Clock[], { from, to }: Stretch): Stretch[] {
   const moments: Stretch[] = [];
   clocks.forEach(({ from: begins, offset }, n) => {

@@ -12,7 +12,7 @@ interface Parts {
 
 const slots = 4;
 
-/** Workers with a fault: one that acknowledges what it has not done yet, one that reads and then writes. */
+/** Runs a faulty worker: one that acknowledges a job before its work, or one that reads and then writes. */
 export function workBadly(
   variant: "broken-ack-first" | "broken-read-then-write",
   { pool, table, notes, handler }: Parts,
@@ -50,9 +50,9 @@ async function claimAndForget(table: JobTable): Promise<readonly Job[]> {
   return jobs;
 }
 
-/** Nobody writes for the first time before two have read: busy processes would have it so, chance may not. */
+/** Waits until two workers have read, so that the first write conflicts for certain and not by chance. */
 async function untilTwoHaveRead(pool: Pool): Promise<void> {
-  // Never given back: the lock is held until the process ends.
+  // Never released: the process holds the lock until it ends.
   const client = await pool.connect();
   client.on("error", () => undefined);
   await client.query("select pg_advisory_lock_shared(1)");
@@ -72,9 +72,9 @@ async function readThenWrite(pool: Pool): Promise<readonly Job[]> {
   const { rows: found } = await pool.query<{ id: string }>(
     `select id from svc_jobs where status = 'pending' or locked_until < now() order by available_at, id limit ${slots}`,
   );
-  // The same jobs: neither has written, and where there are none yet there is nothing to meet at.
+  // Both workers read the same jobs, because neither has written. Without jobs there is no conflict to wait for.
   if (found.length > 0) twoHaveRead ??= untilTwoHaveRead(pool).catch(() => undefined);
-  // As long as a busy host may take: the other one reads meanwhile.
+  // Gives the other worker time to read, even on a busy machine.
   await Promise.all([twoHaveRead, delay(50)]);
   const { rows } = await pool.query<{ id: string; attempts: number; max_attempts: number; lease: string }>(
     `update svc_jobs set status = 'running', attempts = attempts + 1, locked_until = now() + interval '3 seconds'

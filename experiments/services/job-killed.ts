@@ -12,12 +12,12 @@ export type Moment = "before" | "after";
 export interface KilledSettings {
   readonly url: string;
   readonly visibilitySeconds: number;
-  /** Where starts and ends are noted. */
+  /** The file for the notes of starts and ends. */
   readonly notes: string;
-  /** The longest time of a handler. */
+  /** The longest duration of a handler in milliseconds. */
   readonly longestMs: number;
   readonly variant: string;
-  /** Where a job stays until its worker is killed: before or after it takes effect. */
+  /** Where a handler waits for the kill of its worker: before or after its effect. */
   readonly staysAt?: Moment | undefined;
 }
 
@@ -61,7 +61,7 @@ const work: JobHandler = async (_payload, job) => {
 if (variant === "broken-ack-first" || variant === "broken-read-then-write") {
   workBadly(variant, { pool, table, notes, handler: work });
 } else {
-  // Prefetch and concurrency as they are where nobody says otherwise.
+  // With the default prefetch and concurrency.
   createWorker({ table, handlers: { work }, onEvent: (event) => notes.tell(event) }).start();
 }
 announce(process.pid);

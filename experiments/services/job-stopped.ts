@@ -14,11 +14,11 @@ export interface StoppedSettings {
   readonly drainSeconds: number;
   readonly notes: string;
   readonly variant: string;
-  /** Whether every job ends at once: for the last worker, which does what others have given back. */
+  /** Whether every job ends at once: for the last worker, which runs the released jobs. */
   readonly quickly: boolean;
 }
 
-/** What a job does: it ends within the drain, or heeds its signal, or goes on whatever is said. */
+/** The kinds of jobs: ends within the drain, reacts to its abort signal, or ignores it. */
 export interface StoppedPayload {
   readonly kind: "short" | "heeding" | "deaf";
   readonly ms: number;
@@ -49,7 +49,7 @@ const work: JobHandler = async ({ kind, ms }: StoppedPayload, job) => {
   });
 };
 
-/** Claims as many, and gives back what still runs as if it had failed. */
+/** Claims the same number of jobs, and ends those that still run as failed. */
 async function keepAttempts(): Promise<() => Promise<void>> {
   const jobs = await table.claim(concurrency);
   const running = new Map<string, Job>(jobs.map((job) => [job.id, job]));
@@ -87,7 +87,7 @@ const stop = start();
 process.on("SIGTERM", () => {
   void stop
     .then((each) => each())
-    // Handlers that are deaf hold connections of the pool: nothing waits for them.
+    // Exit now: handlers that ignore their signal keep connections of the pool open.
     .then(() => process.exit(0));
 });
 announce(process.pid);

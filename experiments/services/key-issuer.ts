@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
 
 export interface KeyIssuerSettings {
-  /** The directory of its signing keys, which others change. */
+  /** The directory of its signing keys, which the experiment changes. */
   readonly keys: string;
 }
 
@@ -14,7 +14,7 @@ interface Ring {
 }
 
 const { keys } = settingsOfParent<KeyIssuerSettings>();
-/** How often a verifier has begun to fetch the key set. */
+/** The number of key-set fetches that a verifier has started. */
 let fetches = 0;
 answerQuestions({ fetches: () => fetches, awake: () => true });
 
@@ -38,12 +38,12 @@ async function start(): Promise<void> {
       `,
     },
     routes(app, { issuer }) {
-      // A key set as somebody might publish it who takes the file for one.
+      // Publishes the file of signing keys by mistake, with private members.
       app.get("/leaky-keys.json", async (_req, res) => {
         const ring = JSON.parse(await readFile(join(keys, "keys.json"), "utf8")) as Ring;
         res.json({ keys: ring.keys.map(({ kid, jwk }) => ({ kid, ...jwk })) });
       });
-      // Far shorter than tokens of a pair may live, so that a whole rotation takes seconds.
+      // Tokens that expire much sooner than those of a pair, so that a whole rotation takes seconds.
       app.get("/token", async (req, res) => {
         const now = Math.floor(Date.now() / 1000);
         const exp = now + Number(req.query["seconds"]);

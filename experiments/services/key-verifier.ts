@@ -5,22 +5,22 @@ import { announce, answerQuestions, settingsOfParent } from "../harness/within-s
 
 export interface KeyVerifierSettings {
   readonly jwksUrl: string;
-  /** How old the keys may get. */
+  /** The maximum age of the keys. */
   readonly maxAgeSeconds: number;
-  /** After so long a time without a fetch it is told how much later the next one begins. */
+  /** A longer time without a fetch counts as overdue. */
   readonly mostRestMs: number;
 }
 
 /** The time between two fetches of the key set. */
 export interface KeyRest {
   readonly ms: number;
-  /** By how much it was too long, less the time in which this process stood still when it should have ended. */
+  /** Milliseconds beyond the allowed time, less the stalls of this process after the fetch was due. */
   readonly overdueMs: number;
 }
 
 const { jwksUrl, maxAgeSeconds, mostRestMs } = settingsOfParent<KeyVerifierSettings>();
 const heldUp = watchHeldUp();
-/** By `performance.now()`. */
+/** Start and end by `performance.now()`. */
 const rests: (readonly [from: number, to: number])[] = [];
 let fetchedAt: number | undefined;
 answerQuestions({

@@ -5,7 +5,7 @@ import { announce, answerQuestions, listenAndAnnounce, settingsOfParent } from "
 
 export interface ReadinessSettings {
   readonly checkMs: number;
-  /** A `/ready` that asks its dependency whenever it is asked. */
+  /** Whether every request for `/ready` asks the dependency. */
   readonly naive: boolean;
 }
 

@@ -7,7 +7,7 @@ import { announce, listenAndAnnounce, settingsOfParent } from "../harness/within
 export interface RecordsSettings {
   readonly url: string;
   readonly deadlineSeconds: number;
-  /** The pool of `pg` with its defaults. */
+  /** Whether to use the pool of `pg` with its defaults. */
   readonly poolDefaults: boolean;
 }
 

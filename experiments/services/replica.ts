@@ -5,7 +5,7 @@ import { announce, listenAndAnnounce, settingsOfParent } from "../harness/within
 
 export interface ReplicaSettings {
   readonly drainDelaySeconds: number;
-  /** Node's server as it is, which ends at once when it is told to. */
+  /** Whether to use a plain Node server, which exits at once on SIGTERM. */
   readonly plain: boolean;
 }
 

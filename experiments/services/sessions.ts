@@ -6,19 +6,19 @@ import { announce, answerQuestions, settingsOfParent } from "../harness/within-s
 
 export interface SessionsSettings {
   readonly secret: string;
-  /** Of the plugin cache, and of broken stores. Default: no cache. */
+  /** URL for the plugin cache, and for broken stores. Default: no cache. */
   readonly redisUrl?: string;
-  /** Keeps sessions in PostgreSQL, in a store that is given in code. Default: where the cache is. */
+  /** Keeps sessions in PostgreSQL, in a store passed as a code option. Default: in the cache's store. */
   readonly postgresUrl?: string;
-  /** Whether it issues tokens, or verifies them only. Default: true. */
+  /** Whether the service issues tokens; false: it only verifies them. Default: true. */
   readonly issues?: boolean;
   readonly graceSeconds?: number;
   readonly failOpen?: boolean;
-  /** Seconds by which the clock of this process is ahead of the machine's; below 0: behind. Default: 0. */
+  /** Seconds by which the clock of this process is ahead of the machine's; negative: behind. Default: 0. */
   readonly skewSeconds?: number;
-  /** Whether a second service like it runs beside it, whose port is asked for as `other`. */
+  /** Whether a second such service runs in this process; the question `other` returns its port. Default: false. */
   readonly isTwo?: boolean;
-  /** Default: the product as it is. */
+  /** Default: as built. */
   readonly variant?: string;
 }
 
@@ -45,7 +45,7 @@ async function storeInCode(broken: BrokenStores | undefined): Promise<Store | un
 }
 
 async function start(): Promise<number | undefined> {
-  // Most of them are started without a fault, and need not load what makes one.
+  // Loaded on demand: most services run without a fault.
   const broken = variant === undefined ? undefined : await import("./broken-stores.ts");
   const revocation = await storeInCode(broken);
   const wait =

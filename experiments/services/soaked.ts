@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     routes(app, { metrics }) {
       const paths = new Counter({
         name: "http_paths_total",
-        help: "Requests by path, as nobody should count them.",
+        help: "Requests by path, a label that grows without bound.",
         labelNames: ["path"],
         registers: metrics === undefined ? [] : [metrics.registry],
       });

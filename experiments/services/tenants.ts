@@ -15,15 +15,15 @@ export interface TenantsSettings {
   readonly variant: string;
 }
 
-/** What the handlers have seen, of requests that were aborted too. */
+/** The rows that handlers have seen, also in aborted requests. */
 export interface Seen {
-  /** Rows of the tenant that asked. */
+  /** Rows of the request's tenant. */
   readonly own: number;
   /** Rows of another tenant. */
   readonly foreign: number;
-  /** Rows where no tenant was set. */
+  /** Rows seen when no tenant was set. */
   readonly unset: number;
-  /** How often a connection served another tenant than the last time. */
+  /** How often a connection served a different tenant than before. */
   readonly turns: number;
   readonly ready: string;
 }
@@ -41,12 +41,12 @@ let foreign = 0;
 let unset = 0;
 let turns = 0;
 const lastTenant = new Map<number, string>();
-// For the variant that keeps in a variable what belongs to a request.
+// For the variant that keeps a request's tenant in a module variable.
 let shared = "";
 
 type Handler = (tx: Queryable, tenant: string) => Promise<unknown>;
 
-/** Most of them forget that there are tenants. */
+/** Most of these handlers do not filter by tenant. */
 const handlers: Readonly<Record<string, Handler>> = {
   careful: (tx, tenant) => tx.query(`${items} where tenant_id = $1 order by id desc limit 20`, [tenant]),
   forgetful: (tx) => tx.query(`${items} order by id desc limit 20`),

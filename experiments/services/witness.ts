@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
 import { listenAndAnnounce } from "../harness/within-service.ts";
 
-// Has nothing of what is tested: where it is late, the machine is.
+// Contains no tested code: when it is late, the machine is busy.
 listenAndAnnounce(createServer((_req, res) => void res.end()));

@@ -4,8 +4,8 @@ import { problemFault, readAnswers } from "../harness/answers.ts";
 const read = (text: string, { toHead = false, closed = true } = {}): ReturnType<typeof readAnswers> =>
   readAnswers(Buffer.from(text, "latin1"), toHead, closed);
 
-describe("reading answers", () => {
-  it("reads several by length, by chunks and to the end of the connection, and passes over 1xx", () => {
+describe("readAnswers()", () => {
+  it("reads several responses by length, by chunks and to the end of the connection, without 1xx", () => {
     const { answers, rest, fault } = read(
       "HTTP/1.1 100 Continue\r\n\r\n" +
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" +
@@ -22,26 +22,27 @@ describe("reading answers", () => {
     expect([rest, fault]).to.deep.equal([0, undefined]);
   });
 
-  it("expects no body in answer to HEAD", () => {
+  it("expects no body in the answer to HEAD", () => {
     const { answers, fault } = read("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", { toHead: true });
     expect(answers).to.have.length(1);
     expect(fault).to.equal(undefined);
   });
 
   for (const [what, text] of Object.entries({
-    "a status line that is none": "HTTP/1.1 OK\r\n\r\n",
+    "an invalid status line": "HTTP/1.1 OK\r\n\r\n",
     "a header with a control character": "HTTP/1.1 200 OK\r\nX: \x01\r\n\r\n",
     "a bare line feed": "HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n",
-    "a length that is none": "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
-    "two framings": "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "a chunk that is none": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
-    "a head that is cut off": "HTTP/1.1 200 OK\r\nContent",
-    "a body that is cut off": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc",
+    "an invalid length": "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+    "a length and chunks":
+      "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "an invalid chunk": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    "a truncated head": "HTTP/1.1 200 OK\r\nContent",
+    "a truncated body": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc",
   })) {
-    it(`finds fault with ${what}`, () => expect(read(text).fault).to.be.a("string"));
+    it(`reports ${what} as a fault`, () => expect(read(text).fault).to.be.a("string"));
   }
 
-  it("finds fault with what is no whole problem", () => {
+  it("reports an incomplete problem document as a fault", () => {
     const problem = (type: string, id: string, body: object): string | undefined => {
       const text = JSON.stringify(body);
       const head = `HTTP/1.1 404 Not Found\r\nContent-Type: ${type}\r\nX-Request-ID: ${id}\r\n`;

@@ -15,7 +15,7 @@ function run(...args: string[]): { status: number | null; stdout: string; stderr
 describe("the command line of the experiments", function () {
   this.timeout(90_000);
 
-  it("lists them when none is named", () => {
+  it("lists the experiments when none is named", () => {
     const { status, stdout } = run();
     expect(status).to.equal(0);
     for (const name of [
@@ -29,7 +29,7 @@ describe("the command line of the experiments", function () {
       expect(stdout).to.contain(`  ${name} `);
   });
 
-  it("prints one JSON object per figure and ends with 0 when its rule held, with 1 when it is broken", () => {
+  it("prints one JSON object per figure and exits with 0, or with 1 when a rule is broken", () => {
     const good = run("readiness-herd", "--quick", "--json", "--seconds", "1");
     expect(good.status, good.stderr).to.equal(0);
     const figures = good.stdout
@@ -45,7 +45,7 @@ describe("the command line of the experiments", function () {
     expect(bad.stderr).to.contain("broken: at most");
   });
 
-  it("refuses what it does not know", () => {
+  it("rejects unknown experiments, variants and values", () => {
     expect(run("nothing").stderr).to.contain("which experiment?");
     expect(run("fuzz", "--variant", "x").stderr).to.contain("--variant is as-built or broken-handler");
     const { status, stderr } = run("fuzz", "--cases", "0");

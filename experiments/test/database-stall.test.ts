@@ -8,7 +8,7 @@ describe("database-stall", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of it is waiting, so both can be run at once.
+  // Most of the time is waiting, so both run at once.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(databaseStall),
@@ -16,11 +16,11 @@ describe("database-stall", function () {
     ]);
   });
 
-  it("RDY-5 RDY-13 SYS-4 keeps every deadline while PostgreSQL is frozen or gone, and heals", () => {
+  it("RDY-5 RDY-13 SYS-4 keeps every deadline while PostgreSQL is frozen or killed, and recovers", () => {
     expectHeld(built);
   });
 
-  it("fails with the defaults of the pool", () => {
+  it("fails with the pool's defaults", () => {
     expectBroken(broken, /frozen: no request waits longer/);
   });
 });

@@ -4,13 +4,13 @@ import { createRandom } from "../fuzz/random.ts";
 import { fuzz } from "../fuzz.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
-// The same requests in every run, so that a failure comes again.
+// A fixed seed, so that a failure is reproducible.
 const seed = 20_261_121;
 
 describe("fuzz", function () {
   this.timeout(120_000);
 
-  it("ERR-1 ERR-21 COR-7 LOG-1 answers odd and broken requests, and logs one record a line", async () => {
+  it("ERR-1 ERR-21 COR-7 LOG-1 answers odd and invalid requests, and logs one record a line", async () => {
     const report = await quickRun(fuzz, { seed, cases: 1000 });
     expectHeld(report);
     expect(report.value("all", "requests")).to.equal(1000);
@@ -18,12 +18,12 @@ describe("fuzz", function () {
     expect(report.value("to be refused", "requests")).to.be.above(100);
   });
 
-  it("fails for a handler that some input makes throw", async () => {
+  it("fails for a handler that throws on some input", async () => {
     const report = await quickRun(fuzz, { seed, cases: 150, variant: "broken-handler" });
     expectBroken(report, /5xx/);
   });
 
-  it("fails for a service that logs what it is sent as it is", async () => {
+  it("fails for a service that logs raw input", async () => {
     const report = await quickRun(fuzz, { seed, cases: 150, variant: "broken-raw-log" });
     expectBroken(report, /every log line is one record/);
   });
@@ -34,7 +34,7 @@ describe("fuzz", function () {
     expectBroken(report, /reaches a route/);
   });
 
-  it("makes the same requests of the same seed", () => {
+  it("makes the same requests from the same seed", () => {
     const [one, same, other] = [1, 1, 2].map((each) => createGenerator(createRandom(each), 1000));
     for (let i = 0; i < 200; i++) expect(one?.()).to.deep.equal(same?.());
     const first = createGenerator(createRandom(1), 1000);

@@ -3,14 +3,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { watchHeldUp } from "../harness/held-up.ts";
 
 describe("watchHeldUp()", () => {
-  /** Keeps the process from everything else, as if it had no processor. */
+  /** Blocks the event loop, as a busy machine would. */
   function stall(ms: number): readonly [from: number, to: number] {
     const from = performance.now();
     while (performance.now() < from + ms);
     return [from, performance.now()];
   }
 
-  it("tells for how long the process stood still between two moments", async () => {
+  it("returns how long the process stalled between two moments", async () => {
     using heldUp = watchHeldUp();
     await delay(30);
     const [from, to] = stall(400);

@@ -8,7 +8,7 @@ describe("job-kills", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // Most of it is waiting, so all can be run at once.
+  // Most of the time is waiting, so all run at once.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(jobKills, { variant: name }));
@@ -16,14 +16,14 @@ describe("job-kills", function () {
     [built] = await Promise.all([quickRun(jobKills), ...jobKills.brokenVariants.map(variant)]);
   });
 
-  it("JOB-16 OUT-1 OUT-2 jobs outlive their workers and a restart of the database, and take effect once", () => {
+  it("JOB-16 OUT-1 OUT-2 runs every job once in spite of killed workers and database restarts", () => {
     expectHeld(built);
   });
 
   for (const [variant, rule] of [
     ["broken-ack-first", /no job is lost/],
-    ["broken-no-inbox", /effects come once/],
-    ["broken-read-then-write", /none is started more often than once/],
+    ["broken-no-inbox", /each job takes effect once/],
+    ["broken-read-then-write", /no job starts more than once/],
   ] as const) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);

@@ -8,7 +8,7 @@ describe("job-lease-races", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // Most of it is waiting, so all can be run at once.
+  // Most of the time is waiting, so all run at once.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(jobLeaseRaces, { variant: name }));
@@ -16,14 +16,14 @@ describe("job-lease-races", function () {
     [built] = await Promise.all([quickRun(jobLeaseRaces), ...jobLeaseRaces.brokenVariants.map(variant)]);
   });
 
-  it("JOB-6 JOB-21 JOB-22 who outlives its lease changes nothing and is told; a job that kills its workers is dead", () => {
+  it("JOB-6 JOB-21 JOB-22 rejects a write of an owner whose lease expired; a job that kills its workers ends dead", () => {
     expectHeld(built);
   });
 
   for (const [variant, rule] of [
-    ["broken-by-id", /who is late changes nothing/],
-    ["broken-by-attempts", /a new job under its id, held: who is late changes nothing/],
-    ["broken-for-ever", /each is started as often as it may be/],
+    ["broken-by-id", /a late owner changes no row/],
+    ["broken-by-attempts", /a new job under its id, held: a late owner changes no row/],
+    ["broken-for-ever", /each is started max_attempts times/],
   ] as const) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);

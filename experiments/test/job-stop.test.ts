@@ -8,7 +8,7 @@ describe("job-stop", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // Most of it is waiting, so all can be run at once.
+  // Most of the time is waiting, so all run at once.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(jobStop, { variant: name }));
@@ -16,12 +16,12 @@ describe("job-stop", function () {
     [built] = await Promise.all([quickRun(jobStop), ...jobStop.brokenVariants.map(variant)]);
   });
 
-  it("JOB-11 a worker that is told to stop finishes jobs or gives them back with their attempt", () => {
+  it("JOB-11 finishes running jobs after SIGTERM, or releases them with their attempt restored", () => {
     expectHeld(built);
   });
 
   for (const [variant, rule] of [
-    ["broken-exit-at-once", /none is left with a lease/],
+    ["broken-exit-at-once", /no job keeps a lease/],
     ["broken-keeps-attempts", /each is finished, or given back/],
   ] as const) {
     it(`fails with ${variant}`, () => {

@@ -3,13 +3,13 @@ import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
 import { watchLateness, watchRedis } from "../harness/lateness.ts";
 
-/** What adding up differences of moments may be off by, in milliseconds. */
+/** The rounding error of summed differences of moments, in milliseconds. */
 const rounding = 1e-6;
 
 describe("watchLateness()", function () {
   this.timeout(60_000);
 
-  it("tells for how long this process was late, at once and later, and when", async () => {
+  it("returns the time and the length of this process's stall, at once and later", async () => {
     using lateness = watchLateness();
     await delay(100);
     const from = performance.now();
@@ -25,7 +25,7 @@ describe("watchLateness()", function () {
     expect(lateness.longestMs(to + 1e6, to + 2e6), "another time").to.equal(0);
   });
 
-  it("tells for how long who is asked was late, until that is over", async () => {
+  it("returns the delay of a watched process until the watch ends", async () => {
     using lateness = watchLateness();
     const from = performance.now();
     const late = lateness.watch(() => delay(500));
@@ -46,7 +46,7 @@ describe("watchLateness() of a Redis", function () {
   this.timeout(60_000);
   testProgram("redis");
 
-  it("is not of the answers that are slow beside it, but of the Redis that stands still", async () => {
+  it("measures a frozen Redis", async () => {
     await using redis = await startRedis();
     using lateness = watchLateness();
     using _ = watchRedis(lateness, redis.url);

@@ -8,7 +8,7 @@ describe("lease-recovery", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of it is waiting for leases to end.
+  // Most of the time is waiting for leases to expire.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(leaseRecovery),
@@ -20,7 +20,7 @@ describe("lease-recovery", function () {
     expectHeld(built);
   });
 
-  for (const rule of [/newer jobs flow: all are started again/, /newer jobs flow: no newer job starts/]) {
+  for (const rule of [/newer jobs flow: all jobs start again/, /newer jobs flow: no newer job starts/]) {
     it(`fails with broken-one-sweep: ${rule.source}`, () => {
       expectBroken(broken, rule);
     });

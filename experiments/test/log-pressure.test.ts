@@ -5,17 +5,17 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("log-pressure", function () {
   this.timeout(120_000);
 
-  it("LOG-1 goes on serving while nobody reads its log, says what was lost, and survives its end", async () => {
+  it("LOG-1 serves while its log is unread, reports lost lines, and survives the end of its output", async () => {
     const report = await quickRun(logPressure);
     expectHeld(report);
-    expect(report.value("read again", "lines lost without a word")).to.equal(0);
+    expect(report.value("read again", "lines lost without a report")).to.equal(0);
   });
 
   it("fails when lines are queued without bound", async () => {
     expectBroken(await quickRun(logPressure, { variant: "broken-unbounded" }), /memory grows/);
   });
 
-  it("fails when lines are written and waited for", async () => {
+  it("fails when requests wait for their lines to be written", async () => {
     expectBroken(await quickRun(logPressure, { variant: "broken-blocking" }), /requests are answered/);
   });
 });

@@ -10,7 +10,7 @@ describe("logout-reach", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // No time is judged, so all can be run at once.
+  // No time is judged, so all run at once.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(logoutReach, { variant: name, cases: 20 }));
@@ -18,7 +18,7 @@ describe("logout-reach", function () {
     [built] = await Promise.all([quickRun(logoutReach), ...logoutReach.brokenVariants.map(variant)]);
   });
 
-  it("REV-11 ISS-5 refuses on one replica at once what another has ended, and tells what asking costs", () => {
+  it("REV-11 ISS-5 refuses a token at once that was signed out on another replica", () => {
     expectHeld(built);
   });
 

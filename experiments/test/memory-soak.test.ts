@@ -4,7 +4,7 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("memory-soak", function () {
   this.timeout(120_000);
 
-  it("MET-9 MET-10 keeps nothing of requests that are all different", async () => {
+  it("MET-9 MET-10 keeps memory and metric series constant over requests that are all different", async () => {
     expectHeld(await quickRun(memorySoak));
   });
 

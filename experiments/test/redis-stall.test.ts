@@ -11,7 +11,7 @@ describe("redis-stall", function () {
   let noBreaker: Collected;
   let noDeadline: Collected;
 
-  // Most of it is waiting, so all can be run at once.
+  // Most of the time is waiting, so all run at once.
   before(async () => {
     [built, noBreaker, noDeadline] = await Promise.all([
       quickRun(redisStall),
@@ -20,15 +20,15 @@ describe("redis-stall", function () {
     ]);
   });
 
-  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 RDY-22 keeps its promises while Redis is frozen or gone, and heals", () => {
+  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 RDY-22 keeps its rules while Redis is frozen or killed, and recovers", () => {
     expectHeld(built);
   });
 
-  it("fails when every request asks a Redis that does not answer", () => {
+  it("fails when every request waits for a Redis that does not answer", () => {
     expectBroken(noBreaker, /no client waits twice within a window/);
   });
 
-  it("fails when a request waits for Redis as long as it takes", () => {
+  it("fails when a request waits for Redis without a deadline", () => {
     expectBroken(noDeadline, /no request waits longer/);
   });
 });

@@ -10,7 +10,7 @@ describe("refresh-race", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // Most of it is waiting, so all can be run at once.
+  // Most of the time is waiting, so all run at once.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(refreshRace, { variant: name, cases: 10 }));
@@ -18,7 +18,7 @@ describe("refresh-race", function () {
     [built] = await Promise.all([quickRun(refreshRace), ...refreshRace.brokenVariants.map(variant)]);
   });
 
-  it("REF-4 REF-5 REF-6 REF-19 rotates one of many presentations, and ends the session at a replay", () => {
+  it("REF-4 REF-5 REF-6 REF-19 rotates one of many concurrent presentations, and ends the session at a replay", () => {
     expectHeld(built);
   });
 

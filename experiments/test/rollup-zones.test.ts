@@ -13,11 +13,11 @@ describe("rollup-zones", function () {
     broken = await quickRun(rollupZones, { variant: "broken-date-trunc" });
   });
 
-  it("ROLL-4 has each moment in its local month, also where midnight of the first comes twice or never", () => {
+  it("ROLL-4 puts each moment into its local month, also if the first midnight occurs twice or never", () => {
     expectHeld(built);
   });
 
-  it("fails with months that begin at the midnight that PostgreSQL computes", () => {
+  it("fails with months that start at the midnight that PostgreSQL computes", () => {
     expectBroken(broken, /every month has the moments/);
   });
 });

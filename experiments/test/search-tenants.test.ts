@@ -3,13 +3,13 @@ import { searchTenants } from "../search-tenants.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("search-tenants", function () {
-  // Where no installed server has pgvector, all of it runs in this process.
+  // Without an installed server with pgvector, the embedded one runs in this process.
   this.timeout(300_000);
 
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // No time is judged, and those that run at once share a server.
+  // No time is judged; concurrent runs share a server.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(searchTenants, { variant: name, cases: 40 }));
@@ -20,7 +20,7 @@ describe("search-tenants", function () {
     ]);
   });
 
-  it("SEARCH-1 SEARCH-2 finds no tenant a document of another, with row security also when the SQL is broken", () => {
+  it("SEARCH-1 SEARCH-2 finds no document of another tenant, with row security even without the tenant condition", () => {
     expectHeld(built);
   });
 

@@ -10,9 +10,9 @@ describe("skewed-sign-out", function () {
     expectHeld(await quickRun(skewedSignOut));
   });
 
-  it("fails where each replica's own clock dates sign-ins and sign-outs", async () => {
+  it("fails when each replica's own clock dates sign-ins and sign-outs", async () => {
     const report = await quickRun(skewedSignOut, { variant: "broken-local-clocks" });
-    expectBroken(report, /begun 25 s ahead, ended on time: no older session is good any more/);
-    expectBroken(report, /every newer session is good at once/);
+    expectBroken(report, /begun 25 s ahead, ended on time: no older session is valid any more/);
+    expectBroken(report, /every newer session is valid at once/);
   });
 });

@@ -8,7 +8,7 @@ describe("slow-clients", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of it is waiting, so both can be run at once.
+  // Most of the time is waiting, so both run at once.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(slowClients),
@@ -16,7 +16,7 @@ describe("slow-clients", function () {
     ]);
   });
 
-  it("ERR-21 closes the connections of slow clients, and answers /health meanwhile", () => {
+  it("ERR-21 closes the connections of slow clients, and answers /health in time", () => {
     expectHeld(built);
   });
 

@@ -7,7 +7,7 @@ describe("together()", () => {
     [Symbol.asyncDispose]: async () => void ended.push(name),
   });
 
-  it("answers what has started, in order", async () => {
+  it("resolves with the started services, in order", async () => {
     const ended: string[] = [];
     const [one, two, none] = await together([
       Promise.resolve(started("one", ended)),
@@ -18,7 +18,7 @@ describe("together()", () => {
     expect(ended).to.deep.equal([]);
   });
 
-  it("ends what has started when another has not, however late", async () => {
+  it("ends the started services when one fails, also those that start later", async () => {
     const ended: string[] = [];
     const late = new Promise<AsyncDisposable>((resolve) =>
       setImmediate(() => resolve(started("late", ended))),

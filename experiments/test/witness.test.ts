@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startWitness } from "../harness/witness.ts";
 
 describe("startWitness()", () => {
-  it("tells for how long a process that has no part in what is tested stood still", async () => {
+  it("returns how long the plain server stalled", async () => {
     await using witness = await startWitness();
     await delay(100);
     const from = performance.now();
@@ -17,7 +17,7 @@ describe("startWitness()", () => {
     expect(witness.between(from - 2e6, from - 1e6), "another time").to.equal(0);
   });
 
-  it("tells for how long we stood still ourselves", async () => {
+  it("returns how long this process stalled", async () => {
     await using witness = await startWitness();
     await delay(100);
     const from = performance.now();
@@ -27,7 +27,7 @@ describe("startWitness()", () => {
     expect(witness.between(from, to)).to.be.within(350, to - from);
   });
 
-  it("does not excuse everything when it has ended", async () => {
+  it("throws after the plain server has ended", async () => {
     await using witness = await startWitness();
     process.kill(witness.pid, "SIGKILL");
     await delay(300);

@@ -1,24 +1,24 @@
-/** A fault that a test which names the rule has to notice. */
+/** A fault in a source that a test which names the rule has to detect. */
 export interface Mutant {
   /** The source file, from the root of the repository. */
   readonly file: string;
-  /** A text that occurs exactly once in that file. */
+  /** The text to replace; it occurs exactly once in that file. */
   readonly find: string;
-  /** What stands there in the mutant. It still parses. */
+  /** The replacement. The mutant still parses. */
   readonly replace: string;
-  /** The test file that kills it. Default: all that name the rule, those of the rule's own package first. */
+  /** The test file that kills it. Default: all files that name the rule, those of the rule's own package first. */
   readonly test?: string | undefined;
 }
 
-/** Why a rule has no mutant: no single change of a source breaks it. */
+/** The reason why a rule has no mutant: no single change of a source breaks it. */
 export interface NoMutant {
   readonly none: string;
 }
 
-/** By rule id: one mutant or several, or why there is none. */
+/** By rule id: one mutant, several, or the reason why the rule has no mutant. */
 export type Mutants = Readonly<Record<string, Mutant | readonly Mutant[] | NoMutant>>;
 
-/** The mutants of an entry; none where it says why there is none. */
+/** Returns the mutants of an entry; an empty list for a rule without mutants. */
 export function mutantsOf(entry: Mutant | readonly Mutant[] | NoMutant | undefined): readonly Mutant[] {
   if (entry === undefined || "none" in entry) return [];
   return "file" in entry ? [entry] : entry;

@@ -6,15 +6,15 @@ import { type Claims, proofOf } from "../proof.ts";
 import { addRoute } from "../route.ts";
 
 interface Addition {
-  /** In front of the route. */
+  /** Adds the package before the route. */
   front?(app: Express): Promise<Claims>;
-  /** Behind it. */
+  /** Adds the package after the route. */
   behind?(app: Express): Promise<Claims>;
   /** Default: a plain server of Node. */
   server?(app: Express): Promise<Server>;
 }
 
-// Imported where they are used: a process holds its own case and nothing of the others.
+// Imported on demand: a process loads only the package of its own case.
 const additions: Readonly<Record<string, Addition>> = {
   "request-id": {
     async front(app) {
@@ -72,7 +72,7 @@ const additions: Readonly<Record<string, Addition>> = {
   },
 };
 
-/** Bare Express 5 with one package. Setting: which. */
+/** Starts bare Express 5 with one package. Setting: the name of the package. */
 export async function start(setting: string): Promise<Subject> {
   const addition = additions[setting];
   if (addition === undefined) throw new Error(`there is no addition ${setting}`);

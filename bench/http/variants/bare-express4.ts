@@ -4,7 +4,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { item, routePath } from "../route.ts";
 
-/** The same with Express 4. */
+/** Starts the same with Express 4. */
 export async function start(): Promise<Subject> {
   const app = express();
   app.get(routePath, (req, res) => {

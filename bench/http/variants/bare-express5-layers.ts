@@ -9,9 +9,9 @@ import { routePath, item } from "../route.ts";
 import { createIssuer } from "../tokens.ts";
 
 /**
- * Express 5 with as many layers as `full-packages` has, which do only what nobody can leave out: an id that is drawn and
- * answered, a current context, a listener at the end of the response, and a token that is looked up by its hash. No
- * trace, no claim, no clock, no revocation, no tenant is looked at, and nothing is counted.
+ * Starts Express 5 with as many layers as `full-packages`, which do only the unavoidable work: draw and return an id, set a
+ * current context, listen for the end of the response, and look a token up by its hash. They read no trace, claim, clock,
+ * revocation or tenant, and count nothing.
  */
 export async function start(): Promise<Subject> {
   const tokens = mintTokens(createIssuer("HS256"), 64);

@@ -5,7 +5,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { addRoute } from "../route.ts";
 
-/** Express 5 tuned by `tune()` and without X-Powered-By, and nothing else: the fair base for what the service adds. */
+/** Starts Express 5, only tuned by `tune()` and without X-Powered-By: the fair base for the service. */
 export async function start(): Promise<Subject> {
   const app = express();
   app.disable("x-powered-by");

@@ -4,7 +4,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { addRoute } from "../route.ts";
 
-/** Express 5 with its defaults and one route: what everything is compared with. */
+/** Starts Express 5 with its defaults and one route: the base of all comparisons. */
 export async function start(): Promise<Subject> {
   const app = express();
   addRoute(app);

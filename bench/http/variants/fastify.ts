@@ -3,7 +3,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { item, routePath } from "../route.ts";
 
-/** Fastify with its defaults, which log nothing. */
+/** Starts Fastify with its defaults, which write no log. */
 export async function start(): Promise<Subject> {
   const app = fastify();
   app.get<{ Params: { id: string } }>(routePath, (req, reply) => {

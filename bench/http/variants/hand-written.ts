@@ -15,8 +15,8 @@ interface CallerRequest extends TenantRequest {
 }
 
 /**
- * Bare Express 5 with a token and a tenant that the application checks itself, and nothing else. Setting: `string`
- * hands the secret to jsonwebtoken as a text, as its documentation does, `key-object` as a key made once.
+ * Starts bare Express 5 that only checks a token and a tenant with handwritten code. Setting: `string` passes the secret to
+ * jsonwebtoken as a text, as its documentation does, `key-object` as a key made once.
  */
 export async function start(setting: string): Promise<Subject> {
   const issuer = createIssuer("HS256");

@@ -3,7 +3,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { item } from "../route.ts";
 
-/** No framework: the floor. */
+/** Starts a server without a framework: the lowest possible cost. */
 export async function start(): Promise<Subject> {
   const server = createServer((req, res) => {
     const match = /^\/api\/items\/([^/?]+)$/.exec(req.url ?? "");

@@ -13,8 +13,8 @@ import { proofOf } from "../proof.ts";
 import { addRoute } from "../route.ts";
 
 /**
- * Single packages in an application of one's own. Setting: the level of the log, `info` or `warn`, or `tuned` for `warn`
- * in an application that was given to `tune()`.
+ * Starts an application made of single packages. Setting: the log level `info` or `warn`, or `tuned` for level `warn` in an
+ * application passed to `tune()`.
  */
 export async function start(setting: string): Promise<Subject> {
   const level = setting === "info" ? "info" : "warn";

@@ -11,7 +11,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { addRoute, urlOf } from "../route.ts";
 
-/** What people put together today, each with its defaults. Setting: the level of the log, `info` or `warn`. */
+/** Starts a common combination of other packages, each with its defaults. Setting: the log level, `info` or `warn`. */
 export async function start(level: string): Promise<Subject> {
   const app = express();
   app.use(helmet());

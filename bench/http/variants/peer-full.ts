@@ -18,7 +18,7 @@ import { proofOf } from "../proof.ts";
 import { addGuardedRoute, routePath, type Seen, urlOf } from "../route.ts";
 import { audience, createIssuer, issuerUrl, type TokenAlgorithm } from "../tokens.ts";
 
-/** What people put together today for a service with callers and tenants. Setting: how its tokens are signed. */
+/** Starts a common combination of other packages with callers and tenants. Setting: the algorithm of its tokens. */
 export async function start(setting: string): Promise<Subject> {
   const algorithm: TokenAlgorithm = setting === "RS256" ? "RS256" : "HS256";
   const issuer = createIssuer(algorithm);
@@ -38,7 +38,7 @@ export async function start(setting: string): Promise<Subject> {
       includeMethod: true,
       includePath: true,
       promRegistry: registry,
-      // Its own, which guesses which segments are ids, costs more than all the rest of it.
+      // Its default guesses which path segments are ids, and costs more than all the rest of it.
       normalizePath: (req) => (req.route as { path: string } | undefined)?.path ?? "none",
     }),
   );

@@ -9,7 +9,7 @@ import { addRoute } from "../route.ts";
 
 const exampleFile = new URL("../../../examples/full-service/service.toml", import.meta.url);
 
-/** A whole service, as the example configures it. Setting: `warn`, `info` or `no-etag`. */
+/** Starts a whole service, as the example configures it. Setting: `warn`, `info` or `no-etag`. */
 export async function start(setting: string, middleware: readonly Middleware[] = []): Promise<Subject> {
   const level = setting === "info" ? "info" : "warn";
   const etag = setting !== "no-etag";
@@ -34,7 +34,7 @@ export async function start(setting: string, middleware: readonly Middleware[] =
   return httpSubject(service.server, proofOf(claims));
 }
 
-/** The example's file without what the route of this case does not ask: its database, its callers, its tenants, its jobs. */
+/** Returns the example's file without the parts that this route does not use: database, callers, tenants and jobs. */
 async function exampleConfig(level: string, etag: boolean): Promise<string> {
   const leftOut = ["database", "auth", "tenancy", "queue", "events"];
   const sections = (await readFile(exampleFile, "utf8")).split(/^(?=\[)/m);

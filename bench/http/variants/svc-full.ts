@@ -22,11 +22,11 @@ const settings: Readonly<Record<string, Setting>> = {
   "no-etag": { ...usual, etag: false },
   info: { ...usual, level: "info" },
   uncached: { ...usual, cacheTokens: 0 },
-  // Whoever comes back was displaced by others in between.
+  // Each token is displaced by others before it comes again.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
 };
 
-/** A whole service that knows its callers and tenants. Setting: `cached`, `no-etag`, `info`, `uncached` or `unseen`. */
+/** Starts a whole service with callers and tenants. Setting: `cached`, `no-etag`, `info`, `uncached` or `unseen`. */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
   const issuer = createIssuer(setting.algorithm);
@@ -82,7 +82,7 @@ function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag,
   ].join("\n");
 }
 
-// The values used above are written alike in TOML and JSON.
+// The values used above have the same form in TOML and JSON.
 function section(name: string, values: object): string {
   const lines = Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return [`[${name}]`, ...lines, ""].join("\n");

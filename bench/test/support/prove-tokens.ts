@@ -1,4 +1,4 @@
-// Proves every case of the bench `tokens` in one process, against the servers it is told, and prints the names.
+// Proves every case of the bench `tokens` in one process, on the servers of its arguments, and prints the names.
 import type { CaseModule } from "../../harness/subject.ts";
 import { groupsOf, type Servers } from "../../tokens/groups.ts";
 

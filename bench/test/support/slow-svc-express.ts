@@ -3,7 +3,7 @@ import { start as startService } from "../../http/variants/svc-express.ts";
 
 const rows = Array.from({ length: 60 }, (_, id) => ({ id, name: `row ${id}`, price: id / 7 }));
 
-/** The service with a middleware that costs more than the service does. */
+/** Starts the service with a middleware that costs more than the service itself. */
 export function start(setting: string): Promise<Subject> {
   return startService(setting, [
     function wasteful(_req, res, next) {

@@ -15,7 +15,7 @@ import { IN_FLIGHT } from "../in-flight.ts";
 import { openStore, type Place } from "../stores.ts";
 import { tampered } from "../issuing.ts";
 
-/** Requests with tokens that are known, as many as are in flight waiting for the check. The setting is a place. */
+/** Sends requests with tokens that are already verified, with many checks in flight. The setting is a place. */
 export async function start(setting: string): Promise<Subject> {
   const place = JSON.parse(setting) as Place;
   const issuer = createIssuer("HS256");
@@ -53,7 +53,7 @@ async function checkOf(place: Place): Promise<RevocationCheck | undefined> {
   return openStore(place);
 }
 
-/** What a check costs at least: the client, one command, and nothing around it. */
+/** Makes the cheapest possible check: the client and one command. */
 function byHand({ url, keyPrefix }: { readonly url: string; readonly keyPrefix: string }): RevocationCheck {
   const redis = new Redis(url, { enableAutoPipelining: true });
   const prefix = `${keyPrefix}svc:auth:`;
@@ -76,7 +76,7 @@ async function proveChecks(injector: Injector, issuer: Issuer, place: Place): Pr
   expectEqual("the status for a bad signature", await statusOf(tampered(good)), 401);
   for (let time = 0; time < 2; time++) expectEqual("the status for a good token", await statusOf(good), 200);
   if (place.store !== "redis" && place.store !== "ioredis") return;
-  // Another replica, which says what this one has to hear of.
+  // Another replica, whose revocations this one has to see.
   const redis = new Redis(place.url, { keyPrefix: place.keyPrefix });
   const store = createRedisTokenStore({ redis });
   const until = Math.floor(Date.now() / 1000);

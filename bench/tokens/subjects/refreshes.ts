@@ -5,7 +5,7 @@ import { IN_FLIGHT, inFlight } from "../in-flight.ts";
 import { createIssuing, type Issuing, pairRequest, provePairs, tampered } from "../issuing.ts";
 import { openStore, type Place } from "../stores.ts";
 
-/** Refreshes as many sessions as there are requests in flight, one refresh after the other. The setting is a place. */
+/** Refreshes one session per request in flight, one refresh after the other. The setting is a place. */
 export async function start(setting: string): Promise<Subject> {
   const issuing = createIssuing("HS256", await openStore(JSON.parse(setting) as Place));
   const { issuer } = issuing;
@@ -24,7 +24,7 @@ export async function start(setting: string): Promise<Subject> {
   };
 }
 
-/** @throws Error unless a refresh uses its token up, and nothing but a good token of a living session is refreshed */
+/** @throws Error unless a refresh uses up its token, and only a valid token of a live session is refreshed */
 export async function proveRotation({ issuer, verify }: Issuing): Promise<void> {
   const first = await issuer.issuePair(pairRequest);
   expectEqual("a bad signature", await refusalOf(tampered(first.refresh_token)), "invalid refresh token");

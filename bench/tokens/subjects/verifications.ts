@@ -12,18 +12,18 @@ import {
 } from "../../http/tokens.ts";
 import { tampered } from "../issuing.ts";
 
-/** Which verifier a case uses, for which tokens; the setting of the case, as JSON. */
+/** The verifier and the tokens of a case; the setting of the case, as JSON. */
 export interface Verifying {
   readonly by: "svc" | "fast-jwt";
   readonly algorithm: TokenAlgorithm;
-  /** Whether verified tokens are remembered. */
+  /** Whether the verifier remembers verified tokens. */
   readonly isCached: boolean;
 }
 
 /** Returns an object for the caller of a token; returns undefined or throws if the token is refused. */
 export type Verify = (token: string) => object | undefined;
 
-// Fewer than the caches hold, so that all are remembered.
+// Fewer callers than the caches hold, so that all are remembered.
 const CALLERS = 64;
 const LEEWAY_SECONDS = 30;
 
@@ -37,7 +37,7 @@ export async function start(setting: string): Promise<Subject> {
     prove: async () => proveVerifications(verify, issuer, verifying),
     async run(count) {
       for (let at = 0; at < count; at++) {
-        // A new string each time, as a parser of headers makes it: V8 keeps the hash of a string that it has seen.
+        // A new string each time, as a header parser makes it: V8 remembers the hash of a string.
         if (verify(tokens[at % CALLERS]?.toString("latin1") ?? "") === undefined)
           throw new Error("a good token was refused");
       }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { asBuilt, type Experiment, type Run, runOf } from "../../harness/experiment.ts";
 import { type Collected, createReport } from "../../harness/report.ts";
 
-/** Runs an experiment as the test suite does. What it found is printed when a rule was broken. */
+/** Runs an experiment as the test suite does. Prints the results when a rule is broken unexpectedly. */
 export async function quickRun(experiment: Experiment, given: Partial<Run> = {}): Promise<Collected> {
   const said: string[] = [];
   const report = createReport(experiment.name, (line) => said.push(line));
@@ -12,13 +12,13 @@ export async function quickRun(experiment: Experiment, given: Partial<Run> = {})
   return report;
 }
 
-/** Asserts that no rule was broken, and that there was something to break. */
+/** Asserts that no rule was broken, and that the report has figures. */
 export function expectHeld(report: Collected): void {
   expect(report.figures).to.not.be.empty;
   expect(report.broken).to.deep.equal([]);
 }
 
-/** Asserts that a rule was broken that has these words. */
+/** Asserts that a rule whose text matches `words` was broken. */
 export function expectBroken(report: Collected, words: RegExp): void {
   const found = report.figures.map((each) => `${each.case}, ${each.metric}: ${each.value}`).join("\n");
   expect(

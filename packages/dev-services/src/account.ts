@@ -15,21 +15,23 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** Who a server runs as when it refuses to run as root. */
+/** The account that runs a server which refuses to run as root. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Whether this process runs as root. */
+/** Returns whether this process runs as root. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
 /**
- * The account for servers that refuse root: `postgres` when there is one, else `nobody`; undefined when this process
- * is not root and needs none. Only an account of the system's list will do: PostgreSQL asks for its name.
+ * Returns the account for servers that refuse root: `postgres` if it exists, else `nobody`; undefined when this process
+ * is not root. The account must be listed in `passwd`, because PostgreSQL looks up its name.
+ *
+ * @throws Error when neither account exists
  */
 export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
   if (!isRoot()) return undefined;
@@ -43,7 +45,7 @@ export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
   throw new Error(`PostgreSQL does not run as root, and ${passwd} has neither postgres nor nobody`);
 }
 
-/** Whether everybody may pass through a folder and all folders above it. */
+/** Returns whether every user may enter a folder and all folders above it. */
 function isOpen(folder: string): boolean {
   for (let at = realpathSync(folder); ; at = dirname(at)) {
     if ((statSync(at).mode & 0o001) === 0) return false;
@@ -68,7 +70,7 @@ const sharedMemory = "/dev/shm";
 const TMPFS = 0x0102_1994;
 const PLENTY = 8 * 2 ** 30;
 
-/** Where a server that is thrown away later may have its folder. */
+/** Where a temporary server may have its folder. */
 export interface ScratchOptions {
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -77,8 +79,8 @@ export interface ScratchOptions {
 }
 
 /**
- * In memory for `npm test`, where there is plenty: a server of PostgreSQL has a thousand files, and making and removing them
- * all the time takes the journal of a disk longer than many a test takes.
+ * Returns the folder in memory that `npm test` uses when enough memory is free. A PostgreSQL server has a thousand files:
+ * on a disk, creating and removing them takes longer than many tests.
  */
 function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): readonly string[] {
   if ((env.SVC_TEST_RUN ?? "") === "") return [];
@@ -91,12 +93,12 @@ function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): reado
   return type === TMPFS && Math.min(bavail * bsize, process.availableMemory()) > plenty ? [sharedMemory] : [];
 }
 
-/** Whether a folder of {@link scratchFolder} is one of those in memory. */
+/** Returns whether a folder made by {@link scratchFolder} is in memory. */
 export function isInMemory(folder: string): boolean {
   return folder.startsWith(`${sharedMemory}/`);
 }
 
-/** A new folder for one server that is thrown away later; the server's account can pass through it. */
+/** Makes a new folder for one temporary server; the server's account can enter it. */
 export function scratchFolder(prefix: string, options: ScratchOptions = {}): string {
   const candidates = [...inMemory(options), tmpdir(), "/tmp", "/var/tmp"];
   const folder = mkdtempSync(join(firstOpen(candidates), prefix));
@@ -104,14 +106,14 @@ export function scratchFolder(prefix: string, options: ScratchOptions = {}): str
   return folder;
 }
 
-/** Where things are kept from run to run when the account of the server cannot enter the checkout. */
+/** Returns the folder for files kept between runs when the server's account cannot enter the checkout. */
 export function keptFolder(name: string): string {
   return join(firstOpen(["/var/tmp", tmpdir(), "/tmp"]), name);
 }
 
 /**
- * Where the demo of a checkout keeps its data: `.svc/` of the checkout, or when root a folder under the system's
- * variable temp folder that is named after the checkout.
+ * Returns the folder in which the demo of a checkout keeps its data: `.svc/postgres` of the checkout, or for root a
+ * folder under `/var/tmp` that is named after the checkout.
  */
 export function demoFolder(checkout: string): string {
   const path = resolve(checkout);
@@ -120,9 +122,9 @@ export function demoFolder(checkout: string): string {
 }
 
 /**
- * Makes a folder of our own, or takes one that exists when it is ours and no other user can have put anything into it.
+ * Makes a folder, or accepts an existing one that belongs to this user and that no other user can write to.
  *
- * @throws Error for any other
+ * @throws Error for any other existing folder
  */
 export function ownFolder(folder: string): void {
   mkdirSync(dirname(folder), { recursive: true });
@@ -133,13 +135,13 @@ export function ownFolder(folder: string): void {
     const found = lstatSync(folder);
     const mine = process.getuid === undefined || found.uid === process.getuid();
     if (!found.isDirectory() || !mine) throw new Error(`${folder} exists and is not a folder of this user`);
-    // Windows tells no such rights, and shows all of them.
+    // Windows has no such permission bits and reports all of them as set.
     if (process.getuid !== undefined && (found.mode & 0o022) !== 0)
       throw new Error(`${folder} exists, and other users may write to it`);
   }
 }
 
-/** Makes a new folder that belongs to the server's account alone. */
+/** Makes a new folder that only the server's account may use. */
 export function privateFolder(folder: string, account: Account | undefined): void {
   mkdirSync(folder, { mode: 0o700 });
   if (account !== undefined) chownSync(folder, account.uid, account.gid);

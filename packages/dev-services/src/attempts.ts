@@ -1,10 +1,10 @@
-/** One way to a server that was tried or looked at, and why it led nowhere. */
+/** One way to find or start a server that failed, with the reason. */
 export interface Attempt {
   readonly rung: string;
   readonly reason: string;
 }
 
-/** Thrown when there is no way to a server on this machine. Names every way that was tried. */
+/** Thrown when no server can be found or started on this machine. Names every way that was tried. */
 export class NoServerError extends Error {
   override readonly name = "NoServerError";
   readonly code = "ERR_SVC_NO_SERVER";
@@ -13,8 +13,8 @@ export class NoServerError extends Error {
   readonly summary: string;
 
   /**
-   * @param kind what was wanted, for example `PostgreSQL`
-   * @param attempts every rung with its reason, in the order in which they were tried
+   * @param kind what was needed, for example `PostgreSQL`
+   * @param attempts every way with its reason, in the order in which they were tried
    * @param remedy the command that repairs it
    */
   constructor(kind: string, attempts: readonly Attempt[], remedy: string) {
@@ -26,7 +26,7 @@ export class NoServerError extends Error {
   }
 }
 
-/** A URL that is safe to print: without its password and without its parameters, which may hold one too. */
+/** Returns a URL that is safe to print: without its password and without its parameters, which may hold one too. */
 export function maskUrl(url: string): string {
   let parsed: URL;
   try {
@@ -34,7 +34,7 @@ export function maskUrl(url: string): string {
   } catch {
     return "(not a valid URL; it is not shown)";
   }
-  // What has no `//` is read as a scheme and a path, and the path may hold anything.
+  // A value without `//` parses as a scheme and a path, and the path may hold a secret.
   if (parsed.host === "") return "(not a valid URL; it is not shown)";
   if (parsed.password !== "") parsed.password = "***";
   parsed.search = "";

@@ -2,13 +2,13 @@ import { demoFolder } from "./account.ts";
 import { answersWithin, fromEnvironment } from "./environment.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** What {@link demoPostgres} takes. */
+/** The options of {@link demoPostgres}. */
 export interface DemoOptions {
-  /** The checkout's root folder: its data are kept there, or for root in a folder named after it. */
+  /** The checkout's root folder. The data are kept in it, or for root in a folder named after it. */
   readonly checkout: string;
-  /** The port of the service. A server that has to be started listens on the next one (PORT-4). */
+  /** The port of the service. A server that has to be started listens on the next port (PORT-4). */
   readonly servicePort: number;
-  /** The database that is made when a server has to be started. Default: `postgres`. */
+  /** The database to create when a server has to be started. Default: `postgres`. */
   readonly database?: string | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -17,17 +17,17 @@ export interface DemoOptions {
 /** The PostgreSQL of the demo. */
 export interface DemoPostgres extends AsyncDisposable {
   readonly url: string;
-  /** In words, for the person who started the demo: for example `PostgreSQL 18.4 (embedded), data in ...`. */
+  /** A line to print for the user, for example `PostgreSQL 18.4 (embedded), data in ...`. */
   readonly description: string;
-  /** Stops the server when it was started here. */
+  /** Stops the server if this process started it. */
   stop(): Promise<void>;
 }
 
 /**
- * The PostgreSQL of the demo: that of `DATABASE_URL`, else one that keeps its data from run to run.
+ * Returns the PostgreSQL of the demo: the one named by `DATABASE_URL`, else one that keeps its data between runs.
  *
- * @throws Error when the one of `DATABASE_URL` does not answer within 5 s, when the port is taken, when it does not
- *   start; NoServerError when there is none to start
+ * @throws Error when the server of `DATABASE_URL` does not answer within 5 s, when the port is taken, or when the server
+ *   does not start; NoServerError when no PostgreSQL is installed
  */
 export async function demoPostgres(options: DemoOptions): Promise<DemoPostgres> {
   const { checkout, servicePort, database, env = process.env } = options;

@@ -1,16 +1,16 @@
 import { Client } from "pg";
 import { maskUrl } from "./attempts.ts";
 
-/** A variable's value; undefined also when it is empty. */
+/** Returns a variable's value; undefined when it is unset or empty. */
 export function fromEnvironment(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
   const value = env[name];
   return value === undefined || value === "" ? undefined : value;
 }
 
 /**
- * Makes sure that the PostgreSQL that somebody named is there: another one is never used in its place.
+ * Checks that the server named by an environment variable answers. Another server never replaces it.
  *
- * @throws Error with the URL, its password masked, when it does not answer in time
+ * @throws Error with the URL, its password masked, when it does not answer within `ms` milliseconds
  */
 export async function answersWithin(variable: string, url: string, ms = 5000): Promise<void> {
   let client: Client | undefined;
@@ -20,7 +20,7 @@ export async function answersWithin(variable: string, url: string, ms = 5000): P
     await client.connect();
     await client.query("select 1");
   } catch (error) {
-    // The code alone: what a driver says may hold the address with all that is in it.
+    // Only the code: the driver's message may contain the whole address.
     const code = (error as NodeJS.ErrnoException).code ?? "no answer";
     throw new Error(
       `${variable} names ${maskUrl(url)}, which does not answer within ${ms / 1000} s (${code}). ` +

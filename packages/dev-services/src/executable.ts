@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
-/** The file of a program in one of these folders. */
+/** Returns the path of the first of `files` that one of these folders holds and this process may execute. */
 export function firstIn(folders: readonly string[], files: readonly string[]): string | undefined {
   for (const file of files) {
     for (const folder of folders) {

@@ -4,20 +4,20 @@ import { closeSync, openSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 
-// Below those that systems give to whoever asks for any, and to connections: Linux from 32,768 on, others from 49,152 on.
+// Below the range of ephemeral ports: Linux starts it at 32,768, other systems at 49,152.
 const LOWEST = 20_000;
 const HIGHEST = 32_767;
 const TRIES = 200;
 const given = new Set<number>();
 
 /**
- * A port of 127.0.0.1 that nobody uses at this moment, and that hardly anybody takes before it is used, or while a server on it
- * is started again: no process of the test run in `SVC_TEST_RUN` is given it too.
+ * Returns a free port of 127.0.0.1 that is unlikely to be taken before it is used, or while its server restarts: no
+ * other process of the test run in `SVC_TEST_RUN` gets the same port.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(LOWEST, HIGHEST + 1);
-    // Only then is it looked at: who looks listens on it for a moment, which would keep its owner from it.
+    // Claim the port before probing it: the probe listens for a moment, which would disturb the port's owner.
     if (isOurs(port) && (await isPortFree(port))) return port;
   }
   const server = createServer().listen(0, "127.0.0.1");
@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether a port was given to nobody of this test run before: each has an empty file in the folder of the run. */
+/** Claims a port for this process by an empty file in the run's folder; false when it was claimed before. */
 export function isOurs(port: number): boolean {
   if (given.has(port)) return false;
   given.add(port);
@@ -37,12 +37,12 @@ export function isOurs(port: number): boolean {
     closeSync(openSync(join(run, `port-${port}`), "wx"));
     return true;
   } catch (error) {
-    // Where no file can be made chance is left.
+    // Without a folder to write to, go on with the unclaimed port.
     return (error as NodeJS.ErrnoException).code !== "EEXIST";
   }
 }
 
-/** Whether a port of 127.0.0.1 can be listened on. */
+/** Returns whether a server can listen on a port of 127.0.0.1. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -6,29 +6,29 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Charge } from "./watchdog.ts";
 
-/** Keeps a server alive as long as it is held; a process that dies lets go of it. */
+/** Keeps a server alive while it is held; the end of the process releases it. */
 export interface Lease {
   release(): void;
 }
 
-/** The lease of whoever starts a server, with a watchdog that ends the server when all leases are gone. */
+/** The lease of the process that starts a server. Its watchdog ends the server when all leases are released. */
 export interface Watchdog extends Lease {
-  /** The port on which others take leases. */
+  /** The port on which other processes take leases. */
   readonly port: number;
-  /** Says what is to be ended, and what is to be removed then. Has arrived when it returns. */
+  /** Sets which server to end and which files to remove then. Returns once the watchdog has the data. */
   watch(charge: Charge): void;
-  /** Releases the lease, and waits until the server has ended or another lease is found to keep it. */
+  /** Releases the lease, and waits until the server has ended or another lease keeps it. */
   finish(): Promise<void>;
 }
 
-/** Starts a watchdog. It keeps nobody's event loop running. */
+/** Starts a watchdog. It does not keep an event loop running. */
 export async function startWatchdog(): Promise<Watchdog> {
   const file = new URL(import.meta.url.endsWith(".ts") ? "./watchdog.ts" : "./watchdog.js", import.meta.url);
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", fileURLToPath(file)], {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    // It outlives us, so it keeps nothing of our environment but where its own sources are compiled already.
+    // The watchdog outlives this process: of the environment it gets only the cache of its compiled sources.
     env: process.platform === "win32" ? process.env : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     windowsHide: true,
   });
@@ -59,7 +59,7 @@ export async function startWatchdog(): Promise<Watchdog> {
   };
 }
 
-/** Takes a lease from the watchdog on a port; undefined when there is none any more. */
+/** Takes a lease from the watchdog on a port; undefined when that watchdog has ended. */
 export function takeLease(port: number): Promise<Lease | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { takeLease, type Lease } from "./lease.ts";
 import { isAlive } from "./processes.ts";
 
-/** What processes that share a server know about it. */
+/** What the processes that share a server know about it. */
 export interface ServerInfo {
   readonly url: string;
   readonly folder: string;
@@ -21,8 +21,8 @@ export interface Joined {
 }
 
 /**
- * Uses the server that `file` tells about, or starts it: of many processes that call this at the same moment one
- * starts it and the others wait for it.
+ * Uses the server that `file` describes, or starts one. When several processes call this at the same moment, one of them
+ * starts the server and the others wait for it.
  *
  * @param start starts the server and writes `file`
  */
@@ -33,7 +33,7 @@ export async function joinOrStart<T>(file: string, start: () => Promise<T>): Pro
     if (joined !== undefined) return joined;
     if (take(lock)) {
       try {
-        // It may have been started between the look and the lock.
+        // Another process may have started it before this one got the lock.
         return (await join(file)) ?? (await start());
       } finally {
         rmSync(lock, { force: true });
@@ -44,9 +44,9 @@ export async function joinOrStart<T>(file: string, start: () => Promise<T>): Pro
 }
 
 /**
- * Does something that only one process at a time may do. Blocks this process while it waits.
+ * Runs `work` while no other process runs it. Blocks this process while it waits.
  *
- * @throws Error when another process holds the lock for longer than `ms`
+ * @throws Error when another process holds the lock for longer than `ms` milliseconds
  */
 export function withLock<T>(file: string, ms: number, work: () => T): T {
   const lock = `${file}.lock`;
@@ -78,7 +78,7 @@ function take(lock: string): boolean {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
   try {
-    // Unlike creating and then writing, a link appears together with its content.
+    // A link appears together with its content; a file that is created and then written does not.
     linkSync(mine, lock);
     return true;
   } catch (error) {
@@ -96,11 +96,11 @@ function freeIfAbandoned(lock: string): void {
   const aside = `${lock}.abandoned.${process.pid}`;
   try {
     renameSync(lock, aside);
-    // Somebody may have freed and taken it in between: then it goes back.
+    // Another process may have replaced the stale lock with its own: then move it back.
     const taken = holderOf(aside);
     if (taken !== undefined && taken !== holder) linkSync(aside, lock);
   } catch {
-    // Gone already, or taken again: the next round sees.
+    // The lock is gone or was taken again: the next round handles both.
   } finally {
     rmSync(aside, { force: true });
   }
@@ -114,7 +114,7 @@ function holderOf(lock: string): number | undefined {
   }
 }
 
-/** Writes a file so that nobody ever reads half of it. */
+/** Writes a file in one step: no process ever reads half of it. */
 export function writeWhole(file: string, value: object): void {
   writeFileSync(`${file}.${process.pid}`, JSON.stringify(value), { mode: 0o600 });
   renameSync(`${file}.${process.pid}`, file);

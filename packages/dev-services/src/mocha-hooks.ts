@@ -1,19 +1,21 @@
-/** What mocha gives a hook as `this`. */
+/** What mocha passes to a hook as `this`. */
 interface HookContext {
   timeout(ms: number): unknown;
 }
 
 type Hook = (title: string, fn: (this: HookContext) => Promise<void>) => void;
 
-/** The `before` and `after` of mocha, which are global while it loads test files. */
+/** Mocha's `before` and `after`, which are global while it loads test files. */
 export interface MochaHooks {
   readonly before: Hook;
   readonly after: Hook;
 }
 
 /**
+ * Returns mocha's `before` and `after`.
+ *
  * @param what the function that needs them, for the error message
- * @param instead what to call elsewhere
+ * @param instead the function to call outside of mocha
  * @throws Error outside of mocha
  */
 export function mochaHooks(what: string, instead: string): MochaHooks {

@@ -7,37 +7,37 @@ import { startWatchdog, type Watchdog } from "./lease.ts";
 import { gone, pauseTree, signalTree } from "./processes.ts";
 import { requireProgram } from "./require-program.ts";
 
-/** What {@link startNats} takes. */
+/** The options of {@link startNats}. */
 export interface NatsOptions {
   /** The port on 127.0.0.1. Default: a free one. */
   readonly port?: number | undefined;
-  /** Whether it keeps streams. Default: true. */
+  /** Whether the server has JetStream. Default: true. */
   readonly jetStream?: boolean | undefined;
-  /** Who may connect; the URL names both. Default: everybody. */
+  /** The only login that may connect; the URL contains it. Default: no login is needed. */
   readonly login?: { readonly user: string; readonly password: string } | undefined;
 }
 
-/** A NATS server of our own. */
+/** A NATS server that this process started. */
 export interface NatsServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Stops it where it is (SIGSTOP): it hangs. */
+  /** Freezes the server (SIGSTOP): connections stay open without an answer. */
   pause(): void;
-  /** Lets a paused server go on. */
+  /** Resumes a frozen server. */
   resume(): void;
-  /** Ends it at once (SIGKILL). Resolves when it is gone. */
+  /** Kills the server (SIGKILL). Resolves when it is gone. */
   kill(): Promise<void>;
-  /** Starts it again on the same port with what it kept; ends it before when it runs. */
+  /** Starts the server again on the same port with its stored data; ends it first if it runs. */
   restart(): Promise<void>;
-  /** Ends it, and removes what it kept. */
+  /** Ends the server and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a NATS server, with JetStream, on 127.0.0.1. It ends when this process ends, however it ends.
+ * Starts a NATS server, with JetStream, on 127.0.0.1. It ends when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when there is none to start; Error when it does not start
+ * @throws NoServerError when no NATS is installed; Error when it does not start
  */
 export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
   const program = requireProgram("nats");
@@ -68,7 +68,7 @@ async function launched(program: string, options: NatsOptions, watchdog: Watchdo
   }
 
   async function spawned(at: number): Promise<number | undefined> {
-    // The name of the folder is on the command line in any case: by it the process is known.
+    // The command line always names the folder, which identifies the process.
     const args = ["-a", "127.0.0.1", "-p", String(at), "-sd", folder];
     if (jetStream) args.push("-js");
     if (login !== undefined) args.push("--user", login.user, "--pass", login.password);
@@ -108,7 +108,7 @@ async function launched(program: string, options: NatsOptions, watchdog: Watchdo
   return server;
 }
 
-/** A NATS server says what it is as soon as somebody connects. */
+/** Returns whether a port answers like a NATS server, which sends `INFO` to every new connection. */
 function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

@@ -8,9 +8,9 @@ import { freePort } from "./free-port.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { requireProgram } from "./require-program.ts";
 
-/** What {@link startPgBouncer} takes. */
+/** The options of {@link startPgBouncer}. */
 export interface PgBouncerOptions {
-  /** Of a login that has a password, on the server that it pools for. */
+  /** URL of the server behind it, with a login that has a password. */
   readonly url: string;
   /** How many connections to the server all clients share. */
   readonly connections: number;
@@ -18,17 +18,17 @@ export interface PgBouncerOptions {
 
 /** A PgBouncer that pools transactions. */
 export interface PgBouncer extends AsyncDisposable {
-  /** The URL that it was started with, by way of it. */
+  /** The given URL with PgBouncer's host and port. */
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a PgBouncer in transaction mode on 127.0.0.1, in front of a PostgreSQL. It ends when this process ends, however
- * it ends.
+ * Starts a PgBouncer in transaction mode on 127.0.0.1, in front of a PostgreSQL. It ends when this process ends, even by
+ * SIGKILL.
  *
- * @throws NoServerError when there is none to start; Error when it does not start
+ * @throws NoServerError when no PgBouncer is installed; Error when it does not start
  */
 export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
   const program = requireProgram("pgbouncer");
@@ -46,7 +46,7 @@ async function launched(program: string, options: PgBouncerOptions, watchdog: Wa
   const folder = scratchFolder("svc-pgbouncer-");
   const charge = { signal: "SIGKILL", remove: [folder], marker: folder } as const;
   watchdog.watch(charge);
-  // It refuses root, and reads its files as somebody else.
+  // PgBouncer refuses root, so another account must be able to read its files.
   const account = serverAccount();
   const child = spawn(
     program,

@@ -25,19 +25,19 @@ export interface PostgresBinaries {
   readonly major: number;
 }
 
-/** The oldest PostgreSQL that will do. */
+/** The oldest supported major version of PostgreSQL. */
 const OLDEST = 15;
-/** Where Debian and its kin put every version in a folder of its own. */
+/** Where Debian and its derivatives install each version in its own folder. */
 const INSTALLED_UNDER = "/usr/lib/postgresql";
 const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
 /**
- * The PostgreSQL to start: the one of the npm package, so that everybody tests the same version, else the newest one
- * that is installed.
+ * Returns the PostgreSQL to start: the one of the npm package, so that all developers test the same version, else the newest
+ * installed one.
  *
- * @param attempts gets one entry for each that will not do
+ * @param attempts receives an entry for each one that cannot be used
  * @param installedUnder the folder of installed versions
- * @param only allows only one of the two
+ * @param only allows only one of the two sources
  */
 export function findPostgres(
   env: NodeJS.ProcessEnv,
@@ -76,7 +76,7 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
     if (typeof found !== "string") return found;
     reason = found;
   }
-  // For example a checkout in the home folder of root, which no other account can enter.
+  // For example a checkout in root's home folder, which no other account can enter.
   try {
     const found = probe(join(copyOf(root), "native", "bin"), "embedded", account);
     if (typeof found !== "string") return found;
@@ -88,7 +88,7 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
   return undefined;
 }
 
-/** Makes the links between libraries that npm packages cannot carry. False when it cannot. */
+/** Makes the links between libraries, which npm packages cannot contain. False when a link cannot be made. */
 export function linkLibraries(root: string): boolean {
   let links: readonly { readonly source: string; readonly target: string }[];
   try {
@@ -108,7 +108,7 @@ export function linkLibraries(root: string): boolean {
   return true;
 }
 
-/** A copy of the package outside of the checkout, made once for each version and user. */
+/** Copies the package to a folder outside of the checkout, once for each version and user, and returns that folder. */
 function copyOf(root: string): string {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   const uid = process.getuid?.() ?? 0;
@@ -121,7 +121,7 @@ function copyOf(root: string): string {
     try {
       renameSync(fresh, copy);
     } catch {
-      // Somebody else was first; the copies are equal.
+      // Another process finished first; the copies are equal.
       rmSync(fresh, { recursive: true, force: true });
     }
   }
@@ -169,7 +169,7 @@ function subfolders(folder: string): string[] {
   }
 }
 
-/** Starts the program as the account that will run it; the reason in words when that does not go. */
+/** Starts the program as the account that will run it; returns the reason when that fails. */
 function probe(
   bin: string,
   source: PostgresBinaries["source"],

@@ -19,7 +19,7 @@ import type { PostgresOptions } from "./postgres.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
 import { endServer, isServer } from "./processes.ts";
 
-/** The server's folder and what is needed to start a process on it. */
+/** A server's folder and the settings to start it there. */
 export interface Site {
   readonly folder: string;
   readonly data: string;
@@ -28,7 +28,7 @@ export interface Site {
   readonly options: PostgresOptions;
 }
 
-/** The arguments of `spawn` that make a process one of the server's account, with nothing of our environment. */
+/** Returns `spawn` options: the server's account and an environment without this process's variables. */
 function runAs({ account, folder }: Site): object {
   const windows = process.platform === "win32";
   return {
@@ -39,7 +39,7 @@ function runAs({ account, folder }: Site): object {
   };
 }
 
-/** Makes the data folder, whole or not at all. */
+/** Creates the data folder, completely or not at all. */
 export async function initialise(site: Site): Promise<void> {
   const { folder, data, binaries, account, options } = site;
   const marker = join(data, "PG_VERSION");
@@ -53,9 +53,9 @@ export async function initialise(site: Site): Promise<void> {
     }
     return;
   }
-  // Before seconds go into files in vain. Where there are some, a server that was left behind on them may have the port.
+  // Check the port before initdb spends seconds. With existing data, the port may belong to an orphaned server of ours.
   if (options.port !== undefined) await requireFree(site, options.port);
-  // Whoever was interrupted while making one has left it half made; the lock keeps everybody else away meanwhile.
+  // An interrupted start leaves a partial folder. The lock ensures that no other process is writing one now.
   for (const name of readdirSync(folder).filter((each) => each.startsWith("init-"))) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
@@ -85,7 +85,7 @@ export async function initialise(site: Site): Promise<void> {
   renameSync(fresh, data);
 }
 
-/** Ends a server that was left behind on the same data, and removes what a dead one left. */
+/** Ends a server that still runs on the same data after its owner died, and removes the files of a dead one. */
 export async function endOrphan({ data }: Site): Promise<void> {
   const file = join(data, "postmaster.pid");
   if (!existsSync(file)) return;
@@ -104,8 +104,8 @@ export interface Running {
 const FAST = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
 
 /**
- * What its processes share lies in `/dev/shm` by default, and stays there when they are killed. A server that is in memory anyway
- * has it in its folder instead, which goes with it.
+ * Returns the setting that moves the server's shared memory from `/dev/shm` into its folder when that is in memory. Segments
+ * in `/dev/shm` stay there when the server is killed; the folder is removed with the server.
  */
 function sharedMemoryOf(folder: string): Readonly<Record<string, string>> {
   return isInMemory(folder) ? { dynamic_shared_memory_type: "mmap" } : {};
@@ -120,7 +120,7 @@ export async function run(site: Site, started: (pid: number) => void, port?: num
     try {
       return await runOn(site, at, started);
     } catch (error) {
-      // Between the look for a free port and its use somebody else may have taken it.
+      // Another process may take the port between the check and its use.
       const raced = error instanceof Error && error.message.includes("Address already in use");
       if (wanted !== undefined || !raced || attempt === 5) throw error;
     }
@@ -178,7 +178,7 @@ async function runOn(site: Site, port: number, started: (pid: number) => void): 
   return running;
 }
 
-/** The URL of a database of the server, as the user `postgres`. */
+/** Returns the URL of a database of the server, as the user `postgres`. */
 export function urlOf(port: number, password: string | undefined, database: string): string {
   const user = password === undefined ? "postgres" : `postgres:${encodeURIComponent(password)}`;
   return `postgresql://${user}@127.0.0.1:${port}/${encodeURIComponent(database)}`;

@@ -17,65 +17,65 @@ import { endServer, gone, pauseTree, signalTree } from "./processes.ts";
 import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
-/** What {@link startPostgres} takes. */
+/** The options of {@link startPostgres}. */
 export interface PostgresOptions {
   /** `test`: fast, and nothing survives a crash. `demo`: durable, and the data are kept. */
   readonly purpose: "test" | "demo";
   /** The port on 127.0.0.1. Default: a free one. */
   readonly port?: number | undefined;
   /**
-   * The folder of the server: its data, its log. Kept when it is given. Default: for tests a new one that is removed at
-   * the end; for the demo {@link demoFolder} of the working folder.
+   * The server's folder for data and log. A given folder is kept. Default: for tests a new one that is removed at the end;
+   * for the demo {@link demoFolder} of the working folder.
    */
   readonly dataDir?: string | undefined;
-  /** A database that is made when it does not exist. Default: `postgres`, which always exists. */
+  /** A database to create when it does not exist. Default: `postgres`, which always exists. */
   readonly database?: string | undefined;
-  /** Password of the user `postgres`, asked of every connection. Default: none is asked. */
+  /** Password of the user `postgres` for every connection. Default: connections need no password. */
   readonly password?: string | undefined;
-  /** Further settings of the server, for example `{ max_connections: "20" }`. Default: none. */
+  /** Further server settings, for example `{ max_connections: "20" }`. Default: no others. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /** The environment whose `PATH` is searched. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** The folder in which installed versions are looked for, beside `PATH`. Default: `/usr/lib/postgresql`. */
+  /** The folder to search for installed versions besides `PATH`. Default: `/usr/lib/postgresql`. */
   readonly installedUnder?: string | undefined;
-  /** `embedded`: the npm package alone; `system`: an installed one alone. Default: the first that will do. */
+  /** `embedded`: only the npm package; `system`: only an installed one. Default: the first that works. */
   readonly only?: "embedded" | "system" | undefined;
 }
 
-/** A PostgreSQL server of our own. */
+/** A running PostgreSQL server. */
 export interface PostgresServer extends AsyncDisposable {
-  /** Of the database that was asked for, as the user `postgres`. */
+  /** URL of the requested database, as the user `postgres`. */
   readonly url: string;
   readonly port: number;
-  /** Number of the server's main process. */
+  /** Process id of the server's main process. */
   readonly pid: number;
   readonly version: string;
   readonly source: string;
   readonly folder: string;
-  /** Whether another process had started it already. */
+  /** Whether another process had already started it. */
   readonly joined: boolean;
-  /** Stops all processes of the server where they are (SIGSTOP): it hangs. */
+  /** Freezes all processes of the server (SIGSTOP): connections stay open without an answer. */
   pause(): void;
-  /** Lets a paused server go on. */
+  /** Resumes a frozen server. */
   resume(): void;
-  /** Ends all its processes at once (SIGKILL), as a crash would. Resolves when they are gone. */
+  /** Kills all its processes (SIGKILL), as a crash would. Resolves when they are gone. */
   kill(): Promise<void>;
-  /** Starts it again, on the same port with the same data, after `kill()` or `halt()`; stops it before when it runs. */
+  /** Starts the server again on the same port with the same data; stops it first if it runs. */
   restart(): Promise<void>;
-  /** Stops it in order and keeps the data, so that `restart()` can follow. */
+  /** Shuts the server down cleanly and keeps the data for `restart()`. */
   halt(): Promise<void>;
   /**
-   * Stops it in order, or when other processes use it too only lets go of it. Data of a test that were not given a
-   * folder are removed.
+   * Shuts the server down cleanly, or only releases it while other processes use it. Removes the data of a test server
+   * that has no `dataDir`.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a PostgreSQL on 127.0.0.1, as root under another account. It ends when this process ends, however it ends.
- * A server of the same folder that runs already is used.
+ * Starts a PostgreSQL on 127.0.0.1, under another account when this process is root. It ends when this process ends, even
+ * by SIGKILL. A server that already runs in the same folder is used.
  *
- * @throws NoServerError when there is no PostgreSQL to start; Error when it does not start
+ * @throws NoServerError when no PostgreSQL is installed; Error when it does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const given = options.dataDir ?? (options.purpose === "demo" ? demoFolder(process.cwd()) : undefined);
@@ -85,7 +85,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return joinPostgres({ ...options, dataDir: folder }, join(folder, "server.json"));
 }
 
-/** Uses the server that `infoFile` tells about; starts it, and writes that file, when there is none. */
+/** Uses the server that `infoFile` describes, or starts one and writes that file. */
 export async function joinPostgres(options: PostgresOptions, infoFile: string): Promise<PostgresServer> {
   const result = await joinOrStart(infoFile, () => launch(options, infoFile));
   if (!("lease" in result)) return result;
@@ -94,9 +94,9 @@ export async function joinPostgres(options: PostgresOptions, infoFile: string): 
 }
 
 /**
- * The programs of the PostgreSQL that {@link startPostgres} starts.
+ * Returns the programs of the PostgreSQL that {@link startPostgres} starts.
  *
- * @throws NoServerError where there is none
+ * @throws NoServerError when no PostgreSQL is installed
  */
 export function requirePostgres(options: PostgresOptions): PostgresBinaries {
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
@@ -130,7 +130,7 @@ async function launched(
 ): Promise<PostgresServer> {
   const { options } = given;
   const remove = options.dataDir === undefined && options.purpose === "test";
-  // Not before: it goes with its watchdog, however this process ends.
+  // Only now: from here on the watchdog removes the folder, even if this process is killed.
   const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
   const site: Site = { ...given, folder, data };
@@ -207,7 +207,7 @@ function server(
       running = await runServer(site, started, port);
       tell();
     },
-    // The watchdog ends the server, unless another process holds a lease on it.
+    // The watchdog ends the server unless another process holds a lease on it.
     stop: () => watchdog.finish(),
     [Symbol.asyncDispose]: () => control.stop(),
   };

@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Whether a process runs, or a thread of it: that one still holds its ports and files. One that has ended and whose parent has not
- * asked for its exit code does not.
+ * Returns whether a process, or one of its threads, runs: a thread still holds the process's ports and files. A zombie
+ * process does not count.
  */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // The process is there, and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM" && !isZombie(pid);
   }
   return !isZombie(pid);
@@ -27,7 +27,7 @@ interface Stat {
   readonly threads: number;
 }
 
-/** What /proc says of a process, on systems that have it. */
+/** Reads the state of a process from /proc; undefined on systems without it. */
 function statOf(pid: number | string): Stat | undefined {
   let text: string;
   try {
@@ -40,7 +40,7 @@ function statOf(pid: number | string): Stat | undefined {
   return { state: fields[0] ?? "", parent: Number(fields[1]), threads: Number(fields[17]) };
 }
 
-/** The command line of a process, words separated by spaces; undefined when it cannot be known. */
+/** Returns the command line of a process, words separated by spaces; undefined when it cannot be read. */
 export function commandLineOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
@@ -54,12 +54,12 @@ export function commandLineOf(pid: number): string | undefined {
   }
 }
 
-/** Whether `pid` runs and is the server that `marker` belongs to, not a stranger that was given the same number. */
+/** Returns whether `pid` runs and its command line contains `marker`, so that a reused process id does not match. */
 export function isServer(pid: number, marker: string): boolean {
   return isAlive(pid) && (commandLineOf(pid)?.includes(marker) ?? process.platform === "win32");
 }
 
-/** The processes that a process started and that still run. Always empty on Windows. */
+/** Returns the running child processes of a process. Always empty on Windows. */
 export function childrenOf(pid: number): number[] {
   if (process.platform === "win32") return [];
   if (process.platform !== "linux") {
@@ -74,9 +74,9 @@ export function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Sends a signal; false when there is no such process any more. */
+/** Sends a signal; false when the process does not exist. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
-  // Windows cannot stop a process where it is.
+  // Windows has no SIGSTOP and no SIGCONT.
   if (process.platform === "win32" && (name === "SIGSTOP" || name === "SIGCONT")) return isAlive(pid);
   try {
     return process.kill(pid, name);
@@ -87,8 +87,8 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
 }
 
 /**
- * Sends a signal to a server and to every process of it, the server first: once it is stopped or dead it starts no
- * further ones. Returns all of them.
+ * Sends a signal to a server and all its processes, and returns their ids. The server comes first: once stopped or dead it
+ * starts no further process.
  */
 export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   const before = childrenOf(pid);
@@ -98,12 +98,12 @@ export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   return [pid, ...all];
 }
 
-// A write to a disk that hangs keeps a thread from stopping.
+// A thread that waits for a disk write cannot stop until the write ends.
 const LONGEST_STOP_MS = 1000;
 
 /**
- * Stops a server and every process of it where they are (SIGSTOP). Returns once all their threads have stopped: on a busy
- * machine one that has not may still answer.
+ * Freezes a server and all its processes (SIGSTOP). Returns once all their threads have stopped: on a busy machine a
+ * thread that still runs may answer.
  */
 export function pauseTree(pid: number): void {
   const all = signalTree(pid, "SIGSTOP");
@@ -112,7 +112,7 @@ export function pauseTree(pid: number): void {
   while (all.some(hasRunningThread) && performance.now() < end) Atomics.wait(turn, 0, 0, 1);
 }
 
-/** Whether a thread of a process has not stopped; never on systems without /proc. */
+/** Returns whether a thread of a process still runs; always false on systems without /proc. */
 function hasRunningThread(pid: number): boolean {
   let threads: string[];
   try {
@@ -136,7 +136,7 @@ export async function gone(pids: readonly number[], ms: number): Promise<boolean
   return true;
 }
 
-/** Ends a server and every process of it: asks with `first`, insists after `graceMs`. */
+/** Ends a server and all its processes: sends `first`, and SIGKILL after `graceMs` milliseconds. */
 export async function endServer(pid: number, first: NodeJS.Signals, graceMs: number): Promise<void> {
   const all = signalTree(pid, "SIGCONT");
   signal(pid, first);

@@ -1,19 +1,19 @@
-/** A program of another project that tests start, and that npm does not bring. */
+/** A program that tests start and that npm does not install. */
 export interface Program {
-  /** What it is, for messages. */
+  /** Its name in messages. */
   readonly title: string;
-  /** The names of its file, the best one first. */
+  /** The names of its executable, the preferred one first. */
   readonly files: readonly string[];
-  /** The package of Debian to install. */
+  /** The Debian package to install. */
   readonly package: string;
-  /** The packages of Debian that work when they are only unpacked. Default: it has to be installed. */
+  /** The Debian packages that work when they are only unpacked. Default: the package has to be installed. */
   readonly unpacked?: readonly string[] | undefined;
 }
 
 /** The name of a program in {@link programs}. */
 export type ProgramName = "redis" | "nats" | "pgbouncer" | "promtool" | "chromium" | "python" | "psql";
 
-/** What tests may need. The list of `scripts/ci-packages.sh` installs all of it. */
+/** The programs that tests may need. `scripts/ci-packages.sh` lists a package for each of them. */
 export const programs: Readonly<Record<ProgramName, Program>> = {
   redis: {
     title: "Redis",
@@ -26,7 +26,7 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
   promtool: { title: "promtool", files: ["promtool"], package: "prometheus", unpacked: ["prometheus"] },
   chromium: {
     title: "Chromium",
-    // The first is the same browser without its own windows, and needs half the time of a processor.
+    // The headless shell is the same browser without its own windows, and takes half the CPU time.
     files: [
       "chromium-headless-shell",
       "chromium",

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { redisCommands } from "./redis-command.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
 
-/** A Redis Cluster of our own: masters only, which share all slots. */
+/** A Redis Cluster without replicas: the masters share all slots. */
 export interface RedisCluster extends AsyncDisposable {
-  /** In the order of their slots. */
+  /** The nodes in the order of their slots. */
   readonly nodes: readonly RedisServer[];
-  /** What a client needs to find the cluster. */
+  /** The addresses that a client needs to find the cluster. */
   readonly seeds: readonly { readonly host: string; readonly port: number }[];
   /** Stops all nodes. */
   stop(): Promise<void>;
@@ -15,9 +15,9 @@ export interface RedisCluster extends AsyncDisposable {
 const SLOTS = 16_384;
 
 /**
- * Starts a Redis Cluster on 127.0.0.1. It ends when this process ends, however it ends.
+ * Starts a Redis Cluster on 127.0.0.1. It ends when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when there is no Redis to start; Error when the nodes do not find each other within 30 s
+ * @throws NoServerError when no Redis is installed; Error when the nodes do not find each other within 30 s
  */
 export async function startRedisCluster({
   nodes: count = 3,
@@ -58,7 +58,7 @@ async function join(nodes: readonly RedisServer[]): Promise<void> {
   }
 }
 
-/** Whether a node sees an owner for every slot: it then answers, or names the node that does. */
+/** Returns whether a node knows an owner for every slot: only then does it serve or redirect all keys. */
 async function serves(url: string): Promise<boolean> {
   try {
     await redisCommands(url, [["EXISTS", "key"]]);

@@ -5,7 +5,7 @@ import { connect as connectTls } from "node:tls";
  * Sends commands over one connection and resolves with the one-line answers, for example `+OK` or `:3`. Only for
  * commands that answer with one line.
  *
- * @throws Error for an answer that is an error, and when there is none in time
+ * @throws Error for an error reply, and when the answers do not come in time
  */
 export function redisCommands(
   url: string,

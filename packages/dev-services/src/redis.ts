@@ -11,46 +11,46 @@ import { requireProgram } from "./require-program.ts";
 import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
-/** What {@link startRedis} takes. */
+/** The options of {@link startRedis}. */
 export interface RedisOptions {
   /** The port on 127.0.0.1. Default: a free one. */
   readonly port?: number | undefined;
-  /** Whether it is a node for a cluster. It serves nothing before it belongs to one. Default: false. */
+  /** Whether the server is a cluster node, which serves no key before it joins a cluster. Default: false. */
   readonly clusterNode?: boolean | undefined;
 }
 
-/** A Redis server of our own that keeps everything in memory. */
+/** A Redis server that keeps everything in memory. */
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** The port on which the nodes of a cluster talk to each other; undefined without a cluster. */
+  /** The port of the cluster bus, over which nodes talk to each other; undefined without a cluster. */
   readonly busPort: number | undefined;
   readonly pid: number;
-  /** Stops it where it is (SIGSTOP): it hangs. */
+  /** Freezes the server (SIGSTOP): connections stay open without an answer. */
   pause(): void;
-  /** Lets a paused server go on. */
+  /** Resumes a frozen server. */
   resume(): void;
-  /** Ends it at once (SIGKILL). Resolves when it is gone. */
+  /** Kills the server (SIGKILL). Resolves when it is gone. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, empty; ends it before when it runs. */
+  /** Starts the server again on the same port, empty; ends it first if it runs. */
   restart(): Promise<void>;
-  /** Stops it, or when other processes use it too only lets go of it. */
+  /** Stops the server, or only releases it while other processes use it. */
   stop(): Promise<void>;
 }
 
-// Nobody takes over from a node of ours: one that a busy machine holds up is not to be given up by the others, for all slots.
+// The nodes have no replicas. A long timeout keeps one that a busy machine delays from failing the whole cluster.
 const CLUSTER = { "cluster-enabled": "yes", "cluster-node-timeout": "15000", databases: "1" };
 
 /**
- * Starts a Redis (or Valkey) on 127.0.0.1. It ends when this process ends, however it ends.
+ * Starts a Redis (or Valkey) on 127.0.0.1. It ends when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when there is none to start; Error when it does not start
+ * @throws NoServerError when no Redis is installed; Error when it does not start
  */
 export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   return launch(options, undefined);
 }
 
-/** Uses the server that `infoFile` tells about; starts it, and writes that file, when there is none. */
+/** Uses the server that `infoFile` describes, or starts one and writes that file. */
 export async function joinRedis(
   infoFile: string,
   options: RedisOptions = {},
@@ -100,7 +100,7 @@ async function launched(
 
   async function spawned(at: number): Promise<number | undefined> {
     const settings = { port: String(at), bind: "127.0.0.1", save: "", appendonly: "no", databases: "1024" };
-    // Its usual bus port, 10,000 above the other, may be out of range or taken.
+    // The default bus port, 10,000 above the client port, may be out of range or taken.
     if (options.clusterNode === true) busPort ??= await freePort();
     const more = busPort === undefined ? {} : { ...CLUSTER, "cluster-port": String(busPort) };
     const args = Object.entries({ ...settings, ...more, dir: folder }).flatMap(([name, value]) => [
@@ -114,7 +114,7 @@ async function launched(
       env: { LC_ALL: "C" },
     });
     if (child.pid === undefined) return undefined;
-    // Redis shows its address where its command line was.
+    // Redis replaces its command line with its address.
     watchdog.watch({ ...base, pid: child.pid, marker: `:${at}` });
     child.unref();
     const end = performance.now() + 20_000;

@@ -12,17 +12,17 @@ const SERVER_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/postg
 export interface Lookup {
   /** The environment with the `PATH`. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Folders to look in beside those of `PATH`, as patterns. Default: where Debian puts servers. */
+  /** Glob patterns of folders to search besides `PATH`. Default: where Debian puts servers. */
   readonly folders?: readonly string[] | undefined;
-  /** Where packages are unpacked. Default: a folder of this user that is kept. */
+  /** The folder for unpacked packages. Default: a folder of this user that is kept between runs. */
   readonly cache?: string | undefined;
 }
 
 /**
- * The path of a program: on `PATH`, else in the folders where Debian puts servers, else unpacked from the package of
- * Debian, which is done once and takes at most two minutes.
+ * Returns the path of a program: on `PATH`, else in the folders where Debian puts servers, else unpacked from its Debian
+ * package. Unpacking happens once and takes at most two minutes.
  *
- * @throws NoServerError where it is nowhere; the error names the package to install
+ * @throws NoServerError when the program is not found; the error names the package to install
  */
 export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {}): string {
   const program: Program = typeof wanted === "string" ? programs[wanted] : wanted;
@@ -41,7 +41,7 @@ export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {
 }
 
 function existing(patterns: readonly string[]): readonly string[] {
-  // Patterns are only where a folder is named after a version: the newest first.
+  // A pattern matches several folders only where a folder is named after a version: take the newest first.
   return patterns.flatMap((pattern) =>
     pattern.includes("*") ? globSync(pattern).toSorted().toReversed() : [pattern],
   );

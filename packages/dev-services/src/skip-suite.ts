@@ -1,6 +1,6 @@
 import { NoServerError } from "./attempts.ts";
 
-/** What is used of a suite of mocha. */
+/** The members of a mocha suite that this file uses. */
 interface Suite {
   readonly root: boolean;
   readonly suites: readonly Suite[];
@@ -8,18 +8,18 @@ interface Suite {
   title: string;
   pending: boolean;
   fullTitle(): string;
-  /** The list itself, which mocha goes through when the suite runs. */
+  /** Returns the list itself, which mocha iterates over when the suite runs. */
   getHooks(kind: string): unknown[];
 }
 
 /**
- * Skips the `describe` that is being loaded, when `find` throws a {@link NoServerError}: its tests are counted as
- * skipped, and no hook of it or of a `describe` in it runs, wherever it stands. The reason becomes part of its title, which
- * is what mocha carries from a worker process to the reporter.
+ * Skips the `describe` that is being loaded when `find` throws a {@link NoServerError}: its tests count as skipped, and no
+ * hook of it or of a nested `describe` runs, even one defined before this call. The reason becomes part of its title, which
+ * mocha passes from a worker process to the reporter.
  *
  * @param what the function that needs mocha, for the error message
- * @param find throws where something is missing
- * @throws Error outside of a `describe`; what `find` throws when it is no NoServerError
+ * @param find throws when something is missing
+ * @throws Error outside of a `describe`; any other error that `find` throws
  */
 export function skipSuiteUnless(what: string, find: () => unknown): void {
   const suite = loadingSuite(what);
@@ -30,12 +30,12 @@ export function skipSuiteUnless(what: string, find: () => unknown): void {
     suite.pending = true;
     dropHooks(suite);
     suite.title += ` [skipped: ${error.summary.replaceAll(/[[\]]/g, "")}]`;
-    // `npm test` lists them at its end.
+    // `npm test` prints the reasons at its end.
     if (process.env.SVC_TEST_COUNTS === undefined) process.stderr.write(`${suite.fullTitle()}\n`);
   }
 }
 
-/** The describe that mocha is loading, which it tells only to what is added to it. */
+/** Returns the describe that mocha is loading. Mocha reveals it only to a test that is added to it. */
 function loadingSuite(what: string): Suite {
   const { it } = globalThis as { it?: (title: string) => { readonly parent?: Suite } };
   if (it === undefined) throw new Error(`${what} needs mocha; it can be called only inside of a describe`);
@@ -45,7 +45,7 @@ function loadingSuite(what: string): Suite {
   return suite;
 }
 
-/** Mocha registers no further hooks for a suite that is pending, and would run those that it has. */
+/** Removes the hooks that a pending suite already has: mocha would still run them, although it adds no further ones. */
 function dropHooks(suite: Suite): void {
   for (const kind of ["beforeAll", "beforeEach", "afterEach", "afterAll"]) suite.getHooks(kind).splice(0);
   for (const inner of suite.suites) dropHooks(inner);

@@ -5,26 +5,26 @@ import { mochaHooks } from "./mocha-hooks.ts";
 import { sharedPostgres } from "./shared-postgres.ts";
 import { needsSharedPostgres } from "./test-postgres.ts";
 
-/** A database of one test file. */
+/** The database of one test file. */
 export interface TestDatabase {
-  /** Connection string of a database that is empty and nobody else's. Only inside of tests and hooks. */
+  /** Connection string of an empty database for these tests alone. Available only inside of tests and hooks. */
   readonly url: string;
 }
 
-/** A database that {@link openTestDatabase} made. Disposing of it drops it. */
+/** A database made by {@link openTestDatabase}. Disposing of it drops it. */
 export interface OpenTestDatabase extends TestDatabase, AsyncDisposable {}
 
-/** What {@link testDatabase} and {@link openTestDatabase} take. */
+/** The options of {@link testDatabase} and {@link openTestDatabase}. */
 export interface TestDatabaseOptions {
-  /** Part of the database's name, for people who look. Default: `test`. */
+  /** Part of the database's name, for people who list the databases. Default: `test`. */
   readonly name?: string | undefined;
 }
 
 /**
- * Makes a database on a real PostgreSQL: that of `SVC_TEST_DATABASE_URL`, else a server that all processes of a test
- * run share and that ends with them.
+ * Makes a database on a real PostgreSQL: the one named by `SVC_TEST_DATABASE_URL`, else a server that all processes of a
+ * test run share and that ends with them.
  *
- * @throws NoServerError when there is no PostgreSQL; Error when the one of the environment does not answer
+ * @throws NoServerError when no PostgreSQL is installed; Error when the server of the variable does not answer
  */
 export async function openTestDatabase({
   name = "test",
@@ -58,8 +58,8 @@ async function execute(url: string, sql: string): Promise<void> {
 }
 
 /**
- * For a `describe`: a database of its own for the tests in it, made before the first and dropped after the last. Where
- * there is no PostgreSQL the describe is skipped as by `testProgram()`.
+ * Gives a `describe` a database of its own, created before its first test and dropped after its last. Without a
+ * PostgreSQL the describe is skipped as by `testProgram()`.
  *
  * @example
  * describe("expenses", () => {

@@ -1,24 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 
-/** What {@link openTestLogin} takes. */
+/** The options of {@link openTestLogin}. */
 export interface TestLoginOptions {
-  /** A superuser's, of the database in which the login is for use. */
+  /** URL of the database in which the login is used, with a superuser's login. */
   readonly url: string;
-  /** Attributes of `create role`. Default: `nosuperuser nobypassrls`, since others pass all row security. */
+  /** Attributes of `create role`. Default: `nosuperuser nobypassrls`, since the others bypass row security. */
   readonly attributes?: string | undefined;
-  /** What it may do: statements of `grant`, in which the word `login` stands for its name. Default: nothing. */
+  /** `grant` statements in which the word `login` stands for its name. Default: the login has no privileges. */
   readonly grants?: readonly string[] | undefined;
 }
 
-/** A login with a password. Disposing of it drops it, and all that it owns and may do in the database. */
+/** A login with a password. Disposing of it drops it, its objects and its privileges in the database. */
 export interface OpenTestLogin extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** Makes a login for tests of what a service may do that is no superuser. */
+/** Makes a login for tests of a service that is not a superuser. */
 export async function openTestLogin(options: TestLoginOptions): Promise<OpenTestLogin> {
   const { url, attributes = "nosuperuser nobypassrls", grants = [] } = options;
   const name = `login_${randomBytes(4).toString("hex")}`;

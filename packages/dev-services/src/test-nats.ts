@@ -2,17 +2,17 @@ import { mochaHooks } from "./mocha-hooks.ts";
 import { type NatsOptions, type NatsServer, startNats } from "./nats.ts";
 import { testProgram } from "./test-program.ts";
 
-/** A NATS server of one describe that its tests may stop, kill and start as they like. */
+/** The NATS server of one describe. Its tests may stop, kill and start it. */
 export interface TestNats {
-  /** Only inside of tests and hooks. */
+  /** Available only inside of tests and hooks. */
   readonly server: NatsServer;
   /** The same as `server.url`. */
   readonly url: string;
 }
 
 /**
- * For a `describe`: a NATS server of its own with JetStream, started before the first test, ended after the last. Where
- * there is no NATS the describe is skipped as by {@link testProgram}.
+ * Gives a `describe` a NATS server of its own with JetStream, started before its first test and ended after its last.
+ * Without NATS the describe is skipped as by {@link testProgram}.
  */
 export function testNats(options: NatsOptions = {}): TestNats {
   testProgram("nats");

@@ -5,17 +5,16 @@ import { testProgram } from "./test-program.ts";
 /** Starts the PgBouncers of one describe. */
 export interface TestPgBouncer {
   /**
-   * Only inside of tests and hooks. What is not stopped before goes with the describe.
+   * Starts a PgBouncer. Call it only inside of tests and hooks; the end of the describe stops all that still run.
    *
-   * @param url of a login that has a password
+   * @param url URL with a login that has a password
    * @param connections how many connections to the server all clients share
    */
   start(url: string, connections: number): Promise<PgBouncer>;
 }
 
 /**
- * For a `describe`: PgBouncers in transaction mode. Where there is no PgBouncer the describe is skipped as by
- * {@link testProgram}.
+ * Gives a `describe` PgBouncers in transaction mode. Without PgBouncer the describe is skipped as by {@link testProgram}.
  */
 export function testPgBouncer(): TestPgBouncer {
   testProgram("pgbouncer");

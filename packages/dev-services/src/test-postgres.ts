@@ -2,11 +2,11 @@ import { fromEnvironment } from "./environment.ts";
 import { type PostgresOptions, requirePostgres } from "./postgres.ts";
 import { skipSuiteUnless } from "./skip-suite.ts";
 
-/** What was found, because every look starts a program: of any PostgreSQL, of the npm package, of the installed one. */
+/** The results of earlier searches by `only`; a search starts a program, so each runs once. */
 const looks = new Map<PostgresOptions["only"], () => void>();
 
 /**
- * For a `describe` whose tests start a PostgreSQL themselves. Where there is none it is skipped as by `testProgram()`.
+ * Skips a `describe` whose tests start a PostgreSQL themselves when no PostgreSQL is installed, as `testProgram()` does.
  *
  * @param options as of `startPostgres()`
  */
@@ -18,7 +18,7 @@ export function needsPostgres(options: Partial<PostgresOptions> = {}): void {
   });
 }
 
-/** The same for tests that take the PostgreSQL of `SVC_TEST_DATABASE_URL` where it is named. */
+/** Does the same for tests that use the server of `SVC_TEST_DATABASE_URL` when the variable is set. */
 export function needsSharedPostgres(): void {
   if (fromEnvironment("SVC_TEST_DATABASE_URL") === undefined) needsPostgres();
 }
@@ -32,7 +32,7 @@ function lookOnce(only: PostgresOptions["only"]): void {
   look();
 }
 
-/** Calls a function once; what comes back throws what it threw. */
+/** Calls a function once; the returned function throws the same error, if any. */
 function resultOf(work: () => void): () => void {
   try {
     work();

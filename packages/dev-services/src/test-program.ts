@@ -2,17 +2,17 @@ import type { Program, ProgramName } from "./programs.ts";
 import { requireProgram } from "./require-program.ts";
 import { skipSuiteUnless } from "./skip-suite.ts";
 
-/** A program of this machine. */
+/** A program on this machine. */
 export interface TestProgram {
-  /** Where it is. */
+  /** The path of its file. */
   readonly path: string;
 }
 
 /**
- * For a `describe`: a program that its tests start. Where it is missing the describe is skipped as a whole, hooks
- * included, and the package to install is printed.
+ * Gives a `describe` a program that its tests start. When it is missing, the describe is skipped with its hooks, and the
+ * package to install is printed.
  *
- * @param wanted a name, or a program that no other suite needs
+ * @param wanted a name, or the description of a program that only this suite needs
  */
 export function testProgram(wanted: ProgramName | Program): TestProgram {
   skipSuiteUnless("testProgram()", () => requireProgram(wanted));

@@ -2,14 +2,14 @@ import { mochaHooks } from "./mocha-hooks.ts";
 import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 import { testProgram } from "./test-program.ts";
 
-/** A cluster of one describe that its tests may stop, kill and start as they like. */
+/** The cluster of one describe. Its tests may stop, kill and start it. */
 export interface TestRedisCluster {
-  /** Only inside of tests and hooks. */
+  /** Available only inside of tests and hooks. */
   readonly cluster: RedisCluster;
 }
 
 /**
- * For a `describe`: a Redis Cluster of its own with three nodes. Where there is no Redis the describe is skipped as by
+ * Gives a `describe` a Redis Cluster of its own with three nodes. Without Redis the describe is skipped as by
  * {@link testProgram}.
  */
 export function testRedisCluster(): TestRedisCluster {

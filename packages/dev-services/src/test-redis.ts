@@ -8,27 +8,27 @@ import { redisCommands } from "./redis-command.ts";
 import { testProgram } from "./test-program.ts";
 import { testRunFolder } from "./test-run.ts";
 
-/** A place of one test file in a Redis. */
+/** The part of a Redis that one test file uses. */
 export interface TestRedis {
-  /** Only inside of tests and hooks. On a server of our own it names a database of this file alone. */
+  /** Available only inside of tests and hooks. On a server started here it names a database of this file alone. */
   readonly url: string;
   /**
-   * What the keys of this file must begin with: `""` on a server of our own. On a server of somebody else only keys
-   * that begin so are removed at the end.
+   * The prefix for all keys of this file: `""` on a server started here. On a server of `SVC_TEST_REDIS_URL`, only keys
+   * with this prefix are removed at the end.
    */
   readonly keyPrefix: string;
 }
 
-/** A place that {@link openTestRedis} made. Disposing of it removes its keys. */
+/** A part of a Redis opened by {@link openTestRedis}. Disposing of it removes its keys. */
 export interface OpenTestRedis extends TestRedis, AsyncDisposable {}
 
 let shared: Promise<{ readonly url: string; stop(): Promise<void> }> | undefined;
 
 /**
- * A place in a real Redis: that of `SVC_TEST_REDIS_URL`, else a server that all processes of a test run share and that
- * ends with them.
+ * Opens a part of a real Redis: the one named by `SVC_TEST_REDIS_URL`, else a server that all processes of a test run
+ * share and that ends with them.
  *
- * @throws NoServerError when there is no Redis; Error when the one of the environment does not answer
+ * @throws NoServerError when no Redis is installed; Error when the server of the variable does not answer
  */
 export async function openTestRedis(): Promise<OpenTestRedis> {
   const given = fromEnvironment("SVC_TEST_REDIS_URL");
@@ -61,7 +61,7 @@ async function prefixed(url: string): Promise<OpenTestRedis> {
   return { url, keyPrefix, [Symbol.asyncDispose]: clear };
 }
 
-/** Lets go of the shared server. It ends when no process of the run holds it any more. */
+/** Releases the shared server. It ends when all processes of the run have released it. */
 export async function releaseSharedRedis(): Promise<void> {
   const held = shared;
   shared = undefined;
@@ -69,8 +69,7 @@ export async function releaseSharedRedis(): Promise<void> {
 }
 
 /**
- * For a `describe`: a place of its own in a real Redis for the tests in it. Where there is no Redis the describe is
- * skipped as by {@link testProgram}.
+ * Gives a `describe` its own part of a real Redis. Without Redis the describe is skipped as by {@link testProgram}.
  */
 export function testRedis(): TestRedis {
   if (fromEnvironment("SVC_TEST_REDIS_URL") === undefined) testProgram("redis");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isRoot, ownFolder } from "./account.ts";
 
 /**
- * The folder through which the processes of one test run find each other: `SVC_TEST_RUN`, else one that is named
+ * Returns the folder through which the processes of one test run find each other: `SVC_TEST_RUN`, else a folder named
  * after mocha's main process.
  */
 export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
@@ -15,17 +15,17 @@ export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
   return folder;
 }
 
-/** What the processes of one test run have in common, and no other run has. */
+/** Returns a name that all processes of one test run share. */
 export function runName(env: NodeJS.ProcessEnv = process.env): string {
   return env.SVC_TEST_RUN ?? `process ${mainProcess(env)}`;
 }
 
 function mainProcess(env: NodeJS.ProcessEnv): number {
-  // Mocha's workers are children of its main process.
+  // Mocha's workers are child processes of its main process.
   return env.MOCHA_WORKER_ID === undefined ? process.pid : process.ppid;
 }
 
-/** Whether a folder was named after a process, and so has nobody else to remove it. */
+/** Returns whether a folder was named after a process; the test run itself does not remove such a folder. */
 export function isNamedRun(folder: string): boolean {
   return folder !== process.env.SVC_TEST_RUN;
 }

@@ -2,17 +2,17 @@ import { mochaHooks } from "./mocha-hooks.ts";
 import { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
 import { needsPostgres } from "./test-postgres.ts";
 
-/** A server of one describe that its tests may stop, kill and start as they like. */
+/** The server of one describe. Its tests may stop, kill and start it. */
 export interface TestServer {
-  /** Only inside of tests and hooks. */
+  /** Available only inside of tests and hooks. */
   readonly server: PostgresServer;
   /** The same as `server.url`. */
   readonly url: string;
 }
 
 /**
- * For a `describe` of fault tests: a PostgreSQL of its own, started before the first test, ended after the last. Where
- * there is none the describe is skipped as by `testProgram()`.
+ * Gives a `describe` of fault tests a PostgreSQL of its own, started before its first test and ended after its last.
+ * Without a PostgreSQL the describe is skipped as by `testProgram()`.
  */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
   needsPostgres(options);

@@ -18,7 +18,7 @@ import { withLock, writeWhole } from "./lock.ts";
 import type { Program } from "./programs.ts";
 import { runName } from "./test-run.ts";
 
-/** What {@link unpack} may be given instead of its defaults. */
+/** The options of {@link unpack}. */
 export interface UnpackOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Default: a folder of this user under the system's variable temp folder. */
@@ -27,25 +27,25 @@ export interface UnpackOptions {
   readonly downloadMs?: number | undefined;
 }
 
-/** What a run remembers about its failures. */
+/** A failure that the other processes of the run read. */
 interface Failure {
   readonly run: string;
   readonly reason: string;
 }
 
-// A mirror that answers sends each of them within seconds.
+// A reachable mirror sends each package within seconds.
 const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
-/** The mirror did not answer, so that other packages need not be tried. */
+/** The mirror did not answer, so that it is useless to try other packages. */
 const OFFLINE = /^(?:no end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
-// Longer than one holder takes; a waiting process then skips its tests.
+// Longer than one download takes; a process that still waits then skips its tests.
 const LOCK_MS = 150_000;
 
 /**
- * Downloads the packages of a program and unpacks them without root, once for each user and release of Debian. A failure
- * is remembered for the test run, so that its other processes do not wait too.
+ * Downloads the packages of a program and unpacks them without root, once for each user and Debian release. Remembers a
+ * failure for the test run, so that its other processes do not wait too.
  *
- * @param attempts gets the reason when it does not succeed; nothing is thrown
+ * @param attempts receives the reason on failure; the function does not throw
  */
 export function unpack(program: Program, attempts: Attempt[], options: UnpackOptions): string | undefined {
   const { unpacked: packages, files } = program;
@@ -55,7 +55,7 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
     const cache = options.cache ?? keptFolder(`svc-programs-${process.getuid?.() ?? 0}`);
     const kept = join(cache, releaseOf(), program.package);
     if (existsSync(cache)) {
-      // Before anything in it is believed: another user may have made it.
+      // Check the owner first: another user may have made this folder.
       ownFolder(cache);
       const existing = firstIn([join(kept, "run")], files);
       if (existing !== undefined) return existing;
@@ -83,7 +83,7 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   }
 }
 
-/** The programs of Debian that it takes, and the environment they run in. */
+/** The Debian programs that unpacking needs, and their environment. */
 interface Tools {
   readonly aptGet: string;
   readonly dpkg: string;
@@ -108,7 +108,7 @@ function toolsOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Tools {
   };
 }
 
-/** Libraries of one release do not work with programs of another. */
+/** Returns a folder name for this release: the libraries of one do not work with the programs of another. */
 function releaseOf(): string {
   const text = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
   const value = (name: string): string =>
@@ -122,7 +122,7 @@ function throwIfFailedInThisRun(file: string): void {
   rmSync(file, { force: true });
 }
 
-/** Undefined where there is none, or a machine that went down has left half of one. */
+/** Reads a recorded failure; undefined when the file does not exist or a crash cut it short. */
 function failureIn(file: string): Failure | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Failure;
@@ -209,7 +209,7 @@ function lacksLibraries(path: string, root: string, tools: Tools): boolean {
   const LD_LIBRARY_PATH = libraryFolders(root)
     .map((folder) => join(root, folder))
     .join(delimiter);
-  // A program that is linked statically makes ldd fail, and lacks nothing.
+  // ldd fails for a statically linked program, which needs no library.
   const { stdout } = spawnSync(tools.ldd, [path], {
     env: { ...tools.env, LD_LIBRARY_PATH },
     encoding: "utf8",
@@ -218,7 +218,7 @@ function lacksLibraries(path: string, root: string, tools: Tools): boolean {
   return stdout.includes("not found");
 }
 
-/** The packages of libraries that an installation would add. */
+/** Returns the library packages that an installation would add. */
 function librariesFor(name: string, tools: Tools): readonly string[] {
   const args = ["-q", "--simulate", "--no-install-recommends", "install", name];
   const planned = run(tools.aptGet, args, "/", LOCAL_MS, tools);
@@ -226,7 +226,7 @@ function librariesFor(name: string, tools: Tools): readonly string[] {
   return names.filter((each) => !each.startsWith("libjs-"));
 }
 
-/** The unpacked program finds its libraries by this script; `exec` keeps the process id. */
+/** Writes a script that sets the library path of the unpacked program; `exec` keeps the process id. */
 function writeStarter(fresh: string, kept: string, file: string): void {
   const folders = libraryFolders(fresh).map((folder) => join(kept, folder));
   const real = join(kept, (programIn(fresh, file) ?? "").slice(fresh.length + 1));

@@ -1,21 +1,21 @@
-// A process of its own, beside a server. It ends the server when nobody holds a lease on it any more: whoever starts
-// the server holds one by the pipe to this process's standard input, everybody else by a connection. The system closes
-// both when a process dies, however it dies.
+// This process runs beside a server and ends it when all leases on it are released. The process that started the server
+// holds a lease by the pipe to this process's standard input, every other process by a connection. The system closes both
+// when their process dies, even by SIGKILL.
 import { rmdirSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { endServer, isServer } from "./processes.ts";
 
-/** What the one who starts the server says about it, one JSON object a line; later ones replace earlier ones. */
+/** What the starting process reports about the server, one JSON object a line; a later one replaces an earlier one. */
 export interface Charge {
   readonly pid?: number | undefined;
-  /** Part of the server's command line, so that no stranger with the same number is ended. */
+  /** Part of the server's command line, so that a reused process id is not killed. */
   readonly marker: string;
   readonly signal: NodeJS.Signals;
-  /** Files and folders that go when the server goes. */
+  /** Files and folders to remove when the server has ended. */
   readonly remove: readonly string[];
-  /** A folder that goes too when nothing is left in it. */
+  /** A folder to remove too if it is empty. */
   readonly removeIfEmpty?: string | undefined;
 }
 
@@ -51,12 +51,12 @@ async function end(): Promise<void> {
   process.exit(0);
 }
 
-/** Whoever was making the data when its parent was killed goes on for a moment. */
+/** Removes a file or folder with retries: an initdb whose parent was killed still writes for a moment. */
 function removeWhole(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 12 });
   } catch {
-    // What else there is to remove is removed all the same.
+    // Ignore: the remaining paths must still be removed.
   }
 }
 
@@ -64,7 +64,7 @@ function rmdirIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Something else of the run is still there, and goes when its own watchdog ends.
+    // Other servers of the run still use the folder; the last watchdog removes it.
   }
 }
 
@@ -81,6 +81,6 @@ lines.on("close", () => {
 process.stdout.on("error", () => undefined);
 listener.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${(listener.address() as AddressInfo).port}\n`);
-  // For the next one: at our end the folder may be gone.
+  // Flush now: at exit the cache's folder may be gone.
   flushCompileCache();
 });

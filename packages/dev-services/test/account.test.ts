@@ -6,19 +6,19 @@ import { scratchFolder, type ScratchOptions } from "../src/account.ts";
 
 const TMPFS = 0x0102_1994;
 
-describe("the folder of a server that is thrown away", () => {
+describe("scratchFolder()", () => {
   function parentOf(options: ScratchOptions): string {
     const folder = scratchFolder("svc-scratch-", options);
     rmSync(folder, { recursive: true });
     return dirname(folder);
   }
 
-  it("lies in memory for npm test, where the system has such a folder", () => {
+  it("is in memory for npm test when the system has /dev/shm", () => {
     const hasOne = existsSync("/dev/shm") && statfsSync("/dev/shm").type === TMPFS;
     expect(parentOf({ env: { SVC_TEST_RUN: "one" }, plenty: 0 }) === "/dev/shm").to.equal(hasOne);
   });
 
-  it("lies on the disk for everybody else, and where memory is short", () => {
+  it("is on the disk outside of npm test, and when memory is short", () => {
     const onDisk = [tmpdir(), "/tmp", "/var/tmp"];
     expect(parentOf({ env: {}, plenty: 0 })).to.be.oneOf(onDisk);
     expect(parentOf({ env: { SVC_TEST_RUN: "" }, plenty: 0 })).to.be.oneOf(onDisk);

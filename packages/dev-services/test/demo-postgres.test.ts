@@ -29,7 +29,7 @@ describe("demoPostgres", function () {
     }
   });
 
-  it("PORT-6 keeps the data in .svc of the checkout, for root in a temp folder of the checkout's own", () => {
+  it("PORT-6 keeps the data in .svc of the checkout, for root in a temp folder named after the checkout", () => {
     const here = demoFolder("/some/checkout");
     if (process.getuid?.() === 0) {
       expect(here).to.match(/^\/(var\/)?tmp\/svc-[0-9a-f]{12}$/);
@@ -37,7 +37,7 @@ describe("demoPostgres", function () {
     } else expect(here).to.equal(join("/some/checkout", ".svc", "postgres"));
   });
 
-  it("PORT-5 stops when the port after the service's is taken by another server", async () => {
+  it("PORT-5 rejects when another server has the port after the service's", async () => {
     const first = mkdtempSync(join(tmpdir(), "svc-checkout-"));
     const second = mkdtempSync(join(tmpdir(), "svc-checkout-"));
     const servicePort = (await freePort()) - 1;

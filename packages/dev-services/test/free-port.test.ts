@@ -9,7 +9,7 @@ const RANGE = "/proc/sys/net/ipv4/ip_local_port_range";
 const given = existsSync(RANGE) ? readFileSync(RANGE, "utf8").trim().split(/\s+/) : [];
 const [lowest = 32_768] = given.map(Number);
 
-/** The module once more, as another process has it. */
+/** Loads the module again, as another process does. */
 function another(name: string): Promise<typeof import("../src/free-port.ts")> {
   const { href } = new URL(`../src/free-port.ts?${name}`, import.meta.url);
   return import(href) as Promise<typeof import("../src/free-port.ts")>;
@@ -22,7 +22,7 @@ describe("freePort", () => {
     else process.env.SVC_TEST_RUN = run;
   });
 
-  it("is one that can be listened on, and that the system gives to nobody who asks for any", async () => {
+  it("returns a port that is free and outside of the system's ephemeral range", async () => {
     for (let times = 0; times < 20; times++) {
       const port = await freePort();
       expect(await isPortFree(port)).to.equal(true);
@@ -30,7 +30,7 @@ describe("freePort", () => {
     }
   });
 
-  it("is given to nobody else of the test run, and not again", async () => {
+  it("returns each port once in a test run", async () => {
     await using folder = keptFolder();
     process.env.SVC_TEST_RUN = folder.path;
     const other = await another("of-the-run");
@@ -43,7 +43,7 @@ describe("freePort", () => {
     expect(other.isOurs(1)).to.equal(false);
   });
 
-  it("is given to nobody else of a process where there is no run, or none that files can be made for", async () => {
+  it("returns each port once in a process without a run folder, and with one that cannot be written", async () => {
     for (const folder of ["", "/nonexistent"]) {
       process.env.SVC_TEST_RUN = folder;
       const alone = await another(`alone${folder}`);
@@ -53,7 +53,7 @@ describe("freePort", () => {
     }
   });
 
-  it("is any that the system has when all of them were given", async () => {
+  it("returns a port of the system when all others are used up", async () => {
     process.env.SVC_TEST_RUN = "";
     const last = await another("last");
     for (let port = 20_000; port < 32_768; port++) last.isOurs(port);

@@ -25,10 +25,10 @@ import { linkLibraries } from "../src/postgres-binaries.ts";
 import { query } from "./support/query.ts";
 import { rejection } from "./support/rejection.ts";
 
-describe("the ladder", function () {
+describe("the order in which servers are tried", function () {
   this.timeout(60_000);
 
-  it("names every way to a PostgreSQL that it tried, why not, and what repairs it", async () => {
+  it("names every way to a PostgreSQL that it tried, each reason and the remedy", async () => {
     const env = { PATH: "/nonexistent" };
     const error = await rejection(
       startPostgres({ purpose: "test", env, installedUnder: "/nonexistent", only: "system" }),
@@ -44,7 +44,7 @@ describe("the ladder", function () {
     ]);
   });
 
-  it("refuses a PostgreSQL that is too old, and says so", async () => {
+  it("rejects a PostgreSQL that is too old and names its version", async () => {
     const folder = mkdtempSync(join(tmpdir(), "svc-old-"));
     try {
       const bin = join(folder, "12", "bin");
@@ -62,8 +62,8 @@ describe("the ladder", function () {
     }
   });
 
-  it("never takes another server when the one of the environment does not answer, and masks its password", async () => {
-    // A free port may be somebody's by then; this one is nobody's.
+  it("rejects when the server of the environment does not answer, and masks its password", async () => {
+    // A free port may be taken before the connection is tried; no server listens on this one.
     const port = 1;
     const named = {
       SVC_TEST_DATABASE_URL: `postgresql://app:s3cret@127.0.0.1:${port}/x?sslpassword=s3cret`,
@@ -86,7 +86,7 @@ describe("the ladder", function () {
     expect(demo.message).to.contain("DATABASE_URL names postgresql://app:***@").and.not.to.contain("s3cret");
   });
 
-  it("gives up on a server of the environment that takes connections and says nothing", async () => {
+  it("rejects when the server of the environment accepts connections and sends nothing", async () => {
     const silent = createServer(() => undefined).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
@@ -97,7 +97,7 @@ describe("the ladder", function () {
     silent.close();
   });
 
-  it("uses the server of the environment, with a database of its own that is dropped", async () => {
+  it("uses the server of the environment, and drops the test database at the end", async () => {
     await using server = await startPostgres({ purpose: "test", password: "s3cret" });
     await withEnvironment({ SVC_TEST_DATABASE_URL: server.url }, async () => {
       const database = await openTestDatabase({ name: "Some File!" });
@@ -119,7 +119,7 @@ describe("the ladder", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("makes the links between libraries that were not made at installation", () => {
+  it("makes the library links that the installation did not make", () => {
     const root = mkdtempSync(join(tmpdir(), "svc-links-"));
     try {
       mkdirSync(join(root, "native", "lib"), { recursive: true });
@@ -137,7 +137,7 @@ describe("the ladder", function () {
     }
   });
 
-  it("shows no password, no parameter and nothing of what is not a URL", () => {
+  it("masks the password and the parameters of a URL, and all of a text that is not a URL", () => {
     expect(maskUrl("postgresql://u:p@h:1/d?password=p#p")).to.equal("postgresql://u:***@h:1/d");
     expect(maskUrl("user:p w@host")).to.not.contain("p w");
   });

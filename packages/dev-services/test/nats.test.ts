@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { isAlive } from "../src/processes.ts";
 
-/** What a server answers after its greeting; a name and password are sent where they are given. */
+/** Returns what a server sends after its greeting; `login` is sent with CONNECT. */
 async function asked(port: number, login: object = {}): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
@@ -21,7 +21,7 @@ describe("testNats", function () {
   this.timeout(60_000);
   const nats = testNats({ login: { user: "somebody", password: "p@ss" } });
 
-  it("starts a server that keeps streams, wants its password, comes back on its port, and is gone when stopped", async () => {
+  it("starts a server with JetStream and a password, restarts it on its port and stops it", async () => {
     const { port } = nats.server;
     expect(nats.url).to.equal(`nats://somebody:p%40ss@127.0.0.1:${port}`);
     expect(await asked(port))

@@ -19,7 +19,7 @@ describe("testPgBouncer", function () {
   const database = testDatabase({ name: "pgbouncer" });
   const bouncer = testPgBouncer();
 
-  it("lends the connections of a server from transaction to transaction, and is gone when it is stopped", async () => {
+  it("shares server connections between transactions, and ends when stopped", async () => {
     await using login = await openTestLogin({ url: database.url });
     const pooler = await bouncer.start(login.url, 1);
     const { url, pid } = pooler;
@@ -43,7 +43,7 @@ describe("openTestLogin", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "login" });
 
-  it("makes a login that may do what is granted and no more, and drops it with what it owns", async () => {
+  it("makes a login with only the granted privileges, and drops it with its objects", async () => {
     let url: string;
     {
       await using login = await openTestLogin({

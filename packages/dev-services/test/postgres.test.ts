@@ -16,7 +16,7 @@ describe("startPostgres", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("starts a server on 127.0.0.1 alone that is not root, and removes its folder when it stops", async () => {
+  it("starts a server on 127.0.0.1 without root, and removes its folder when it stops", async () => {
     const server = await startPostgres({ purpose: "test" });
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
     expect(await query(server.url, "show listen_addresses")).to.deep.equal([
@@ -27,7 +27,7 @@ describe("startPostgres", function () {
     ]);
     expect(await query(server.url, "show fsync")).to.deep.equal([{ fsync: "off" }]);
     expect(await query(server.url, "show server_encoding")).to.deep.equal([{ server_encoding: "UTF8" }]);
-    // What a server in memory shares would stay in memory when it is killed, were it not in its folder.
+    // A killed server would leave shared memory behind, unless it is in the server's folder.
     const [shared] = await query(server.url, "show dynamic_shared_memory_type");
     expect(Object.values(shared ?? {})[0] === "mmap").to.equal(server.folder.startsWith("/dev/shm/"));
     await server.stop();
@@ -35,7 +35,7 @@ describe("startPostgres", function () {
     expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
   });
 
-  it("leaves no watchdog when it can make no folder", async () => {
+  it("ends the watchdog when it cannot make the folder", async () => {
     const before = new Set(childrenOf(process.pid));
     const { mkdtempSync } = fs;
     const began: number[] = [];
@@ -54,7 +54,7 @@ describe("startPostgres", function () {
     await until("it is gone", () => !began.some(isAlive));
   });
 
-  it("keeps the data of the demo from start to start, durably", async () => {
+  it("keeps the demo's data over a restart, with fsync on", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path, database: "expenses" } as const;
     const first = await startPostgres(options);
@@ -66,7 +66,7 @@ describe("startPostgres", function () {
     expect(await query(second.url, "show fsync")).to.deep.equal([{ fsync: "on" }]);
   });
 
-  it("uses a server of the same folder that runs already, and leaves it running for the other", async () => {
+  it("joins a server that already runs in the folder, and leaves it running for the other process", async () => {
     await using folder = keptFolder();
     await using first = await startPostgres({ purpose: "demo", dataDir: folder.path });
     const second = await startPostgres({ purpose: "demo", dataDir: folder.path });
@@ -78,7 +78,7 @@ describe("startPostgres", function () {
     expect(await query(first.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("is not kept from starting by the number of a dead server that a stranger has now", async () => {
+  it("starts although another process has reused the process id of a dead server", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path } as const;
     await (await startPostgres(options)).stop();
@@ -92,7 +92,7 @@ describe("startPostgres", function () {
     await once(stranger, "exit");
   });
 
-  it("removes what an interrupted start has left half made", async () => {
+  it("removes the partial data of an interrupted start", async () => {
     await using folder = keptFolder();
     mkdirSync(join(folder.path, "init-1"), { recursive: true });
     writeFileSync(join(folder.path, "init-1", "half"), "");
@@ -100,14 +100,14 @@ describe("startPostgres", function () {
     expect(readdirSync(server.folder).filter((name) => name.startsWith("init-"))).to.deep.equal([]);
   });
 
-  it("asks for the password that it was given", async () => {
+  it("requires the given password", async () => {
     await using server = await startPostgres({ purpose: "test", password: "p@ss/word" });
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
     const { message } = await rejection(query(server.url.replace("p%40ss%2Fword", "wrong"), "select 1"));
     expect(message).to.contain("password authentication failed");
   });
 
-  it("PORT-5 stops with a message when its port is taken", async () => {
+  it("PORT-5 rejects with a message when its port is taken", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as AddressInfo;
@@ -116,7 +116,7 @@ describe("startPostgres", function () {
     expect(message).to.equal(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken`);
   });
 
-  it("says what to do about data of another version", async () => {
+  it("names the remedy for data of another version", async () => {
     await using folder = keptFolder();
     mkdirSync(join(folder.path, "data"), { recursive: true });
     writeFileSync(join(folder.path, "data", "PG_VERSION"), "9\n");
@@ -124,21 +124,21 @@ describe("startPostgres", function () {
     expect(message).to.contain("holds data of PostgreSQL 9").and.to.contain("remove the folder");
   });
 
-  it("says what the server said when it does not start", async () => {
+  it("reports the server's log when it does not start", async () => {
     const { message } = await rejection(
       startPostgres({ purpose: "test", settings: { shared_preload_libraries: "no_such_library" } }),
     );
     expect(message).to.contain("did not start").and.to.contain("no_such_library");
   });
 
-  describe("its faults", () => {
+  describe("injected faults", () => {
     let server: PostgresServer;
     before(async () => {
       server = await startPostgres({ purpose: "test" });
     });
     after(() => server.stop());
 
-    it("can hang and go on", async () => {
+    it("freezes and resumes the server", async () => {
       server.pause();
       const answer = query(server.url, "select 1 as one");
       const first = await Promise.race([
@@ -150,7 +150,7 @@ describe("startPostgres", function () {
       expect(await answer).to.deep.equal([{ one: 1 }]);
     });
 
-    it("can die and come back on the same port", async () => {
+    it("kills the server and restarts it on the same port", async () => {
       const { pid, port } = server;
       await server.kill();
       expect((await rejection(query(server.url, "select 1"))).message).to.contain("ECONNREFUSED");
@@ -160,7 +160,7 @@ describe("startPostgres", function () {
       expect(server.port).to.equal(port);
     });
 
-    it("can be restarted while it hangs", async () => {
+    it("restarts a frozen server", async () => {
       server.pause();
       await server.restart();
       expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);

@@ -25,7 +25,7 @@ describe("the processes of a server", function () {
   this.timeout(120_000);
   needsPostgres();
 
-  it("are gone, with the folder, after the process that started them was killed", async () => {
+  it("end, and their folder is removed, when the starting process is killed", async () => {
     await using holder = await hold("postgres", { purpose: "test" });
     const { pid, folder } = holder.held as { pid: number; folder: string };
     expect(isAlive(pid)).to.equal(true);
@@ -34,7 +34,7 @@ describe("the processes of a server", function () {
     await until("its folder is gone", () => !existsSync(folder));
   });
 
-  it("are gone after the process was killed while the server hung", async () => {
+  it("end when the starting process is killed while the server is frozen", async () => {
     await using holder = await hold("postgres", { purpose: "test" });
     const { pid } = holder.held as { pid: number };
     process.kill(pid, "SIGSTOP");
@@ -61,7 +61,7 @@ describe("the processes of a server", function () {
     }
   });
 
-  it("keep the demo's data when the process that started them was killed", async () => {
+  it("keep the demo's data when the starting process is killed", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path } as const;
     const holder = await hold("postgres", options);
@@ -73,7 +73,7 @@ describe("the processes of a server", function () {
     expect(await query(server.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
   });
 
-  it("are ended by the next start when even the watchdog was killed", async () => {
+  it("are ended by the next start when the watchdog was killed too", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path } as const;
     const holder = await hold("postgres", options);
@@ -88,7 +88,7 @@ describe("the processes of a server", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("serve 8 processes of a run with one server and a database each, and end with the last of them", async () => {
+  it("serve 8 processes of a run with one server and a database each, and end with the last process", async () => {
     const run = mkdtempSync(join(tmpdir(), "svc-test-"));
     const env = { ...process.env, SVC_TEST_RUN: run, SVC_TEST_DATABASE_URL: "" };
     const holders = await Promise.all(Array.from({ length: 8 }, () => hold("database", {}, { env })));
@@ -118,11 +118,11 @@ describe("the processes of a server", function () {
     }
   });
 
-  describe("with a thread of their own", () => {
+  describe("processes with threads", () => {
     const python = testProgram("python");
 
-    it("run on while a thread of theirs does, whose ports and files they are: the first one may have ended before it", async function () {
-      // Elsewhere nothing tells such a process from one that has ended.
+    it("count as alive while a thread runs, even after the main thread has ended", async function () {
+      // Other systems cannot distinguish such a process from an ended one.
       if (process.platform !== "linux") this.skip();
       const code = `import ctypes, sys, threading
 threading.Thread(target=sys.stdin.read).start()
@@ -138,7 +138,7 @@ ctypes.CDLL(None).pthread_exit(None)`;
     });
   });
 
-  // Where this process is a normal user, every other test shows it.
+  // When this process is a normal user, all other tests cover this case.
   const checkout = import.meta.dirname;
   if (process.getuid?.() === 0 && everybodyMayRead(checkout)) {
     it("can be started by a normal user", async () => {

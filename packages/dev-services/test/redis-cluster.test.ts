@@ -7,7 +7,7 @@ describe("testRedisCluster", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
 
-  it("gives three nodes that share the slots and send a client to the right one", async () => {
+  it("starts three nodes that share the slots and redirect a client to the right one", async () => {
     const { nodes, seeds } = redis.cluster;
     expect(seeds).to.have.length(3);
     const answers = await Promise.allSettled(
@@ -21,7 +21,7 @@ describe("testRedisCluster", function () {
     );
   });
 
-  it("lets a node that was killed come back to its cluster", async () => {
+  it("lets a killed node rejoin its cluster", async () => {
     const node = redis.cluster.nodes[2];
     await node?.kill();
     await node?.restart();

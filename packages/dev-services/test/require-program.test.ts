@@ -11,7 +11,7 @@ describe("requireProgram()", () => {
   beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "svc-programs-"))));
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** An empty program in a folder of its own. */
+  /** Creates an empty executable file. */
   function put(where: string, file: string, mode = 0o755): string {
     const path = join(folder, where, file);
     mkdirSync(join(folder, where), { recursive: true });
@@ -23,13 +23,13 @@ describe("requireProgram()", () => {
     PATH: names.map((name) => join(folder, name)).join(":"),
   });
 
-  it("takes the first of its names that a folder of PATH has", () => {
+  it("returns the first of the file names that is on PATH", () => {
     const first = put("b", "svc-first");
     put("a", "svc-second");
     expect(requireProgram(wanted, { env: pathOf("a", "b"), folders: [] })).to.equal(first);
   });
 
-  it("finds a server in a folder that the PATH of a normal user lacks, the newest version first", () => {
+  it("searches the folders for servers, the newest version first", () => {
     put("versions/14/bin", "svc-first");
     const newest = put("versions/15/bin", "svc-first");
     const folders = [join(folder, "sbin"), join(folder, "versions/*/bin")];
@@ -40,13 +40,13 @@ describe("requireProgram()", () => {
     expect(requireProgram(wanted, { env: pathOf("a"), folders })).to.equal(onPath);
   });
 
-  it("passes over a file that may not be executed", () => {
+  it("skips a file that is not executable", () => {
     put("a", "svc-first", 0o644);
     const second = put("a", "svc-second");
     expect(requireProgram(wanted, { env: pathOf("a"), folders: [] })).to.equal(second);
   });
 
-  it("names what is missing, every way that was tried, and the package to install", () => {
+  it("names the missing files, every way that was tried and the package to install", () => {
     let error: unknown;
     try {
       requireProgram({ ...wanted, unpacked: ["svc-package"] }, { env: { PATH: "" }, folders: [] });
@@ -68,7 +68,7 @@ describe("requireProgram()", () => {
     );
   });
 
-  it("knows every package that the machine of the checks installs", () => {
+  it("needs only packages that scripts/ci-packages.sh lists", () => {
     const list = readFileSync(new URL("../../../scripts/ci-packages.sh", import.meta.url), "utf8");
     for (const name of ["redis", "nats", "pgbouncer", "promtool", "chromium", "python", "psql"] as const) {
       const lookup = { env: { PATH: "" }, folders: [], cache: join(folder, "cache") };

@@ -7,7 +7,7 @@ const reason =
   "install svc-no-such-package (Debian: apt-get install svc-no-such-package)";
 const header = `import { testDatabase, testPostgresServer, testProgram } from "${import.meta.resolve("@svc/dev-services")}";\n`;
 
-/** Hooks that leave traces, on both sides of the helper and in a describe that it finds there. */
+/** Hooks that leave traces, before and after the helper's call and in nested describes. */
 const suite = `${header}
 const hook = (name) => () => console.log("hook ran: " + name);
 describe("outer", () => {
@@ -36,11 +36,11 @@ describe("outer", () => {
 });
 `;
 
-describe("testProgram() where the program is missing", function () {
+describe("testProgram() when the program is missing", function () {
   this.timeout(60_000);
 
   for (const isParallel of [false, true]) {
-    it(`skips the describe as a whole, by name and with the package to install, and runs no hook of it (${isParallel ? "in worker processes" : "in one process"})`, () => {
+    it(`skips the whole describe, names the package to install and runs none of its hooks (${isParallel ? "in worker processes" : "in one process"})`, () => {
       const { status, passes, failures, skipped, output } = runMocha(suite, { isParallel });
       expect({ status, passes, failures }).to.deep.equal({ status: 0, passes: 1, failures: 0 });
       expect(skipped).to.have.members([
@@ -52,12 +52,12 @@ describe("testProgram() where the program is missing", function () {
     });
   }
 
-  it("prints the reason where npm test does not list it at its end", () => {
+  it("prints the reason at once outside of npm test", () => {
     const { output } = runMocha(suite, { isCounted: false });
     expect(output).to.contain(`outer needs a server [skipped: ${reason}]\n`);
   });
 
-  it("names every missing program of a describe that needs two", () => {
+  it("names both missing programs of a describe that needs two", () => {
     const second = absent.replaceAll("no-such", "no-other").replace("Nothing", "Naught");
     const source = `${header}
 describe("two", () => {
@@ -70,7 +70,7 @@ describe("two", () => {
     expect(skipped[0]).to.match(/no-such-package\)\] \[skipped: .*svc-no-other-package\)\] is skipped$/);
   });
 
-  it("is an error outside of a describe, where it would skip the tests of other files", () => {
+  it("throws outside of a describe, where it would skip the tests of other files", () => {
     const source = `${header}testProgram(${absent});\nit("passes", () => undefined);`;
     const { status, output } = runMocha(source, { isCounted: false });
     expect(status).to.not.equal(0);
@@ -78,10 +78,10 @@ describe("two", () => {
   });
 });
 
-describe("testPostgresServer() where there is no PostgreSQL", function () {
+describe("testPostgresServer() without a PostgreSQL", function () {
   this.timeout(60_000);
 
-  it("skips the describe as a whole, and runs no hook of it", () => {
+  it("skips the whole describe and runs none of its hooks", () => {
     const source = `${header}
 describe("a server", () => {
   before(() => console.log("hook ran"));
@@ -99,10 +99,10 @@ describe("a server", () => {
   });
 });
 
-describe("testProgram() where the program is there", function () {
+describe("testProgram() when the program exists", function () {
   this.timeout(60_000);
 
-  it("changes nothing: hooks and tests run, and the title stays", () => {
+  it("runs hooks and tests and keeps the title", () => {
     const source = `${header}
 describe("shell", () => {
   before(() => console.log("hook ran"));

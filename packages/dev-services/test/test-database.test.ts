@@ -6,7 +6,7 @@ describe("testDatabase", () => {
   const database = testDatabase({ name: "first" });
   const other = testDatabase({ name: "second" });
 
-  it("gives each describe an empty database of its own", async () => {
+  it("gives each describe its own empty database", async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await client.query("create table here (id int)");

@@ -30,7 +30,7 @@ function useFolder(): void {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-/** Stand-ins for the programs of Debian, which note how they were called. */
+/** Makes stand-ins for the Debian programs, which record their calls. */
 function standIns(scripts: Readonly<Record<"apt-get" | "dpkg" | "ldd", string>>): NodeJS.ProcessEnv {
   const bin = join(folder, "bin");
   mkdirSync(bin);
@@ -61,7 +61,7 @@ function attempt(env: NodeJS.ProcessEnv): { readonly path: string | undefined; r
 describe("unpack()", () => {
   useFolder();
 
-  it("downloads and unpacks a package once, and leaves nothing beside it", () => {
+  it("downloads and unpacks a package once, and leaves no other files", () => {
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     const { path, reasons } = attempt(env);
     expect(reasons).to.deep.equal([]);
@@ -74,7 +74,7 @@ describe("unpack()", () => {
     expect(readdirSync(join(release, "svc-server"))).to.have.members(["usr", "run"]);
   });
 
-  it("adds the packages of libraries that an installation would add, where ldd misses one", () => {
+  it("adds the library packages of an installation when ldd misses one", () => {
     const env = standIns({
       "apt-get": downloads,
       dpkg: unpacks,
@@ -88,7 +88,7 @@ describe("unpack()", () => {
     expect(calls().at(-1)).to.match(/^dpkg -x libone1\.deb \.$/);
   });
 
-  it("tells why a package is not there, and asks once in a test run", () => {
+  it("reports why a package is missing, and asks once in a test run", () => {
     const env = standIns({
       "apt-get": `echo "E: Unable to locate package svc-server" >&2; exit 100`,
       dpkg: "true",
@@ -107,14 +107,14 @@ describe("unpack()", () => {
     expect(calls()).to.have.length(2);
   });
 
-  it("unpacks where half of a note about a failure is left", () => {
+  it("unpacks when the file of an earlier failure is cut short", () => {
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     mkdirSync(join(folder, "cache"), { mode: 0o700 });
     writeFileSync(join(folder, "cache", "offline.json"), '{"run":"a');
     expect(attempt(env)).to.deep.include({ reasons: [] });
   });
 
-  it("asks for no other package in a run in which the mirror could not be reached", () => {
+  it("tries no other package in a run after the mirror could not be reached", () => {
     const env = standIns({
       "apt-get": `echo "E: Failed to fetch svc-server: could not connect" >&2; exit 100`,
       dpkg: "true",
@@ -128,7 +128,7 @@ describe("unpack()", () => {
     expect(calls()).to.have.length(1);
   });
 
-  it("gives up on a program that does not start, and keeps nothing of it", () => {
+  it("rejects a program that does not start, and removes its files", () => {
     const env = standIns({
       "apt-get": downloads,
       dpkg: `mkdir -p usr/bin; printf '#!/bin/sh\\nexit 3\\n' >usr/bin/svc-server; chmod 755 usr/bin/svc-server`,
@@ -141,13 +141,13 @@ describe("unpack()", () => {
     expect(attempt(env).path).to.equal(undefined);
   });
 
-  it("names the program of Debian that is missing, and makes no folder", () => {
+  it("names the missing Debian program, and makes no folder", () => {
     const { reasons } = attempt({ PATH: join(folder, "bin") });
     expect(reasons).to.deep.equal(["apt-get download svc-server: apt-get is not on PATH"]);
     expect(existsSync(join(folder, "cache"))).to.equal(false);
   });
 
-  it("is done by one of the processes that want the program at the same moment; the others wait for it", async () => {
+  it("unpacks in one of several concurrent processes while the others wait", async () => {
     const env = standIns({ "apt-get": `sleep 0.2\n${downloads}`, dpkg: unpacks, ldd: "true" });
     const code = `import { unpack } from ${JSON.stringify(new URL("../src/unpack.ts", import.meta.url))};
 console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)}, cache: ${JSON.stringify(join(folder, "cache"))} }));`;
@@ -160,7 +160,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
     expect(calls().filter((call) => call.includes(" download "))).to.have.length(1);
   });
 
-  it("ends a download that takes too long, and then asks for no other package", () => {
+  it("stops a download that takes too long, and then tries no other package", () => {
     const env = standIns({ "apt-get": "sleep 5", dpkg: "true", ldd: "true" });
     const reasons = ["svc-server", "svc-other"].map((name) => {
       const attempts: Attempt[] = [];
@@ -172,7 +172,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
     expect(calls()).to.have.length(1);
   });
 
-  it("uses nothing that is not a folder of this user", () => {
+  it("rejects a cache folder that another user owns", () => {
     writeFileSync(join(folder, "cache"), "");
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     expect(attempt(env).reasons).to.deep.equal([
@@ -181,7 +181,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
   });
 
   if (process.getuid !== undefined) {
-    it("starts no program of a folder to which other users may write", () => {
+    it("rejects a folder that other users may write to", () => {
       const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
       expect(attempt(env).path).to.be.a("string");
       chmodSync(join(folder, "cache"), 0o777);
@@ -192,7 +192,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
   }
 
   if (process.getuid?.() === 0) {
-    it("starts no program that another user has put where ours would be", () => {
+    it("rejects a program that another user put in the cache folder", () => {
       const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
       expect(attempt(env).path).to.be.a("string");
       chownSync(join(folder, "cache"), 65_534, 65_534);
@@ -203,15 +203,15 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
   }
 });
 
-describe("unpack() by Debian's apt-get", function () {
+describe("unpack() with Debian's apt-get", function () {
   this.timeout(120_000);
   testProgram({ title: "apt-get", files: ["apt-get"], package: "apt" });
   useFolder();
 
-  it("gives a Redis that starts", function () {
+  it("unpacks a Redis that starts", function () {
     const attempts: Attempt[] = [];
     const path = unpack(programs.redis, attempts, { env: process.env, cache: join(folder, "cache") });
-    // Without lists of packages or without a mirror there is nothing to unpack; the reason is then what it must be.
+    // Without package lists or a mirror, expect the matching reason instead.
     if (path === undefined) {
       expect(attempts).to.have.length(1);
       expect(attempts[0]?.reason).to.match(/Unable to locate|find a source|Failed to fetch|no end within/);

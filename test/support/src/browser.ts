@@ -1,7 +1,7 @@
-/** As much of a browser as signing in needs: cookies, and redirects that are followed one by one. */
+/** The parts of a browser that signing in needs: cookies, and redirects that the test follows one by one. */
 export interface Browser {
   readonly cookies: Map<string, string>;
-  /** Cookies as they were last set, with their flags. */
+  /** The current cookies with their attributes. */
   readonly setCookies: string[];
   open(url: string, init?: RequestInit): Promise<Response>;
 }
@@ -30,7 +30,7 @@ export function browser(): Browser {
   };
 }
 
-/** An attempt that has been started, as the provider sees it. */
+/** A sign-in attempt that has started, as the provider sees it. */
 export interface Started {
   readonly state: string;
   readonly nonce: string;

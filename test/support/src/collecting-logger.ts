@@ -1,16 +1,16 @@
 type Level = "debug" | "info" | "warn" | "error" | "fatal";
 
-/** What a logger was told at once. */
+/** One call of a logger. */
 export interface Line {
   readonly level: Level;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly message: string | undefined;
 }
 
-/** A logger that remembers what it was told. */
+/** A logger that records its calls. */
 export type CollectingLogger = Readonly<Record<Level, (fields: object, message?: string) => void>> & {
   readonly lines: readonly Line[];
-  /** The same as text: the level, the message, and the fields as JSON. */
+  /** The same as text: level, message, and the fields as JSON. */
   readonly texts: readonly string[];
   /** The messages of one level. */
   at(level: Level): readonly (string | undefined)[];

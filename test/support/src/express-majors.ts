@@ -1,7 +1,7 @@
 import express5 from "express";
 import express4 from "express4";
 
-/** Both majors under the type of the newer one: their app types do not unify, their behaviour is what is tested. */
+/** Both majors under the newer one's type: their app types are incompatible, and tests compare only their behaviour. */
 export const expressMajors: Readonly<Record<"express 4" | "express 5", typeof express5>> = {
   "express 4": express4 as unknown as typeof express5,
   "express 5": express5,

@@ -1,9 +1,9 @@
-/** Returns the names of the members of a JSON line, in order, those that stand twice included. */
+/** Returns the member names of a JSON line in order, duplicates included. */
 export function memberNames(line: string): string[] {
   return allNames(line).flatMap(({ depth, name }) => (depth === 1 ? [name] : []));
 }
 
-/** Returns the names that stand more than once in one object of a JSON line, at any depth. */
+/** Returns the names that occur more than once in one object of a JSON line, at any depth. */
 export function repeatedNames(line: string): string[] {
   const seen = new Set<string>();
   return allNames(line).flatMap(({ object, name }) => {
@@ -15,14 +15,14 @@ export function repeatedNames(line: string): string[] {
 }
 
 interface Name {
-  /** The number of the object that it is in. */
+  /** The number of the object that contains the name. */
   readonly object: number;
-  /** How many objects and lists that one is in, itself included. */
+  /** The nesting depth: how many objects and lists contain the name. */
   readonly depth: number;
   readonly name: string;
 }
 
-// Read from the text, because JSON.parse keeps the last of two members of one name.
+// Scans the text, because JSON.parse keeps only the last of two members with the same name.
 function allNames(line: string): Name[] {
   const names: Name[] = [];
   const open: number[] = [];

@@ -9,7 +9,7 @@ export interface Listening extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Listens with a request listener, an Express app or a server that exists. Use with `await using`. */
+/** Listens with a request listener, an Express app or an existing server. Use with `await using`. */
 export async function listen(handler: RequestListener | Server): Promise<Listening> {
   const server = typeof handler === "function" ? createServer(handler) : handler;
   server.listen(0, "127.0.0.1");

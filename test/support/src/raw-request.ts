@@ -1,12 +1,12 @@
 import { connect } from "node:net";
 
-/** What came back over the socket before it was closed. */
+/** The bytes received over the socket before it closed. */
 export interface RawAnswer {
-  /** Everything that was received, as latin1 text. */
+  /** All received bytes, as latin1 text. */
   readonly text: string;
   /** The status of the first answer, or undefined when the server closed without one. */
   readonly status: number | undefined;
-  /** Header names in lower case; of several equal headers the last one. */
+  /** Headers by lower-case name; the last one wins when a name repeats. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -14,8 +14,8 @@ export interface RawAnswer {
 const LATE_MS = 20;
 
 /**
- * Sends bytes exactly as they are and reads until the other side closes or says nothing more for `idleMs` after
- * its first bytes, at the longest for `endMs` after they were sent. For requests that no HTTP client would send.
+ * Sends exactly these bytes, and reads until the server closes or sends no byte for `idleMs` milliseconds after its first
+ * bytes, at most for `endMs`. For requests that no HTTP client would send.
  */
 export function rawRequest(
   port: number,
@@ -30,7 +30,7 @@ export function rawRequest(
     const wait = (): void => {
       clearTimeout(idle);
       const due = performance.now() + idleMs;
-      // One that fires late says that the machine was held up, and not that nothing more comes.
+      // A timer that fires late means that this process stalled, not that the server is idle.
       idle = setTimeout(() => (performance.now() - due > LATE_MS ? wait() : socket.destroy()), idleMs);
     };
     socket.on("connect", () => {

@@ -6,17 +6,17 @@ import { fileURLToPath } from "node:url";
 
 /** A running sample of a README. Leaving the block kills it. */
 export interface RunningSample extends AsyncDisposable {
-  /** Where it listens; rejects when it ended without listening. */
+  /** The address on which it listens; rejects when it ended without listening. */
   readonly url: Promise<string>;
-  /** Exit code and output, once it has ended. */
+  /** Exit code and output after its end. */
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
-  /** What it wrote to standard output so far. */
+  /** Its standard output so far. */
   stdout(): string;
   stderr(): string;
   kill(signal?: NodeJS.Signals): void;
 }
 
-/** The fenced blocks of a language in a Markdown text. */
+/** Returns the fenced blocks of a language in a Markdown text. */
 export function codeBlocks(markdown: string, language: string): string[] {
   return [...markdown.matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```$/gm)]
     .filter((match) => match[1] === language)
@@ -24,11 +24,11 @@ export function codeBlocks(markdown: string, language: string): string[] {
 }
 
 /**
- * Runs the n-th ```js block (from 0) of a Markdown file in a process of its own, from a file beside the Markdown,
- * so that its imports resolve as a reader's would. `listen(anything)` goes to a free port of the loopback interface.
+ * Runs the n-th ```js block (from 0) of a Markdown file in a child process, from a file beside the Markdown, so that its
+ * imports resolve as a reader's would. `listen(anything)` goes to a free port of the loopback interface.
  *
  * @param markdownUrl for example `new URL("../README.md", import.meta.url)`
- * @param replace texts of the sample that only make sense on the reader's machine, with what stands in for them
+ * @param replace replacements for texts of the sample that only work on the reader's machine
  */
 export async function runSample(
   markdownUrl: URL,
@@ -78,11 +78,11 @@ export async function runSample(
   };
 }
 
-/** How a sample is run. */
+/** The options of a sample run. */
 export interface SampleOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly replace?: Readonly<Record<string, string>>;
-  /** Files that the sample finds in its working directory. */
+  /** Files to put into the sample's working directory. */
   readonly files?: Readonly<Record<string, string>>;
   readonly commonjs?: boolean;
 }

@@ -1,4 +1,4 @@
-/** The error that an operation rejects with or throws; whatever members it has. */
+/** The error with which an operation rejects or throws, with any members. */
 export async function rejection(
   operation: Promise<unknown> | (() => unknown),
 ): Promise<Error & Readonly<Record<string, unknown>>> {
@@ -6,7 +6,7 @@ export async function rejection(
     await (typeof operation === "function" ? operation() : operation);
   } catch (error) {
     if (error instanceof Error) return error as Error & Readonly<Record<string, unknown>>;
-    throw new Error("it was refused with something that is no error", { cause: error });
+    throw new Error("it rejected with a value that is not an Error", { cause: error });
   }
   throw new Error("it was not refused");
 }

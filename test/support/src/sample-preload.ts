@@ -1,4 +1,4 @@
-// Loaded before a README sample: sends every server to a free port of the loopback interface and tells the test where.
+// Loaded before a README sample: moves every server to a free port of the loopback interface and reports it to the test.
 import { Server, type AddressInfo } from "node:net";
 
 // oxlint-disable-next-line typescript/unbound-method -- called with the server as this, below
@@ -11,5 +11,5 @@ Server.prototype.listen = function listenOnFreePort(this: Server, ...args: unkno
   });
   return listen.call(this, { port: 0, host: "127.0.0.1" }, callback);
 };
-// The channel to the test must not keep a sample alive that has nothing left to do.
+// The channel to the test must not keep a finished sample alive.
 process.channel?.unref();

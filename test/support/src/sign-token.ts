@@ -1,11 +1,11 @@
 import { createHmac, type KeyObject, sign } from "node:crypto";
 
-/** What a token is signed with: a shared secret for HS256, a private key for RS256, ES256 or EdDSA. */
+/** The key that signs a token: a shared secret for HS256, a private key for RS256, ES256 or EdDSA. */
 export type SigningKey = string | KeyObject;
 
 /**
- * Signs a token as an issuer would. `iat` is now and `exp` in a quarter of an hour unless the claims say otherwise;
- * a claim that is undefined is left out.
+ * Signs a token as an issuer would. `iat` defaults to now and `exp` to 15 minutes later; a claim that is undefined is left
+ * out.
  */
 export function signToken(
   claims: Readonly<Record<string, unknown>>,

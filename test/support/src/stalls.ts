@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How a call ended: its result, its error, or that it still waits at the ceiling. */
+/** The outcome of a call: its result, its error, or that it still waits at the time limit. */
 export interface Ending {
   readonly value?: unknown;
   readonly error?: unknown;
-  /** The code of the error; `none` for a result, `still waits` at the ceiling. */
+  /** The code of the error; `none` for a result, `still waits` at the time limit. */
   readonly code: string;
 }
 
-/** @param ms a ceiling, only there so that a call that hangs fails an assertion */
+/** @param ms a time limit, so that a call that hangs fails an assertion */
 export async function endingOf(call: Promise<unknown>, ms = 6000): Promise<Ending> {
   const end = new AbortController();
   try {
@@ -23,13 +23,13 @@ export async function endingOf(call: Promise<unknown>, ms = 6000): Promise<Endin
   }
 }
 
-/** What a server must have to be frozen. */
+/** The methods that freeze a server. */
 export interface Freezable {
   pause(): void;
   resume(): void;
 }
 
-/** Runs a call while the server does not answer. */
+/** Runs a call while the server is frozen. */
 export async function whileFrozen(server: Freezable, call: () => Promise<unknown>): Promise<Ending> {
   server.pause();
   try {
@@ -44,7 +44,7 @@ interface Pool {
   connect(): Promise<{ release(): void }>;
 }
 
-/** Runs a call while every connection of the pool is lent. */
+/** Runs a call while all connections of the pool are in use. */
 export async function whileExhausted(pool: Pool, call: () => Promise<unknown>): Promise<Ending> {
   const held = await Promise.all(Array.from({ length: pool.options.max ?? 1 }, () => pool.connect()));
   try {

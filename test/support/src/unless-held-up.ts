@@ -2,23 +2,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 
 const LOOK_MS = 20;
-/** So long nothing at all went on in this process: deadlines passed that nobody has missed. */
+/** The shortest event-loop stall that makes a result count as unreliable. */
 const HELD_UP_MS = 250;
 const MOST_ANEW = 5;
 const MOST_THROWN = 1;
 
-/** Watches whether this process gets its turn. */
+/** Measures the event-loop stalls of this process. */
 export interface Watch {
-  /** How long nothing went on at a time at the most, what went on just now included. Ends the watch. */
+  /** Stops measuring. Resolves with the longest stall in milliseconds, including one that lasts until this call. */
   readonly end: () => Promise<number>;
 }
 
-/** @param ask one round trip to a server, which is watched as well then */
+/** @param ask one round trip to a server, whose delays count as well */
 export function watchHoldUps(ask?: () => Promise<unknown>): Watch {
   let isOver = false;
   let longest = 0;
   const watching = (async () => {
-    // One look more when it is over: what held this process up to the very end shows in that.
+    // One more round after the end, to include a stall that lasted until then.
     for (let last = performance.now(); !isOver;) {
       await sleep(LOOK_MS, undefined, { ref: false });
       await ask?.();
@@ -37,26 +37,26 @@ export function watchHoldUps(ask?: () => Promise<unknown>): Watch {
   };
 }
 
-/** What counts as a hold-up, and who is told of it. */
+/** The options of {@link unlessHeldUp}. */
 export interface HoldUps<T> {
-  /** One round trip to a server that must not be held up either. */
+  /** One round trip to a server that must not stall either. */
   readonly ask?: (() => Promise<unknown>) | undefined;
-  /** From so long on. Default: 250 */
+  /** The shortest stall that counts, in milliseconds. Default: 250 */
   readonly leastMs?: number | undefined;
-  /** After which nothing is found out anew. Default: a minute */
+  /** Milliseconds after which no result is repeated. Default: a minute */
   readonly mostMs?: number | undefined;
-  /** What was found, in a few words for that line. Default: as `inspect()` does */
+  /** Describes the result in a few words for the printed line. Default: `inspect()` */
   readonly show?: ((found: T) => string) | undefined;
-  /** Is given one line for each time. Default: writes it to standard error */
+  /** Receives one line for each repetition. Default: writes it to standard error */
   readonly tell?: ((line: string) => void) | undefined;
 }
 
 /**
- * What is found out by something that goes by the time while this process runs beside it. What was found while the machine held
- * this process up does not stand, be it good or bad, and is found out anew, five times at most and for a minute: thrown away for
- * being bad alone, a fault that shows now and then would hardly show at all. An error is thrown away once at most.
+ * Runs `find` again when this process stalled meanwhile: its result depends on time and is then unreliable. Repeats good and
+ * bad results alike, because repeating only failures would hide a fault that shows now and then. Repeats at most five times
+ * within a minute, and an error at most once.
  *
- * Is for what takes a few seconds: on a busy machine there is always a hold-up in something long.
+ * For operations of a few seconds: on a busy machine a longer one almost always contains a stall.
  */
 export async function unlessHeldUp<T>(
   find: () => Promise<T>,
@@ -72,7 +72,7 @@ export async function unlessHeldUp<T>(
     if (longest >= leastMs && mayBeAnew && !(isError && thrown >= MOST_THROWN)) {
       if (isError) thrown++;
       const what = isError ? `thrown: ${String(found.reason)}` : `found: ${show(found.value)}`;
-      tell(`held up for ${Math.round(longest)} ms, found out anew; ${short(what)}`);
+      tell(`stalled for ${Math.round(longest)} ms, repeated; ${short(what)}`);
       continue;
     }
     if (isError) throw found.reason;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Asks again and again until there is an answer: anything but `undefined` and `false`.
+ * Polls until there is an answer: any value except `undefined` and `false`.
  *
- * @param ms a ceiling, only there so that a test that fails ends
+ * @param ms a time limit, which only ends a failing test
  */
 export async function until<T>(
   what: string,

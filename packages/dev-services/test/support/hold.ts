@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A process that holds a server, and what it said about it. */
+/** A process that holds a server, and the data it reported. */
 export interface Holder extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly held: Readonly<Record<string, unknown>>;
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a process that starts or joins a server; rejects with what it wrote to standard error when it cannot. */
+/** Starts a process that starts or joins a server; rejects with its standard error when it fails. */
 export async function hold(what: string, options: object = {}, spawning: SpawnOptions = {}): Promise<Holder> {
   const file = fileURLToPath(new URL("./holder.ts", import.meta.url));
   const args = ["--conditions=@svc/source", file, what, JSON.stringify(options)];

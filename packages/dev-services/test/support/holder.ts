@@ -1,5 +1,5 @@
-// Started by tests as a process of its own. Holds what it is told to hold, says so in one JSON line, and ends when its
-// standard input does, unless it is killed before.
+// A child process of tests. It holds the server named by its arguments, reports it in one JSON line, and ends when its
+// standard input closes, unless it is killed first.
 import { openTestDatabase, openTestRedis, startPostgres, type PostgresOptions } from "@svc/dev-services";
 
 const [what, options = "{}"] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const mocha = join(dirname(createRequire(import.meta.url).resolve("mocha/package.json")), "bin/mocha.js");
 
-/** What a mocha of its own did with one test file. */
+/** The result of one test file in a separate mocha. */
 export interface MochaRun {
   readonly status: number | null;
   readonly passes: number;
@@ -21,7 +21,7 @@ export interface MochaRun {
 }
 
 /**
- * Runs a test file in a mocha of its own, with the reporter of `npm test`.
+ * Runs a test file in a separate mocha, with the reporter of `npm test`.
  *
  * @param source JavaScript, which imports by URL because it is outside of the repository
  */

@@ -1,4 +1,4 @@
-/** The error that a promise rejects with. */
+/** Returns the error that a promise rejects with. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {
   try {
     await promise;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Waits until something holds; the ceiling is only there so that a test that fails ends. */
+/** Waits until a condition holds; the limit only ends a failing test. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
