@@ -58,7 +58,7 @@ describe("the envelope", () => {
     expect(other).to.deep.include({ request_id: "r-8", tenant_id: "", trace: {} });
     const spaced = new RequestContext({ requestId: "no id" });
     const minted = await runWithContext(spaced, () => events.publish({ type: "a", data: {} }));
-    expect(minted.request_id, "what is no request id is not passed on").to.match(/^[0-9a-f]{32}$/);
+    expect(minted.request_id, "a malformed request id is not passed on").to.match(/^[0-9a-f]{32}$/);
   });
 
   it("takes id, key, moment, tenant and trace from the caller", async () => {
@@ -161,7 +161,7 @@ describe("the envelope", () => {
     );
     expect(readEnvelope({ ...least, trace: { traceparent: "no" }, request_id: 5 })).to.deep.equal(expected);
     const odd = readEnvelope({ ...least, id: "an id" });
-    expect(odd.request_id, "an id that is no request id stands for one").to.match(/^[0-9a-f]{32}$/);
+    expect(odd.request_id, "an event id that is not a valid request id is replaced").to.match(/^[0-9a-f]{32}$/);
     expect(readEnvelope({ ...least, id: "an id" }).request_id).to.equal(odd.request_id);
     for (const moment of [
       "2026-03-01T10:00Z",

@@ -131,7 +131,7 @@ const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tr
 
 /**
  * Keeps the exact order and reads fewer dead row versions, but leaves exhausted jobs for later. It reads both indexes,
- * or a table that is small enough, whichever is faster. With many due jobs it may read far more or time out; then it
+ * or a table that is small enough, and uses the faster way. With many due jobs it may read far more or time out; then it
  * pauses, for longer each time.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {

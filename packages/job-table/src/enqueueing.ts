@@ -73,7 +73,7 @@ export function createEnqueueing(
     } catch (error) {
       place.lose(row.id);
       if (!(error instanceof SqlDeadlineError)) throw error;
-      // The first statement may have queued the job, whatever happened to this one.
+      // The first statement may have queued the job even if this one failed.
       throw new SqlDeadlineError(
         { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs },
         "answer",

@@ -464,7 +464,7 @@ describe("a job queued while a worker of its process is idle", function () {
       throw new Error("the connection broke");
     };
     // The polling worker itself may claim the job first.
-    await until("somebody else claimed it", async () => {
+    await until("another worker claimed it", async () => {
       isLost = false;
       given = 0;
       await until("one was claimed at once over the pool", async () => {
@@ -478,7 +478,7 @@ describe("a job queued while a worker of its process is idle", function () {
     });
     expect(claimed.map(({ attempts }) => attempts)).to.deep.equal([1]);
     for (const job of claimed) expect(await bench.table.ack(job)).to.equal(true);
-    expect(new Set(stores), "nothing of a caller is around what the worker tells").to.deep.equal(
+    expect(new Set(stores), "the worker's events have no caller's context").to.deep.equal(
       new Set([undefined]),
     );
   });

@@ -34,7 +34,7 @@ describe("claim, ack, fail and release", function () {
       `select date_part('epoch', locked_until - now()) as left, locked_until = $1::timestamptz as lease from ${bench.table.name}`,
       [job.lockedUntil],
     );
-    expect(rows[0]?.lease, "the lease is told to the microsecond").to.equal(true);
+    expect(rows[0]?.lease, "the lease has microseconds").to.equal(true);
     expect(rows[0]?.left).to.be.within(200, 300);
     expect((await bench.rows())[0]).to.deep.include({ status: "running", attempts: 1 });
     expect(await bench.table.claim(), "a job that is leased").to.deep.equal([]);

@@ -131,7 +131,7 @@ async function openGate({ pool, table: { name } }: Bench, keeper: Client): Promi
         `available_at <= statement_timestamp() and gate_${name}()`,
       ),
     async somebodyWaits() {
-      await until("somebody waits", async () => (await waiting(keeper)) === 1);
+      await until("a statement waits", async () => (await waiting(keeper)) === 1);
     },
     open,
     [Symbol.asyncDispose]: open,

@@ -18,7 +18,7 @@ const SERVERS_SHARE = 0.9;
 
 /**
  * Runs a transaction that ends within `ms`, even if the database hangs: then it closes the pooled connection, which
- * frees its place in the pool. The planner settings choose the plan of a large table, whatever its statistics say.
+ * frees its place in the pool. The planner settings choose the plan of a large table, independent of its statistics.
  */
 export function boundedTransaction<T>(
   db: Database,
