@@ -189,7 +189,7 @@ describe("deadlines of events on a plain pool", function () {
     });
     const { code } = await whileFrozen(postgres.server, async () => {
       relay.start();
-      await until("a fault was told", () => faults.length > 0);
+      await until("a fault was reported", () => faults.length > 0);
       await relay.stop();
     });
     expect(code).to.equal("none");

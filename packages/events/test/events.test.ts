@@ -344,7 +344,7 @@ describe("createEvents()", function () {
       const all = Array.from({ length: many }, () => rejection(events.receive(message(ORDER))));
       for (const error of await Promise.all(all)) expect(error).to.include({ code: "ERR_SVC_DEADLINE" });
     }
-    expect(asked, "what hangs is not asked without end").to.equal(1000);
+    expect(asked, "the number of hanging calls is limited").to.equal(1000);
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [

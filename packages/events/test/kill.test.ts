@@ -41,7 +41,7 @@ describe("a relay that is killed", function () {
     await once(child, "exit");
 
     const relay = bench.relay(events);
-    expect(await relay.drainOnce(), "they are still held").to.include({ claimed: 0 });
+    expect(await relay.drainOnce(), "their leases are still valid").to.include({ claimed: 0 });
     expect(await bench.jobs(), "no job without the mark").to.deep.equal([]);
     await hasten(bench);
     expect(await relay.drainOnce()).to.include({ relayed: 10 });

@@ -30,7 +30,7 @@ describe("the bus on NATS JetStream during faults", function () {
       }
       await until("it takes messages again", () => isTaken(bus, list));
       await until("both have come", () => new Set(got).size === 2);
-      expect(got, "each once, although it was published twice").to.have.length(2);
+      expect(got, "one delivery each, although published twice").to.have.length(2);
     });
 
     it("EVT-7 still delivers after a restart of the server what was published before it", async () => {

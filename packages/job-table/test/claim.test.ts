@@ -245,7 +245,7 @@ describe("claim, ack, fail and release", function () {
     await bench.table.enqueue({ task: "a" });
     await tx.query("begin");
     const [job] = await bench.table.claim(1, { tx });
-    expect(await bench.table.claim(), "others skip it").to.deep.equal([]);
+    expect(await bench.table.claim(), "other claims skip it").to.deep.equal([]);
     expect(await bench.table.ack(job as Lease, { tx })).to.equal(true);
     await tx.query("rollback");
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });

@@ -38,7 +38,7 @@ describe("a killed worker", function () {
     );
     await Promise.all([dieAtWork(database.url, bench.table.name), dieAtWork(database.url, bench.table.name)]);
     const { rows: held } = await bench.pool.query<{ job: string }>("select job from starts");
-    expect(new Set(held.map(({ job }) => job)).size, "nothing beside the six that ran was held").to.equal(6);
+    expect(new Set(held.map(({ job }) => job)).size, "only the six running jobs are leased").to.equal(6);
     // Expire leases only after both workers died, because the second may have started late.
     await expire(bench);
     const attempts = new Map<string, number>();

@@ -62,7 +62,7 @@ describe("recovery of expired leases", function () {
       );
       await emptied(bench);
       const claims = sent.filter(isClaim).length;
-      expect(claims, "of four jobs each, and some that found fewer").to.be.within(100, 200);
+      expect(claims, "claims of four jobs each, some of fewer").to.be.within(100, 200);
     });
   }
 
@@ -112,7 +112,7 @@ describe("recovery of expired leases", function () {
       await working.worker.stop();
       const first = started.findIndex((id) => id.startsWith("lost"));
       const together = started.slice(first, first + 24).filter((id) => id.startsWith("lost"));
-      expect(together, "the first one and what was claimed beside it").to.have.lengthOf(20);
+      expect(together, "the first job and those claimed with it").to.have.lengthOf(20);
     });
   }
 
@@ -223,7 +223,7 @@ describe("recovery of expired leases", function () {
     expect(ended).to.deep.equal([1000, 2000, 2500]);
     const [first, second, third] = sinces as number[];
     expect(first).to.equal(-Infinity);
-    expect(Number(third) - Number(second), "a thousand leases further").to.be.within(995, 1005);
+    expect(Number(third) - Number(second), "starts a thousand leases later").to.be.within(995, 1005);
   });
 
   it("sweeps when a known lease expires, soon after other sessions recovered, and rarely when reading is slow (JOB-34)", async () => {

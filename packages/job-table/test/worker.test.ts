@@ -368,7 +368,7 @@ describe("createWorker", function () {
       }),
     );
     await bench.table.enqueue({ task: "a" });
-    await until("it told of the depth", () => seen.length >= 4);
+    await until("the depth was reported", () => seen.length >= 4);
     await working.worker.stop();
     expect(new Set(seen)).to.deep.equal(new Set([undefined]));
   });
