@@ -12,7 +12,7 @@ import type { ResolvedNatsJetStream } from "./options.ts";
 import { ensureStream } from "./stream.ts";
 
 interface Taken extends Held {
-  /** The latest delivery; the server rejects an acknowledgement of an older one. */
+  /** The latest delivery; an older one can no longer be acknowledged. */
   from: JsMsg;
 }
 
@@ -167,8 +167,8 @@ export async function startConsumption(
   const signing = sign();
 
   /**
-   * Returns messages to the server. While a fetch request of an ended subscription is still open, the server may hold
-   * the first returned message until the request expires; querying the consumer makes it drop such requests.
+   * Returns messages to the server. While a fetch request of an ended subscription is still open, the server may lose
+   * track of the first returned message until its ack wait ends; querying the consumer makes it drop such requests.
    */
   async function giveBack(list: readonly Taken[]): Promise<void> {
     const concerned = [...new Set(list.map(({ message: { topic } }) => topic))];

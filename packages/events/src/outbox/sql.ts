@@ -142,7 +142,7 @@ from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
 
 /**
  * Delays failed rows by min(2^attempts, 300) seconds or marks them as dead. `$4` stored errors, `$5` whether to mark as
- * dead at once, `$6` maximum attempts, `$7` whether the bus was unavailable; then no row is exhausted.
+ * dead at once, `$6` maximum attempts, `$7` whether the bus was unavailable; then no row uses up its attempts.
  */
 export function failedSql(table: string): string {
   const dead = "lease.bury or (not $7::bool and row.attempts >= $6::int)";

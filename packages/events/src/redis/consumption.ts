@@ -144,7 +144,7 @@ export async function startConsumption(
     }
   }
 
-  /** Sends signs of life and takes over abandoned entries. */
+  /** Sends signs of life, takes over abandoned entries and removes finished ones. */
   async function look(): Promise<void> {
     let tidyAt = performance.now() + trimEverySeconds * 1000;
     const everyMs = Math.min(10_000, minIdleMs / 3);

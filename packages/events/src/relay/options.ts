@@ -40,7 +40,7 @@ export interface RelayOptions {
   readonly everyMs?: number | undefined;
   /** Seconds of an event's lease (OUT-5), 2 to 3,600; the bus may use half of it. Default: 60. */
   readonly leaseSeconds?: number | undefined;
-  /** Attempts before an event is dead, 1 to 1,000; attempts during an outage of the bus do not count. Default: 20. */
+  /** Attempts before an event is dead, 1 to 1,000; an outage of the bus makes no event dead. Default: 20. */
   readonly maxAttempts?: number | undefined;
   /** Days after which published events are deleted; 0 keeps them. Default: 7. */
   readonly purgeAfterDays?: number | undefined;

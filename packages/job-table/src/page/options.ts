@@ -10,8 +10,8 @@ export interface QueueRoutesOptions {
   /** The path of the page; `/stats` and `/retry` are below it. Default: `/queue`. */
   readonly path?: string | undefined;
   /**
-   * Middleware that runs before all routes; a request for which it does not call `next` sees nothing. Default: none, so
-   * every caller of the routes can read the errors of jobs and retry them.
+   * Middleware that runs before all routes; only requests that it passes on reach them. Default: none, so every caller
+   * of the routes can read the errors of jobs and retry them.
    */
   readonly guard?: Middleware | undefined;
   /** Logs every retry. Default: the logger of the request's context, if any. */

@@ -86,7 +86,7 @@ export function createClaimer(
   /** Returns the milliseconds between a sweep that was not full and the next one. */
   function pauseAfter({ ended, any, next_ms: nextMs, took_ms: tookMs }: RecoveredRow): number {
     const least = Math.min(LEAST_PAUSE_MS, sweepMs);
-    // The next sweep does not see leases that another session is recovering; the one after it does.
+    // The next claim does not see jobs that another session is recovering now; a claim after one more sweep does.
     const most = any || since !== -Infinity ? least : sweepMs;
     const wanted = Math.min(most, (nextMs ?? Infinity) + AFTER_END_MS);
     const reading = ended === 0 ? Math.min(PAUSE_PER_READING * tookMs, MAX_PAUSE_MS) : 0;

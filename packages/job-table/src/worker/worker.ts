@@ -36,7 +36,7 @@ export interface Worker extends AsyncDisposable {
 
 // Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
 const MAX_SWEEP_MS = 500;
-// How long aborted handlers may take to return.
+// How long aborted handlers may take to return, and how long their outcomes may take to be written.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
 
@@ -156,7 +156,7 @@ export function createWorker(given: WorkerOptions): Worker {
 
   async function loop(): Promise<void> {
     for (;;) {
-      // FLUSH_MS after shutdown began, stop trying to write outcomes while the database fails.
+      // While the database fails, stop trying to write outcomes at `giveUpAt`.
       const gaveUp = failures > 0 && performance.now() > giveUpAt;
       if (
         stopping !== undefined &&
