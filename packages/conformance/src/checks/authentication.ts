@@ -192,7 +192,7 @@ export const authenticationChecks: readonly Check[] = [
         const shape = { header: { alg: each }, signWith: { algorithm: each, key } };
         verdicts.push(await accepts(kit, `a token of ${each}`, shape));
       }
-      // A service that ignores `alg` in this token keeps the contract.
+      // A service that ignores `alg` passes the checks above.
       const odd = algorithm.toLowerCase();
       verdicts.push(await refuses(kit, `alg ${odd}`, { header: { alg: odd } }));
       return every(verdicts);
