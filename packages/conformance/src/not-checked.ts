@@ -28,7 +28,10 @@ export const notChecked: readonly NotChecked[] = [
   { rules: ["VER-2", "VER-4"], reason: "is the sum of the other rules" },
   { rules: ["AUTH-2"], reason: "a mode is configured; AUTH-14 checks that it works" },
   { rules: ["AUTH-34"], reason: "needs a page whose token comes in a cookie of the application's choice" },
-  { rules: ["CLAIM-7"], reason: "a refresh token never authenticates a caller, so its scopes are not visible" },
+  {
+    rules: ["CLAIM-7"],
+    reason: "a refresh token never authenticates a caller, so its scopes are not visible",
+  },
   {
     rules: ["CLAIM-8"],
     reason: "the contract does not say what a service shows about its caller; see AUTH-15, AUTH-16, TEN-1",
@@ -38,7 +41,10 @@ export const notChecked: readonly NotChecked[] = [
     reason: "an unknown kid causes one fetch a minute: a series of failed fetches takes minutes",
   },
   { rules: ["ISS-1"], reason: "a login route of the application looks like one of the framework" },
-  { rules: ["ISS-14"], reason: "a service has one kind of signing key; ISS-15 checks that its tokens verify" },
+  {
+    rules: ["ISS-14"],
+    reason: "a service has one kind of signing key; ISS-15 checks that its tokens verify",
+  },
   { rules: ["ISS-18"], reason: "events that are not sent cannot be seen" },
   {
     rules: ["ISS-19", "REV-10"],

@@ -118,9 +118,7 @@ describe("svc-conformance", function () {
     expect(stdout).to.match(
       /^FAIL {2}ERR-12 .*\n +seen: {5}detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
     );
-    expect(stdout).to.match(
-      /kept as far as seen: \d+ of 184 rules, [1-9]\d* house rules are not kept/,
-    );
+    expect(stdout).to.match(/kept as far as seen: \d+ of 184 rules, [1-9]\d* house rules are not kept/);
     expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
     expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
       '<failure message="detail &quot;sign in&quot;">expected: authentication required\nrule: The 401 problem has title',
@@ -213,7 +211,11 @@ describe("svc-conformance", function () {
       ["no URL", [], /one base URL is needed/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
       ["an invalid URL", ["localhost:8000"], /url: "localhost:8000" is not an http or https URL/],
-      ["a URL of another protocol", [`ftp://a:${secret}@127.0.0.1`], /url: "ftp:\/\/\*\*\*@127.0.0.1" is not an http or/],
+      [
+        "a URL of another protocol",
+        [`ftp://a:${secret}@127.0.0.1`],
+        /url: "ftp:\/\/\*\*\*@127.0.0.1" is not an http or/,
+      ],
       ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not hold a user or a password/],
       [
         "a service that does not answer",

@@ -21,7 +21,10 @@ export function createReceiver(
   const { source, table, subscriptions, topicPrefix, maxEventBytes, receiveTimeoutMs } = options;
   const logger = calmLogger(options.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, topic: string, error: unknown) =>
-    logger?.warn({ topic, err: error, suppressed }, "dropped a message from the bus that is not a valid event"),
+    logger?.warn(
+      { topic, err: error, suppressed },
+      "dropped a message from the bus that is not a valid event",
+    ),
   );
 
   let underWay = 0;

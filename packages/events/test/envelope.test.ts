@@ -118,7 +118,11 @@ describe("the envelope", () => {
       { type: "a", data: {}, occurredAt: new Date(Number.NaN) },
       "occurredAt must be a valid Date",
     ],
-    ["an invalid trace", { type: "a", data: {}, trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
+    [
+      "an invalid trace",
+      { type: "a", data: {}, trace: { traceparent: "x" } },
+      "trace must have a valid traceparent",
+    ],
     [
       "a long tracestate",
       { type: "a", data: {}, trace: { traceparent: TRACEPARENT, tracestate: "x".repeat(513) } },
@@ -161,7 +165,9 @@ describe("the envelope", () => {
     );
     expect(readEnvelope({ ...least, trace: { traceparent: "no" }, request_id: 5 })).to.deep.equal(expected);
     const odd = readEnvelope({ ...least, id: "an id" });
-    expect(odd.request_id, "an event id that is not a valid request id is replaced").to.match(/^[0-9a-f]{32}$/);
+    expect(odd.request_id, "an event id that is not a valid request id is replaced").to.match(
+      /^[0-9a-f]{32}$/,
+    );
     expect(readEnvelope({ ...least, id: "an id" }).request_id).to.equal(odd.request_id);
     for (const moment of [
       "2026-03-01T10:00Z",
@@ -184,13 +190,13 @@ describe("the envelope", () => {
     ["no source", { ...FULL, source: "" }, "source must be a text"],
     ["a moment without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
     ["an invalid moment", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
-    [
-      "a day that does not exist",
-      { ...FULL, occurred_at: "2026-02-30T10:00:00Z" },
-      "occurred_at must",
-    ],
+    ["a day that does not exist", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
     ["a number as moment", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
-    ["a tenant of another type, which must not turn into no tenant", { ...FULL, tenant_id: 42 }, "tenant_id must be"],
+    [
+      "a tenant of another type, which must not turn into no tenant",
+      { ...FULL, tenant_id: 42 },
+      "tenant_id must be",
+    ],
     ["a key of another type", { ...FULL, key: {} }, "key must be"],
     ["a list as data", { ...FULL, data: [] }, "data must be an object"],
     ["no data", { ...FULL, data: null }, "data must be an object"],

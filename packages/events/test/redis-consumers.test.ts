@@ -231,9 +231,7 @@ describe("a consumer of the bus on Redis Streams", function () {
       await bus.publish([message]);
       await until("the new one has come", () => got.length > 0);
       expect(got).to.deep.equal([message.id]);
-      expect(logger.at("error")).to.deep.equal([
-        "skipped an entry that is not a message of this event bus",
-      ]);
+      expect(logger.at("error")).to.deep.equal(["skipped an entry that is not a message of this event bus"]);
       await until(
         "it is acknowledged",
         async () => ((await bench.raw.xpending(topic, "readers")) as [number])[0] === 0,

@@ -115,7 +115,9 @@ describe("a relay", function () {
       ["003", 9],
       ["005", 0],
     ]);
-    expect(await relay.drainOnce(), "a due event behind a delayed one is not claimed").to.include({ claimed: 0 });
+    expect(await relay.drainOnce(), "a due event behind a delayed one is not claimed").to.include({
+      claimed: 0,
+    });
     bus.refuse = nothing;
     await hasten(bench);
     expect(await relay.drainOnce()).to.include({ relayed: 2 });

@@ -268,7 +268,11 @@ describe("enqueue", function () {
       { task: "a", delaySeconds: 1, availableAt: new Date() },
       "delaySeconds or availableAt, not both",
     ],
-    ["an invalid trace context", { task: "a", trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
+    [
+      "an invalid trace context",
+      { task: "a", trace: { traceparent: "x" } },
+      "trace must have a valid traceparent",
+    ],
     ...Object.entries(badTenantIds).map(
       ([what, tenantId]) =>
         [`a tenant with ${what}`, { task: "a", tenantId }, "tenantId must have 1 to 255 characters"] as const,

@@ -400,10 +400,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
       await gate.open();
       expect(await claimed).to.deep.equal(["a"]);
       const last = mine.sent.at(-1);
-      expect([last?.whole, last?.read]).to.deep.equal([
-        way === "full statement",
-        way === "sequential scan",
-      ]);
+      expect([last?.whole, last?.read]).to.deep.equal([way === "full statement", way === "sequential scan"]);
     });
   }
 

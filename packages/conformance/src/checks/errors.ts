@@ -17,7 +17,11 @@ export const errorChecks: readonly Check[] = [
       const answer = await kit.ask(failing.request, { token: grant(kit) });
       if (answer.status !== 500) return fail(`${answer.status}`, "500");
       const leak = leakIn(answer.text, failing.message);
-      return must(leak === undefined, `the body reveals ${leak}`, "a detail that reveals nothing about the cause");
+      return must(
+        leak === undefined,
+        `the body reveals ${leak}`,
+        "a detail that reveals nothing about the cause",
+      );
     },
   },
   {

@@ -137,7 +137,9 @@ export function startAll(make: () => readonly Work[]): readonly Promise<Conforma
     await Promise.allSettled(pending.map(({ promise }) => promise));
     // One line for all: a stall affects every service that runs at that moment.
     if (heldUp > 0)
-      process.stderr.write(`      event loop stalled, judged again: ${heldUp} of ${pending.length} services\n`);
+      process.stderr.write(
+        `      event loop stalled, judged again: ${heldUp} of ${pending.length} services\n`,
+      );
   })();
   return pending.map(({ promise }) => promise);
 }

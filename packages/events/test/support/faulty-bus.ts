@@ -91,7 +91,9 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
         if (closed) throw new Error("closed");
         const name = wrong("delivers every message to every consumer") ? `${asked}-${++consumers}` : asked;
         const more = topics.map((topic) => `${topic}.not`);
-        const all = wrong("delivers topics that a group did not subscribe to") ? [...topics, ...more] : topics;
+        const all = wrong("delivers topics that a group did not subscribe to")
+          ? [...topics, ...more]
+          : topics;
         const mine = [...new Set(all)].map((topic) => groupOf(name, topic));
         let stopping = false;
         const lanes = Array.from(
@@ -120,7 +122,8 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
           );
           const outcome = await Promise.race([ended, died.promise]);
           clearInterval(watch);
-          if (outcome === "dead" && !wrong("loses the messages of a dead consumer")) group.items.unshift(item);
+          if (outcome === "dead" && !wrong("loses the messages of a dead consumer"))
+            group.items.unshift(item);
           if (outcome === "rejected") {
             await sleep(1);
             if (wrong("overtakes rejected messages")) {
