@@ -2,7 +2,7 @@ import { checks } from "./checks/index.ts";
 import { requirable } from "./needs.ts";
 import type { ConformanceOptions } from "./options.ts";
 
-/** Faults of how much a run has to see. */
+/** Returns the faults in the options that say how much a run must see. */
 export function amountFaults({ require = [], maxNotApplicable }: ConformanceOptions): readonly string[] {
   if (!Array.isArray(require))
     return [`require: ${JSON.stringify(require)} is not allowed; give a list of names`];
@@ -13,7 +13,7 @@ export function amountFaults({ require = [], maxNotApplicable }: ConformanceOpti
   return [
     ...unknown.map(
       (name) =>
-        `require: ${JSON.stringify(name)} is nothing that this kit can see; allowed are ${known.join(", ")}`,
+        `require: ${JSON.stringify(name)} is not something that this kit can see; allowed are ${known.join(", ")}`,
     ),
     ...(isAmount
       ? []

@@ -1,10 +1,10 @@
-/** One answer of the service under test, with every header as it came. */
+/** One answer of the service under test, with every header as received. */
 export class Answer {
   readonly status: number;
-  /** Names as they were sent, in order; a repeated header stands here twice. */
+  /** Header names as sent, in order; a repeated header appears twice. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** From the last byte of the request to the last byte of the answer. */
+  /** Milliseconds from the last byte of the request to the last byte of the answer. */
   readonly durationMs: number;
   #object: { readonly value: Readonly<Record<string, unknown>> | undefined } | undefined;
 
@@ -19,7 +19,7 @@ export class Answer {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** Every value of a header. */
+  /** Returns every value of a header. */
   all(name: string): readonly string[] {
     const key = name.toLowerCase();
     return this.headers.filter(([each]) => each.toLowerCase() === key).map(([, value]) => value);
@@ -38,13 +38,13 @@ export class Answer {
     return this.body.toString("utf8");
   }
 
-  /** The body when it is a JSON object. */
+  /** The body if it is a JSON object. */
   get object(): Readonly<Record<string, unknown>> | undefined {
     this.#object ??= { value: parseObject(this.text) };
     return this.#object.value;
   }
 
-  /** Whether the body has some words, in whatever way it escapes them. */
+  /** Whether the body contains the words, in any escaping. */
   says(words: string): boolean {
     return this.text.includes(words) || (this.object !== undefined && hasText(this.object, words));
   }

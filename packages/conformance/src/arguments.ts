@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { InvalidUse } from "./faults.ts";
 import type { ConformanceOptions, Feature, Probe, Probes } from "./options.ts";
 
-/** What a command line asks for; the files that it names are not read yet. */
+/** A parsed command line; the files that it names are not read yet. */
 export interface CommandLine {
   readonly help: boolean;
   readonly options: Omit<ConformanceOptions, "keys" | "tenancy" | "limits">;
@@ -27,11 +27,11 @@ Checks a running service against the contract, from outside.
   --role "ROUTE x,y"      needs the role x or y
   --mixed ROUTE           serves callers and others
   --tenant ROUTE          needs a tenant, answers JSON with member \`tenant\`
-  --failing ROUTE         throws an exception that nobody handles
+  --failing ROUTE         throws an unhandled exception
   --json-body ROUTE       takes a JSON object
   --log FILE              what the service writes to its standard output
   --serve-keys HOST:PORT  serves a key set that the service fetches (mode jwks)
-  --house                 checks the choices of the house as well
+  --house                 checks the house rules as well
   --only ID,ID            checks these rules alone
   --require NAME          has to be seen, else the exit code is 3: session, log, slow and so on; may be repeated
   --max-not-applicable N  how many rules may be not applicable, else the exit code is 3 (half of them)

@@ -1,6 +1,6 @@
 import { type Rule, section } from "./rule.ts";
 
-/** The rules of services that verify who calls: of tokens, of what they say, and of the keys that prove it. */
+/** Rules of services that authenticate callers: tokens, their claims, and the keys that verify them. */
 export const authenticationRules: readonly Rule[] = [
   ...section("authentication", {
     "AUTH-1": "Authentication is off by default",

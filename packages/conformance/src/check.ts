@@ -1,25 +1,25 @@
 import type { Kit } from "./kit.ts";
 
-/** What a check found. */
+/** The result of a check. */
 export type Verdict =
   | { readonly status: "pass" }
   | {
       readonly status: "fail";
-      /** What the service did. */
+      /** The observed behaviour. */
       readonly seen: string;
-      /** What the rule asks for. */
+      /** The behaviour that the rule requires. */
       readonly expected: string;
     }
   | {
       readonly status: "not applicable";
       readonly reason: string;
-      /** What the run was not given, by the names that `--require` takes. Default: none. */
+      /** What the run lacked, by the names that `--require` takes. Default: none. */
       readonly lacks?: readonly string[] | undefined;
-      /** Whether the settings of the service leave the rule nothing to hold for, so that no run can see it. Default: false. */
+      /** Whether the service's settings exclude every case of the rule, so that no run can see it. Default: false. */
       readonly ruledOut?: true | undefined;
     };
 
-/** Something without which a check has nothing to look at. */
+/** A precondition of a check. */
 export type Need =
   | "auth"
   | "tenancy"
@@ -34,16 +34,16 @@ export type Need =
   | `session:${"hook" | "store" | "rotation"}`
   | `probe:${string}`;
 
-/** One rule, looked at from outside. */
+/** The check of one rule from outside. */
 export interface Check {
   /** The id of the rule. */
   readonly rule: string;
   readonly needs?: readonly Need[] | undefined;
-  /** Changes the state of the service or of the key set: runs alone, after all others, in the order of the list. */
+  /** Changes the state of the service or the key set: runs alone, after all others, in the order of the list. */
   readonly alone?: boolean | undefined;
   /** Waits until the service fetches a new key. */
   readonly patient?: boolean | undefined;
-  /** Waits until the window closes in which a rotated refresh token does no harm. */
+  /** Waits until the grace window of a rotated refresh token closes. */
   readonly windowed?: boolean | undefined;
   run(kit: Kit): Promise<Verdict>;
 }
@@ -54,19 +54,19 @@ export function fail(seen: string, expected: string): Verdict {
   return { status: "fail", seen, expected };
 }
 
-/** A verdict for a rule that holds for the service and was not seen. */
+/** Returns the verdict for a rule that applies to the service but could not be observed. */
 export function notApplicable(reason: string, lacks?: readonly string[]): Verdict {
   return lacks === undefined
     ? { status: "not applicable", reason }
     : { status: "not applicable", reason, lacks };
 }
 
-/** A verdict for a rule that does not hold for the service as it is configured. */
+/** Returns the verdict for a rule that does not apply to the service as configured. */
 export function ruledOut(reason: string): Verdict {
   return { status: "not applicable", reason, ruledOut: true };
 }
 
-/** Pass when something holds, else a failure. */
+/** Returns pass if the condition is true, else a failure. */
 export function must(
   holds: boolean,
   seen: string | (() => string),
@@ -76,7 +76,7 @@ export function must(
   return holds ? pass : fail(text(seen), text(expected));
 }
 
-/** The first verdict that is a failure; else pass, unless nothing was applicable or there is none at all. */
+/** Returns the first failure; else pass, or not applicable if no verdict is a pass. */
 export function every(verdicts: readonly Verdict[]): Verdict {
   return (
     verdicts.find(({ status }) => status === "fail") ??

@@ -13,24 +13,24 @@ import { ruleOf } from "./rules.ts";
 import { type Finding, runChecks } from "./run-checks.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
-/** What a run has found. */
+/** The result of a run. */
 export interface ConformanceReport extends Outcome {
-  /** The service under test. */
+  /** The base URL of the service under test. */
   readonly url: string;
   readonly profile: "full" | "reduced";
-  /** Whether the choices of the house were checked too. */
+  /** Whether the house rules were checked too. */
   readonly house: boolean;
   /** In the order of the contract. */
   readonly findings: readonly Finding[];
-  /** How many routes `/openapi.json` has named. */
+  /** The number of routes found in `/openapi.json`. */
   readonly routes: number;
   readonly durationMs: number;
 }
 
 /**
- * Checks a running service against the contract, from outside. Never rejects for what the service does.
+ * Checks a running service against the contract from outside. Never rejects because of the service's behaviour.
  *
- * @throws InvalidUse for wrong options, and for a service that cannot be reached at all
+ * @throws InvalidUse for invalid options, and for a service that cannot be reached
  */
 export async function checkConformance(options: ConformanceOptions): Promise<ConformanceReport> {
   const settings = resolveSettings(options);
@@ -57,7 +57,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
   }
 }
 
-/** The checks that a run has to make. */
+/** Returns the checks of this run. */
 function selected({ house, only, profile }: Settings): readonly Check[] {
   return checks.filter(({ rule: id }) => {
     if (only !== undefined) return only.has(id);
@@ -75,7 +75,7 @@ async function reach(kit: Kit): Promise<void> {
   }
 }
 
-/** A probe that is not there would let every refusal pass for a right one. */
+/** Checks that the probes exist: a missing route would make every refusal look right. */
 async function findProbes(kit: Kit): Promise<void> {
   const { open, protected: inner, mixed, scoped, role, tenant, failing } = kit.settings.probes;
   const named = { open, protected: inner, mixed, scoped: scoped?.request, role: role?.request };
@@ -87,7 +87,7 @@ async function findProbes(kit: Kit): Promise<void> {
         const { status } = await kit.ask(probe, { token: grant(kit) });
         return status === 404 || status === 405 ? [`probes.${name}: the service answers ${status}`] : [];
       } catch (error) {
-        // Whoever does not answer now is for the checks.
+        // The checks judge a service that stops answering.
         if (error instanceof NoAnswer) return [];
         throw error;
       }
@@ -96,7 +96,7 @@ async function findProbes(kit: Kit): Promise<void> {
   if (faults.flat().length > 0) throw new InvalidUse(faults.flat());
 }
 
-/** Without a session that works every refusal of a token would pass for a right one. */
+/** Checks that a session works: otherwise every refusal of a token would look right. */
 async function findSession(kit: Kit): Promise<void> {
   const { session } = kit.settings.probes;
   if (session === undefined) return;
@@ -107,7 +107,7 @@ async function findSession(kit: Kit): Promise<void> {
       const { ok, status } = await visit(kit, access, replica);
       const which = replica === kit.http ? "" : " of the second replica";
       if (ok) continue;
-      throw new InvalidUse([`probes.session: ${status} from the route${which} for whoever has signed in`]);
+      throw new InvalidUse([`probes.session: ${status} from the route${which} for a user who has signed in`]);
     }
   } catch (error) {
     if (error instanceof NoAnswer) throw new InvalidUse([`probes.session: ${error.message}`]);
@@ -115,7 +115,7 @@ async function findSession(kit: Kit): Promise<void> {
   }
 }
 
-/** A service that started before the key set was served may wait before it asks again. */
+/** Waits for the keys: a service started before the key set may wait before it fetches again. */
 async function untilKeysAreKnown(kit: Kit): Promise<void> {
   const { protected: probe } = kit.settings.probes;
   if (probe === undefined) return;
@@ -124,7 +124,7 @@ async function untilKeysAreKnown(kit: Kit): Promise<void> {
     try {
       if ((await kit.ask(probe, { token: grant(kit) })).ok) return;
     } catch (error) {
-      // Whoever does not answer now is for the checks.
+      // The checks judge a service that stops answering.
       if (!(error instanceof NoAnswer)) throw error;
     }
     await sleep(Math.min(1000, kit.settings.keySetPatienceSeconds * 250));

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the outbound probe calls: it notes the headers that it was called with. */
+/** The target of the outbound probe; records the headers of each call. */
 export interface EchoServer {
-  /** The URL to call for one request. */
+  /** Returns the URL to call for one request. */
   urlFor(id: string): string;
-  /** The headers of the call to that URL, when it was called. */
+  /** Returns the headers of the call to that URL, if there was one. */
   headersOf(id: string): IncomingHttpHeaders | undefined;
   stop(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import type { Kit } from "./kit.ts";
 
 const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: number }>();
-/** Well before the token ends. */
+/** Reuse time of a token, well below its lifetime. */
 const grantMs = 120_000;
 
-/** A token with every right that the probes name, where there are keys; the same one for a while. */
+/** Returns a token with every right that the probes name, if there are keys; reuses it for a while. */
 export function grant(kit: Kit): string | undefined {
   const { keys, probes } = kit.settings;
   if (keys === undefined || !kit.has("auth")) return undefined;

@@ -1,18 +1,18 @@
 import { MalformedAnswer } from "./malformed-answer.ts";
 
-/** Collects the bytes of one body. Every byte is looked at once, however small the parts are that it comes in. */
+/** Collects the bytes of one body. Reads each byte once, however small the chunks are. */
 export interface BodyReader {
   /** @throws MalformedAnswer */
   add(bytes: Buffer): void;
   /**
-   * The body, once it is complete; undefined while more has to come.
+   * Returns the body once it is complete; undefined before.
    *
-   * @throws MalformedAnswer when the connection has ended before it was complete
+   * @throws MalformedAnswer when the connection ended before it was complete
    */
   read(ended: boolean): Buffer | undefined;
 }
 
-/** How the end of a body is known. */
+/** How the end of a body is recognised. */
 export type Framing = "chunked" | "until the end" | { readonly length: number };
 
 export function createBodyReader(framing: Framing): BodyReader {
@@ -34,13 +34,13 @@ export function createBodyReader(framing: Framing): BodyReader {
   };
 }
 
-/** The longest line that has the size of a chunk, extensions included. */
+/** The longest line with a chunk size, including extensions. */
 const longestLine = 1024;
 
 function chunkedReader(): BodyReader {
   const parts: Buffer[] = [];
   let line: Buffer = Buffer.alloc(0);
-  /** Bytes that the chunk still has, its line end included; 0 where the size of the next one stands. */
+  /** Remaining bytes of the chunk including its line end; 0 before the next size. */
   let left = 0;
   let complete = false;
 

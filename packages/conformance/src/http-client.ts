@@ -4,48 +4,48 @@ import type { Answer } from "./answer.ts";
 import { AnswerReader } from "./http-message.ts";
 import { MalformedAnswer } from "./malformed-answer.ts";
 
-/** What goes out. Headers are sent as they stand here, in this order, twice when they stand here twice. */
+/** A request. Headers are sent exactly as listed, in order, including repeated ones. */
 export interface Outgoing {
   readonly method?: string | undefined;
-  /** Path and query; the base URL's path is put in front. */
+  /** Path and query, appended to the base URL's path. */
   readonly path: string;
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined;
   readonly body?: string | Buffer | undefined;
-  /** Sent instead of the host of the base URL. */
+  /** Replaces the host of the base URL. */
   readonly host?: string | undefined;
-  /** Default: that of the client. */
+  /** Default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Something on the way to an answer went wrong: no connection, no answer in time, no HTTP. */
+/** No answer: no connection, a timeout, or not HTTP. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
 export interface SendOptions {
-  /** Whether it is a request for the head alone. Default: false. */
+  /** Whether it is a HEAD request. Default: false. */
   readonly isHead?: boolean | undefined;
-  /** Sent behind the bytes unless an answer has come by then. Default: nothing. */
+  /** Sent after the bytes unless an answer arrives first. Default: nothing. */
   readonly later?: Buffer | undefined;
-  /** Default: that of the client. */
+  /** Default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * Bodies above this many bytes wait a moment for a refusal: a service that closes while it is still being sent one
- * has its answer thrown away on the way.
+ * For longer bodies wait briefly for a refusal: when a service closes the connection while it still receives the body,
+ * its answer is lost.
  */
 const patientBytes = 32 * 1024;
 const patienceMs = 50;
 
-/** Sends requests to one service, one connection each. */
+/** Sends requests to one service, each on its own connection. */
 export interface HttpClient {
   send(request: Outgoing): Promise<Answer>;
-  /** Sends bytes exactly as they are and reads the first answer. */
+  /** Sends bytes unchanged and reads the first answer. */
   sendBytes(bytes: string | Buffer, options?: SendOptions): Promise<Answer>;
-  /** The head of a request as bytes, for those that send a body by hand. */
+  /** Returns the head of a request as bytes, for callers that send the body themselves. */
   head(request: Outgoing): string;
-  /** Ends what is under way. */
+  /** Aborts pending requests. */
   close(): void;
 }
 
@@ -103,7 +103,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
       });
       socket.on("data", (chunk: Buffer) => read(false, chunk));
       socket.on("error", (error: NodeJS.ErrnoException) => {
-        // A server may close while the request is still being sent; what it said before counts.
+        // A server may answer and close while the request is still being sent; that answer counts.
         if (reader.isEmpty) settle(() => reject(new NoAnswer(reasonOf(error))));
         else read(true);
       });
@@ -143,7 +143,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  return code === "ECONNREFUSED" ? `${code}: nobody listens there` : (code ?? message);
+  return code === "ECONNREFUSED" ? `${code}: no server listens there` : (code ?? message);
 }
 
 function connect(base: URL): Socket {
@@ -152,7 +152,7 @@ function connect(base: URL): Socket {
     return connectTls({
       host,
       port: Number(base.port || 443),
-      // An address is no name that a server could be asked for.
+      // SNI does not allow an IP address.
       servername: isIP(host) === 0 ? host : "",
       ALPNProtocols: ["http/1.1"],
     });

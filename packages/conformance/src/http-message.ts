@@ -2,23 +2,23 @@ import { Answer } from "./answer.ts";
 import { type BodyReader, createBodyReader } from "./http-body.ts";
 import { MalformedAnswer } from "./malformed-answer.ts";
 
-/** Nothing that a service says to the checks is longer. */
+/** The largest head of an answer. */
 const largestHead = 256 * 1024;
 const largestAnswer = 8 * 1024 * 1024;
 
 /**
- * Reads one HTTP/1.1 answer. It takes bytes as they come; what an HTTP client would hide (repeated headers, the
- * exact bytes of a value) stays visible.
+ * Parses one HTTP/1.1 answer incrementally. It keeps what an HTTP client hides: repeated headers and the exact bytes of
+ * a value.
  */
 export class AnswerReader {
   readonly #isHead: boolean;
-  /** Bytes of a head that is not complete. */
+  /** Bytes of an incomplete head. */
   #pending: Buffer = Buffer.alloc(0);
   #head: Head | undefined;
   #body: BodyReader | undefined;
   #size = 0;
 
-  /** @param isHead whether the request was one for the head alone, so that no body comes */
+  /** @param isHead whether the request was HEAD, so that the answer has no body */
   constructor(isHead: boolean) {
     this.#isHead = isHead;
   }
@@ -36,9 +36,9 @@ export class AnswerReader {
   }
 
   /**
-   * The answer, once it is complete; undefined when more has to come.
+   * Returns the answer once it is complete; undefined before.
    *
-   * @throws MalformedAnswer when it has ended and is not complete
+   * @throws MalformedAnswer when the connection ended before it was complete
    */
   read(ended: boolean, durationMs: number): Answer | undefined {
     if (this.#head === undefined || this.#body === undefined) {
@@ -61,7 +61,7 @@ export class AnswerReader {
       const head = parseHead(bytes.subarray(0, split).toString("latin1"));
       bytes = bytes.subarray(split + 4);
       from = 0;
-      // 100 and 103 come before the answer.
+      // 1xx answers such as 100 and 103 precede the final answer.
       if (head.status >= 100 && head.status < 200) continue;
       this.#head = head;
       this.#body = this.#bodyOf(head);
@@ -76,7 +76,7 @@ export class AnswerReader {
     if (/\bchunked\b/i.test(valueOf(head, "transfer-encoding") ?? "")) return createBodyReader("chunked");
     const length = valueOf(head, "content-length");
     if (length === undefined) return createBodyReader("until the end");
-    if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer("a Content-Length that is no number");
+    if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer("a Content-Length that is not a number");
     return createBodyReader({ length: Number(length) });
   }
 }

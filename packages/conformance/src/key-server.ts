@@ -11,25 +11,25 @@ export interface ServedKey {
   readonly key: KeyObject;
 }
 
-/** The key set endpoint that the service under test was told to fetch from. */
+/** The key set endpoint that the service under test is configured to fetch. */
 export interface KeyServer {
-  /** In the set from the beginning. */
+  /** In the set from the start. */
   readonly first: ServedKey;
   readonly second: ServedKey;
-  /** In the set with `use: enc`: it must not verify anything. */
+  /** In the set with `use: enc`: it must not verify any token. */
   readonly forEncryption: ServedKey;
-  /** In the set although its RSA key has 1,024 bits; absent for other algorithms. */
+  /** In the set with a 1,024-bit RSA key; absent for other algorithms. */
   readonly weak: ServedKey | undefined;
-  /** How often the set was asked for. */
+  /** The number of requests for the set. */
   readonly fetches: number;
-  /** Adds a key from here on. */
+  /** Adds a key to the set. */
   rotate(): Promise<ServedKey>;
-  /** Whether the endpoint answers 503 instead. */
+  /** Makes the endpoint answer 503, or serve the set again. */
   setDown(down: boolean): void;
   stop(): Promise<void>;
 }
 
-/** The pairs that every key set begins with, made once: making RSA keys takes long. Their ids differ from set to set. */
+/** The initial key pairs of every set, generated once because RSA keys take long. Their ids differ per set. */
 const made = new Map<string, Promise<KeyPair>>();
 
 function pairOf(name: string, algorithm: Algorithm, bits?: number): Promise<KeyPair> {
@@ -57,7 +57,7 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
   const first = add("first", await pairOf("first", algorithm));
   const second = add("second", await pairOf("second", algorithm));
   const forEncryption = add("enc", await pairOf("enc", algorithm), { use: "enc" });
-  // A signature of PS512 does not fit into 1,024 bits.
+  // 1,024 bits are too few for a PS512 signature.
   const weak = /^[RP]S(?!512$)|^RS512$/.test(algorithm)
     ? add("weak", await pairOf("weak", algorithm, 1024))
     : undefined;

@@ -9,22 +9,22 @@ import { type Extra, requestOf, withExtra } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { createMinter, type Minter } from "./tokens.ts";
 
-/** What the checks work with. */
+/** Everything that a check uses. */
 export interface Kit {
   readonly settings: Settings;
   readonly http: HttpClient;
-  /** Asks the second replica. */
+  /** The client for the second replica. */
   readonly replica: HttpClient | undefined;
   readonly log: LogReader | undefined;
   readonly keySet: KeyServer | undefined;
-  /** @throws Error when there are no keys; checks that need them say so. */
+  /** @throws Error when there are no keys; checks that need them declare it. */
   readonly tokens: Minter;
   has(feature: Feature): boolean;
-  /** Letters and digits that were never used before. */
+  /** Returns letters and digits that were never used before. */
   unique(): string;
   get(path: string, extra?: Extra): Promise<Answer>;
   ask(probe: Probe, extra?: Extra): Promise<Answer>;
-  /** Makes something once for all checks that ask for it. */
+  /** Runs `make` once for all checks with the same name. */
   once<T>(name: string, make: () => Promise<T>): Promise<T>;
   echo(): Promise<EchoServer>;
   close(): Promise<void>;

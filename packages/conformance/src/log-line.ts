@@ -1,16 +1,16 @@
 import { short, show } from "./show.ts";
 
-/** A line of a log that is not one JSON object, as a message shows it: of two objects, the start of both. */
+/** Shortens a log line that is not one JSON object; for two objects it keeps the start of both. */
 export function showLine(text: string): string {
   const end = endOfObject(text);
   if (end === undefined || text.slice(end).trim() === "") return show(text);
   return `more than an object on one line: ${short(text.slice(0, end), each)} and behind it ${short(text.slice(end), each)}`;
 }
 
-/** Characters of either part. */
+/** Characters of each part. */
 const each = 240;
 
-/** The index behind the object that a text begins with. */
+/** Returns the index after the JSON object at the start of a text. */
 function endOfObject(text: string): number | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
   let depth = 0;

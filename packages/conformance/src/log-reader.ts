@@ -6,22 +6,22 @@ import { InvalidUse } from "./faults.ts";
 /** One line of the service's log. */
 export interface LogLine {
   readonly text: string;
-  /** The line as a JSON object, when it is one. */
+  /** The line as a JSON object, if it is one. */
   readonly value: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The log that the service writes while the checks run. */
+/** Reads the log that the service writes during the checks. */
 export interface LogReader {
-  /** All lines so far. */
+  /** Returns all lines so far. */
   lines(): Promise<readonly LogLine[]>;
-  /** The lines that contain a text, once one of them fits or the patience is over. */
+  /** Returns the lines that contain a text, once one matches `fits` or the time is over. */
   about(text: string, fits?: (line: LogLine) => boolean): Promise<readonly LogLine[]>;
 }
 
-/** Log lines may be written a moment after the answer. */
+/** A log line may be written shortly after the answer. */
 const patienceMs = 2000;
 
-/** @param source a file, of which what stands in it already is skipped, or a function that gives all text so far */
+/** @param source a file, whose existing content is skipped, or a function that returns all text so far */
 export async function createLogReader(source: string | (() => string | Promise<string>)): Promise<LogReader> {
   const readMore = typeof source === "string" ? await fileReader(source) : textReader(source);
   const lines: LogLine[] = [];
@@ -35,7 +35,7 @@ export async function createLogReader(source: string | (() => string | Promise<s
     for (const text of parts) if (text.trim() !== "") lines.push({ text, value: parse(text) });
   }
   let updating: Promise<void> | undefined;
-  // Several checks look at once; what one of them reads must not be missing for another.
+  // Checks read concurrently; sharing one read keeps each of them complete.
   const refresh = (): Promise<void> => (updating ??= update().finally(() => (updating = undefined)));
 
   return {
@@ -77,7 +77,7 @@ async function fileReader(path: string): Promise<() => Promise<string>> {
       const { size } = await file.stat();
       if (size <= at) return "";
       const { buffer, bytesRead } = await file.read(Buffer.alloc(size - at), 0, size - at, at);
-      // A character that is only half written stays for the next time.
+      // Keep an incomplete last line, whose last character may be half written, for the next read.
       const whole = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
       at += whole;
       return buffer.subarray(0, whole).toString("utf8");

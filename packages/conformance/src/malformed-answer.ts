@@ -1,4 +1,4 @@
-/** A message that no HTTP client could read. */
+/** A message that is not valid HTTP. */
 export class MalformedAnswer extends Error {
   override readonly name = "MalformedAnswer";
 }

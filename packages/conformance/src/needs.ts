@@ -3,7 +3,7 @@ import type { Kit } from "./kit.ts";
 import type { Probes } from "./options.ts";
 import type { Finding } from "./run-checks.ts";
 
-/** Why a check has nothing to look at, or undefined when it has. */
+/** Returns why a need of a check is not met; undefined when it is met. */
 export function missing(kit: Kit, need: Need): string | undefined {
   const { settings } = kit;
   switch (need) {
@@ -36,7 +36,7 @@ export function missing(kit: Kit, need: Need): string | undefined {
   }
 }
 
-/** The name that `--require` takes for a need; undefined for the profile, which is a choice. */
+/** Returns the name of a need in `--require`; undefined for the profile, which is a choice. */
 export function nameOf(need: Need): string | undefined {
   if (need === "full" || need === "reduced") return undefined;
   return need
@@ -45,16 +45,16 @@ export function nameOf(need: Need): string | undefined {
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a run can be required to see: everything that a check needs, and the routes of `/openapi.json`. */
+/** Returns the names that `--require` accepts: all needs of the checks, and `openapi`. */
 export function requirable(checks: readonly Check[]): readonly string[] {
   const names = checks.flatMap(({ needs = [] }) => needs.map(nameOf));
   return [...new Set([...names, openapi])].filter((name) => name !== undefined).toSorted();
 }
 
-/** What `--require` calls the routes that `/openapi.json` names. */
+/** The name of the routes of `/openapi.json` in `--require`. */
 export const openapi = "openapi";
 
-/** What a run has seen, by the same names: a rule that needs it passed or failed. */
+/** Returns the needs, by the same names, for which a dependent rule passed or failed. */
 export function seenIn(
   findings: readonly Finding[],
   checks: readonly Check[],

@@ -3,23 +3,23 @@ import { grant } from "./grant.ts";
 import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
 
-/** A route that `/openapi.json` names. */
+/** A route of `/openapi.json`. */
 export interface NamedRoute {
   readonly method: string;
   /** The path with its parameters filled in. */
   readonly path: string;
-  /** Every method that the document names for this path, also through other templates that match it. */
+  /** Every documented method of this path, also of other matching templates. */
   readonly methods: ReadonlySet<string>;
-  /** Whether the document asks for a token. */
+  /** Whether the document requires a token. */
   readonly isGuarded: boolean;
 }
 
-/** A longer document is probed in part. */
+/** Only this many routes of a document are probed. */
 export const mostRoutes = 50;
 
 const methodNames = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
 
-/** The first routes of `/openapi.json`; none where there is no such document or it cannot be read. */
+/** Returns the first routes of `/openapi.json`; none for a missing or unreadable document. */
 export function findRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
   return kit.once("openapi", async () => {
     try {
@@ -62,8 +62,8 @@ function routesIn(document: Unknowns, prefix: string, kit: Kit): readonly NamedR
 }
 
 /**
- * What the first server puts in front of every path, beyond the base URL of the service under test. A server of another
- * origin may be a gateway that removes its own path, so one route is asked for; undefined when no route can tell.
+ * Returns the path prefix of the document's first server, relative to the base URL. A server of another origin may be a
+ * gateway that removes its own path, so it tests one route; undefined when no route decides it.
  */
 async function prefixOf(kit: Kit, document: Unknowns): Promise<string | undefined> {
   const base = kit.settings.url;
@@ -82,8 +82,8 @@ async function prefixOf(kit: Kit, document: Unknowns): Promise<string | undefine
 }
 
 /**
- * Whether no request gets in without a bearer token. An empty list and an empty requirement let everybody in; the
- * contract says nothing of API keys and Basic authentication.
+ * Whether every request needs a bearer token. An empty list or requirement allows any caller; the contract does not
+ * cover API keys and Basic authentication.
  */
 function asksForToken(security: unknown, { components }: Unknowns): boolean {
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;
@@ -99,7 +99,7 @@ function asksForToken(security: unknown, { components }: Unknowns): boolean {
   );
 }
 
-/** A path with values that no resource has, of the form that the document asks for. */
+/** Fills a path with values of the documented format that match no resource. */
 function filled(template: string, item: Unknowns, unique: () => string): string {
   return template.replaceAll(/\{([^{}]*)\}/g, (_all, name: string) => {
     const schema = schemaOf(name, item);
@@ -110,7 +110,7 @@ function filled(template: string, item: Unknowns, unique: () => string): string 
   });
 }
 
-/** The schema of a parameter, as far as it stands in the path item or in its first operation that has it. */
+/** Returns the schema of a parameter from the path item or the first operation that has it. */
 function schemaOf(name: string, item: Unknowns): Unknowns {
   const operations = methodNames.map((method) => item[method]).filter(isObject);
   const lists = [item, ...operations].map((each) => each["parameters"]);

@@ -1,6 +1,6 @@
 import type { FederatedProbe, SessionProbe } from "./session-options.ts";
 
-/** What a service says that it has. Checks of anything else are not applicable. */
+/** A feature that the service declares. Checks of other features are not applicable. */
 export type Feature =
   /** Verifies bearer tokens. */
   | "auth"
@@ -10,9 +10,9 @@ export type Feature =
   | "metrics"
   /** Exports spans, so it sends its own span as parent. */
   | "telemetry"
-  /** Has origins configured for CORS. */
+  /** Has CORS origins configured. */
   | "cors"
-  /** Answers for a list of hosts only, that of the base URL among them. */
+  /** Accepts only listed hosts, including that of the base URL. */
   | "trusted_hosts"
   /** Sets security headers. */
   | "security_headers";
@@ -42,25 +42,25 @@ export type Algorithm =
   | "HS384"
   | "HS512";
 
-/** How tokens are made that the service accepts. */
+/** How to make tokens that the service accepts. */
 export interface Keys {
   /** The algorithm that the kit signs with. Required. */
   readonly algorithm: Algorithm;
-  /** All algorithms that the service is configured to take. Default: `algorithm` alone. */
+  /** All algorithms that the service accepts. Default: only `algorithm`. */
   readonly algorithms?: readonly Algorithm[] | undefined;
   /** The shared secret, for HS256, HS384 and HS512. */
   readonly secret?: string | undefined;
   /** The private key as PEM text or as a JWK, for all other algorithms. Not needed when the kit serves the key set. */
   readonly privateKey?: string | Readonly<Record<string, unknown>> | undefined;
-  /** Written in the header of every token. Default: none. */
+  /** The `kid` in the header of every token. Default: none. */
   readonly kid?: string | undefined;
-  /** What the service compares `iss` with. Default: it does not. */
+  /** The `iss` that the service requires. Default: none. */
   readonly issuer?: string | undefined;
-  /** What the service compares `aud` with. Default: it does not. */
+  /** The `aud` that the service requires. Default: none. */
   readonly audience?: string | undefined;
-  /** Seconds. Default: 30. */
+  /** The service's leeway in seconds. Default: 30. */
   readonly leeway?: number | undefined;
-  /** Default: `sub` is `conformance-kit`. */
+  /** The `sub` of tokens. Default: `conformance-kit`. */
   readonly subject?: string | undefined;
   /** Default: `scope`. */
   readonly scopeClaim?: string | undefined;
@@ -68,11 +68,11 @@ export interface Keys {
   readonly rolesClaim?: string | undefined;
   /** Default: `tenant_id`. */
   readonly tenantClaim?: string | undefined;
-  /** Rights that other probes than `scoped` and `role` need, `json` for example. Default: none. */
+  /** Scopes that probes other than `scoped` and `role` need, for example `json`. Default: none. */
   readonly scopes?: readonly string[] | undefined;
-  /** As `scopes`. Default: none. */
+  /** Roles, as `scopes`. Default: none. */
   readonly roles?: readonly string[] | undefined;
-  /** The tenant of every token that needs one for the sake of the probes. Default: with tenancy, the first tenant. */
+  /** The tenant in tokens for probes that need one. Default: with tenancy, the first tenant. */
   readonly tenant?: string | undefined;
 }
 
@@ -87,85 +87,85 @@ export type Probe =
       readonly body?: unknown;
     };
 
-/** A dependency that can be taken away while the kit looks. */
+/** A dependency that the kit can break and repair. */
 export interface DependencyProbe {
   /** The name of its check in `/ready`. */
   readonly check: string;
   readonly critical: boolean;
-  /** What its check does while it is broken. Default: `fails`. */
+  /** What its check does while the dependency is broken. Default: `fails`. */
   readonly fault?: "fails" | "hangs" | "throws" | undefined;
-  /** The request that breaks it; an absolute URL may name another server, a proxy for example. */
+  /** The request that breaks it; an absolute URL may name another server, for example a proxy. */
   readonly break: Probe;
   /** The request that repairs it. */
   readonly restore: Probe;
 }
 
-/** Requests that show a rule. All but `open` are optional; what is missing makes its checks not applicable. */
+/** Requests that demonstrate rules. All except `open` are optional; checks without their probe are not applicable. */
 export interface Probes {
-  /** Answers 2xx to anybody, at every call. Default: `/health`. */
+  /** Answers 2xx to every caller, at every call. Default: `/health`. */
   readonly open?: Probe | undefined;
-  /** Needs a verified caller and no right. Default: the request of `scoped`, which AUTH-14 cannot be judged on. */
+  /** Needs a verified caller without rights. Default: the request of `scoped`, with which AUTH-14 cannot be judged. */
   readonly protected?: Probe | undefined;
-  /** Needs all of `scopes`; one alone does not show that all of them are asked for (AUTH-15). */
+  /** Needs all of `scopes`; a single scope does not show that all are required (AUTH-15). */
   readonly scoped?: { readonly request: Probe; readonly scopes: readonly string[] } | undefined;
   /** Needs any one of `roles`. */
   readonly role?: { readonly request: Probe; readonly roles: readonly string[] } | undefined;
-  /** Serves callers and others alike. */
+  /** Serves authenticated and anonymous callers. */
   readonly mixed?: Probe | undefined;
-  /** Needs a tenant. Best answers JSON that tells it. */
+  /** Needs a tenant. Ideally answers JSON that contains it. */
   readonly tenant?:
     | string
     | {
         readonly request: Probe;
-        /** The member of the answer that has the tenant. Default: `tenant`. */
+        /** The member of the answer with the tenant. Default: `tenant`. */
         readonly member?: string | undefined;
       }
     | undefined;
-  /** Needs that the request names a tenant, 404 otherwise. */
+  /** Needs a tenant named by the request, else answers 404. */
   readonly requestedTenant?: Probe | undefined;
-  /** Throws an exception that nobody handles. */
+  /** Throws an unhandled exception. */
   readonly failing?:
     | string
     | {
         readonly request: Probe;
-        /** The message of the exception: it must not get out. */
+        /** The message of the exception, which no answer may contain. */
         readonly message?: string | undefined;
       }
     | undefined;
-  /** Takes any JSON object that is sent to it with POST (or the method given). */
+  /** Accepts any JSON object, with POST or the given method. */
   readonly json?: Probe | undefined;
-  /** Refuses the body that it is given because it is not valid. */
+  /** Rejects the given body as invalid. */
   readonly invalid?:
     | {
         readonly request: Probe;
-        /** A member of the body that is refused when it is a long text. Default: none. */
+        /** A member of the body that is rejected when it is a long text. Default: none. */
         readonly longMember?: string | undefined;
       }
     | undefined;
-  /** A route with a parameter: `{random}` in its path is replaced. */
+  /** A route with a parameter: the kit replaces `{random}` in its path. */
   readonly templated?:
     | {
         readonly request: Probe;
-        /** How the service writes it, mount included: `/items/:id`. */
+        /** The template as the service writes it, including the mount: `/items/:id`. */
         readonly template: string;
       }
     | undefined;
-  /** Serves a page. */
+  /** Serves an HTML page. */
   readonly html?: Probe | undefined;
-  /** Makes an outbound call to the URL in its path: `{url}` there is replaced. */
+  /** Makes an outbound call to the URL in its path: the kit replaces `{url}`. */
   readonly outbound?: Probe | undefined;
   /** Answers after the request timeout. */
   readonly slow?: Probe | undefined;
-  /** Begins its answer at once and ends it after the request timeout. */
+  /** Starts its answer at once and ends it after the request timeout. */
   readonly streaming?: Probe | undefined;
   readonly dependencies?: readonly DependencyProbe[] | undefined;
-  /** Signs somebody in, in a service that issues tokens. */
+  /** Signs a user in, for a service that issues tokens. */
   readonly session?: SessionProbe | undefined;
-  /** A provider through which people sign in. */
+  /** An identity provider for sign-in. */
   readonly federated?: FederatedProbe | undefined;
 }
 
-/** How tenants are resolved. */
+/** How the service resolves tenants. */
 export interface TenancySettings {
   /** Default: token, subdomain. */
   readonly sources?: readonly ("token" | "user" | "subdomain" | "path" | "header")[] | undefined;
@@ -180,7 +180,7 @@ export interface TenancySettings {
   readonly tenants?: readonly string[] | undefined;
 }
 
-/** What the service was configured with, where it is not the default. */
+/** Settings of the service that differ from the defaults. */
 export interface Limits {
   /** Default: 2,097,152. */
   readonly maxBodyBytes?: number | undefined;
@@ -190,47 +190,48 @@ export interface Limits {
   readonly readinessTimeoutSeconds?: number | undefined;
 }
 
-/** What {@link checkConformance} takes. */
+/** Options of {@link checkConformance}. */
 export interface ConformanceOptions {
   /** Base URL of the service under test. Required. */
   readonly url: string;
-  /** Base URL of a second replica of the same service. Default: none; nothing that needs two is checked. */
+  /** Base URL of a second replica of the same service. Default: none; rules that need two replicas are not checked. */
   readonly replica?: string | undefined;
   /** Default: `full`. */
   readonly profile?: "full" | "reduced" | undefined;
-  /** Default: `metrics` and `security_headers`, `auth` when there are keys or sessions, `tenancy` when there are its settings. */
+  /** Default: `metrics` and `security_headers`, `auth` with keys or sessions, `tenancy` with its settings. */
   readonly features?: readonly Feature[] | undefined;
-  /** Default: none; nothing that needs a token is checked. */
+  /** Default: none; rules that need a token are not checked. */
   readonly keys?: Keys | undefined;
   readonly probes?: Probes | undefined;
   readonly tenancy?: TenancySettings | undefined;
   readonly limits?: Limits | undefined;
-  /** Whether the choices of the house are checked as well. Default: false. */
+  /** Whether to check the house rules too. Default: false. */
   readonly house?: boolean | undefined;
-  /** Ids of rules; only these are checked. Default: all. */
+  /** Ids of the rules to check. Default: all. */
   readonly only?: readonly string[] | undefined;
   /**
-   * What has to be seen: names of features and probes as in `probes.json`, and `keys`, `log`, `replica`, `key_set`, `hook`,
-   * `store`, `rotation`, `openapi`. A service does not conform when no rule that needs one of them was judged. Default: none.
+   * What the run must see: names of features and probes as in `probes.json`, and `keys`, `log`, `replica`, `key_set`,
+   * `hook`, `store`, `rotation`, `openapi`. The service does not conform if no rule that needs one of them was judged.
+   * Default: none.
    */
   readonly require?: readonly string[] | undefined;
-  /** How many rules may be not applicable before a service does not conform. Default: half of those that are looked at. */
+  /** The most rules that may be not applicable for a service to conform. Default: half of those checked. */
   readonly maxNotApplicable?: number | undefined;
   /**
-   * `host:port` where the kit serves a key set of its own at every path, which the service was configured to fetch
-   * (mode `jwks`). Default: none.
+   * `host:port` where the kit serves its own key set at every path, which the service is configured to fetch (mode
+   * `jwks`). Default: none.
    */
   readonly serveKeys?: string | undefined;
-  /** The log of the service: a file, or a function that gives the text so far. Default: none. */
+  /** The service's log: a file, or a function that returns the text so far. Default: none. */
   readonly log?: string | (() => string | Promise<string>) | undefined;
   /** Seconds for one request. Default: 10. */
   readonly requestSeconds?: number | undefined;
   /** Seconds for one check. Default: 60. */
   readonly checkSeconds?: number | undefined;
-  /** Seconds for everything. Default: 300. */
+  /** Seconds for the whole run. Default: 300. */
   readonly totalSeconds?: number | undefined;
-  /** Seconds that the key set checks wait for a new key to be fetched: the service may fetch once a minute. Default: 65. */
+  /** Seconds to wait until the service fetches a new key, which it may do once a minute. Default: 65. */
   readonly keySetPatienceSeconds?: number | undefined;
-  /** How many checks run side by side. Default: 8. */
+  /** The number of concurrent checks. Default: 8. */
   readonly concurrency?: number | undefined;
 }

@@ -3,26 +3,26 @@ import { requirable, seenIn } from "./needs.ts";
 import type { Finding } from "./run-checks.ts";
 import type { Settings } from "./settings.ts";
 
-/** How much of the contract a run has seen. */
+/** How much of the contract a run has judged. */
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
-  /** How many rules were looked at. */
+  /** The number of checked rules. */
   readonly total: number;
-  /** What the run was not given or did not find, by the names that `require` takes. */
+  /** What the run lacked or did not find, by the names that `require` takes. */
   readonly notSeen: readonly string[];
-  /** Why the run has seen less than it had to; empty when it has seen enough. */
+  /** Why the run saw less than required; empty when it saw enough. */
   readonly shortfalls: readonly string[];
-  /** Whether no rule is broken and enough was seen. */
+  /** Whether no rule failed and the run saw enough. */
   readonly conforms: boolean;
-  /** In words: whether the contract is kept, and as far as what was seen. */
+  /** A sentence: whether the service conforms, as far as the run could see. */
   readonly verdict: string;
 }
 
 /**
- * @param rules how many rules hold for a service of this profile
- * @param routes how many routes `/openapi.json` has named
+ * @param rules the number of rules that apply to a service of this profile
+ * @param routes the number of routes found in `/openapi.json`
  */
 export function outcomeOf(
   { require, maxNotApplicable, house }: Settings,
@@ -65,5 +65,5 @@ function verdictOf(findings: readonly Finding[], rules: number, house: boolean):
     findings.every(({ verdict }) => verdict.status !== "not applicable" || verdict.ruledOut);
   const kept = isWhole ? "the contract is kept" : `kept as far as seen: ${judged} of ${rules} rules`;
   const contract = failed("contract") === 0 ? kept : "the contract is broken";
-  return house ? `${contract}, ${failed("house")} choices of the house are not kept` : contract;
+  return house ? `${contract}, ${failed("house")} house rules are not kept` : contract;
 }

@@ -7,16 +7,16 @@ import { asJUnit, asTable } from "./report.ts";
 import { readKeys, readProbes } from "./settings-files.ts";
 import { expectedWaits } from "./waits.ts";
 
-/** Where a program writes to. */
+/** The output streams of the program. */
 export interface Output {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
 }
 
-/** The exit code of a run in which no rule is broken and less was seen than it had to. */
+/** The exit code when no rule failed but the run saw less than required. */
 const tooLittleSeen = 3;
 
-/** The command line. Resolves with its exit code. */
+/** Runs the command line. Resolves to its exit code. */
 export async function runProgram(given: readonly string[], output: Output): Promise<number> {
   try {
     return await check(given, output);

@@ -1,6 +1,6 @@
 import { constants, createPublicKey, type JsonWebKey, verify } from "node:crypto";
 
-/** Whether a key of a published set has signed a token; false also for one that cannot be used. */
+/** Whether a published key has signed a token; false for an unusable key. */
 export function hasSigned(jwk: Readonly<Record<string, unknown>>, token: string, algorithm: string): boolean {
   const end = token.lastIndexOf(".");
   const bytes = Buffer.from(token.slice(0, end));

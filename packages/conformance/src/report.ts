@@ -2,7 +2,7 @@ import type { ConformanceReport } from "./conformance.ts";
 
 const words = { pass: "pass", fail: "FAIL", "not applicable": "n/a" } as const;
 
-/** The report as a table for people, failures with what was seen and expected, and a summary. */
+/** Formats the report as a table with a summary; failures show the observed and expected behaviour. */
 export function asTable(report: ConformanceReport): string {
   const idWidth = Math.max(4, ...report.findings.map(({ id }) => id.length));
   const sectionWidth = Math.max(7, ...report.findings.map(({ section }) => section.length));
@@ -30,21 +30,21 @@ export function asTable(report: ConformanceReport): string {
   ].join("\n");
 }
 
-/** The last line: how many rules, the verdict, and what was not seen. */
+/** Returns the last line: counts of rules, the verdict, and what was not seen. */
 function summary({ passed, failed, notApplicable, verdict, shortfalls, notSeen }: ConformanceReport): string {
   const counts = `${passed} passed, ${failed} failed, ${notApplicable} not applicable`;
   const unseen = notSeen.length === 0 ? [] : [`not seen: ${notSeen.join(", ")}`];
   return `${counts}: ${[verdict, ...shortfalls, ...unseen].join("; ")}`;
 }
 
-/** A text of several lines behind a label. */
+/** Formats a text of several lines behind a label. */
 function indented(label: string, text: string): readonly string[] {
   return text
     .split("\n")
     .map((line, index) => `${index === 0 ? label : " ".repeat(label.length)}${line}`.trimEnd());
 }
 
-/** The report as JUnit XML, one test case a rule, and one that fails when too little was seen. */
+/** Formats the report as JUnit XML: one test case per rule, and a failing one when the run saw too little. */
 export function asJUnit(report: ConformanceReport): string {
   const cases = report.findings.map(({ id, title, text, section, verdict, durationMs }) => {
     const start = `  <testcase classname="${xml(section)}" name="${xml(`${id} ${title}`)}" time="${seconds(durationMs)}"`;

@@ -1,7 +1,7 @@
 import type { Outgoing } from "./http-client.ts";
 import type { Probe } from "./options.ts";
 
-/** A probe in parts. */
+/** A probe in its parts. */
 export interface Request {
   readonly method: string;
   readonly path: string;
@@ -9,7 +9,7 @@ export interface Request {
   readonly body: string | undefined;
 }
 
-/** What one request has besides its probe. */
+/** What a request adds to its probe. */
 export interface Extra {
   readonly token?: string | undefined;
   readonly headers?: readonly (readonly [string, string])[] | undefined;
@@ -36,7 +36,7 @@ export function requestOf(probe: Probe): Request {
   };
 }
 
-/** A request with what makes it special. */
+/** Returns the request with the additions. */
 export function withExtra(request: Request, extra: Extra = {}): Outgoing {
   const authorization =
     extra.token === undefined ? [] : [["Authorization", `Bearer ${extra.token}`] as const];

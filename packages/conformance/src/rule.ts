@@ -1,25 +1,25 @@
 import { ruleTexts } from "./rule-texts.ts";
 
-/** A rule of the contract, as far as this kit is concerned with it. */
+/** A rule of the contract, with the details that this kit uses. */
 export interface Rule {
   readonly id: string;
   /** One line. */
   readonly title: string;
-  /** The whole rule, as Markdown. */
+  /** The full rule as Markdown. */
   readonly text: string;
   /** The section of the contract. */
   readonly section: string;
-  /** `contract`: every service owes it. `house`: a choice of this collection, judged only when asked. */
+  /** `contract`: required of every service. `house`: a convention of this collection, judged only on request. */
   readonly source: "contract" | "house";
-  /** A choice that asks for more than the contract does. */
+  /** Whether the convention requires more than the contract. */
   readonly stricter: boolean;
-  /** `full`: not owed by a service of the reduced profile. */
+  /** `full`: not required of a service of the reduced profile. */
   readonly profile: "both" | "full";
 }
 
 type Marks = "decided" | "stricter" | "full" | "decided full";
 
-/** A section: id and title of its rules, with what differs for one. */
+/** Builds the rules of a section from id and title, with the details of single rules. */
 export function section(
   name: string,
   entries: Readonly<Record<string, string | readonly [title: string, marks: Marks]>>,

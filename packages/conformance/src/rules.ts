@@ -192,7 +192,7 @@ export const rules: readonly Rule[] = [
 
 const byId: ReadonlyMap<string, Rule> = new Map(rules.map((rule) => [rule.id, rule]));
 
-/** The rule with this id. */
+/** Returns the rule with this id. */
 export function ruleOf(id: string): Rule {
   const rule = byId.get(id);
   if (rule === undefined) throw new RangeError(`there is no rule ${id}`);

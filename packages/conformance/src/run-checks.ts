@@ -6,11 +6,11 @@ import { ruleOf, rules } from "./rules.ts";
 import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
 
-/** What a check has found, with what it looked at. */
+/** The result of a check, with its rule. */
 export interface Finding {
   readonly id: string;
   readonly title: string;
-  /** The whole rule, as Markdown. */
+  /** The full rule as Markdown. */
   readonly text: string;
   /** The section of the contract. */
   readonly section: string;
@@ -19,7 +19,7 @@ export interface Finding {
   readonly durationMs: number;
 }
 
-/** Runs the checks side by side, and those that change something one after the other behind them. */
+/** Runs the checks concurrently, then one by one those that change the service. */
 export async function runChecks(
   kit: Kit,
   checks: readonly Check[],
@@ -49,7 +49,7 @@ export async function runChecks(
   return [...findings.values()].toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
-/** The verdict on a check that has nothing to look at. */
+/** Returns the verdict for a check whose needs are not met. */
 function unmetNeeds(kit: Kit, { needs = [] }: Check): Verdict | undefined {
   const unmet = needs.flatMap((need) => {
     const reason = missing(kit, need);
@@ -74,7 +74,7 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   const seconds = Math.max(
     checkSeconds,
     check.patient === true ? keySetPatienceSeconds + 2 * requestSeconds : 0,
-    // A second presentation that comes too late is tried again, twice.
+    // A second presentation that comes too late is repeated twice.
     check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());
@@ -95,9 +95,9 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   }
 }
 
-/** A verdict quotes the service, and what that sends must neither move a cursor nor spoil a report. */
+/** Removes secrets and control characters from a verdict, which quotes the service. */
 function printable(verdict: Verdict, censor: (text: string) => string): Verdict {
-  // First, since a text that is cut may end within a secret.
+  // Censor first: a truncated text could end within a secret.
   const clean = (text: string): string => short(censor(text), longest);
   switch (verdict.status) {
     case "pass":

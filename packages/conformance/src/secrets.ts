@@ -2,12 +2,12 @@ import { isObject } from "./answer.ts";
 import { requestOf } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 
-/** Names of members and headers whose values nobody should read in a report. */
+/** Names of members and headers whose values must not appear in a report. */
 const telling = /pass|secret|pin$|otp|code|key|token|credential|authorization|cookie/i;
-/** What is shorter stands in too many messages that have nothing to do with it. */
+/** Shorter values occur in too many unrelated messages. */
 const shortest = 4;
 
-/** Takes the secrets that the kit was given out of a text: a service may repeat what it was sent. */
+/** Returns a function that removes the kit's secrets from a text, because a service may echo them. */
 export function createCensor({ keys, probes }: Settings): (text: string) => string {
   const { session } = probes;
   const request = session && requestOf(session.request);
@@ -19,7 +19,7 @@ export function createCensor({ keys, probes }: Settings): (text: string) => stri
   const secrets = new Set(
     given
       .filter((text) => text !== undefined && text.length >= shortest)
-      // As it is, and as JSON has it.
+      // The plain text and its JSON escape.
       .flatMap((text = "") => [text, JSON.stringify(text).slice(1, -1)]),
   );
   return (text) => [...secrets].reduce((clean, secret) => clean.replaceAll(secret, "<secret>"), text);

@@ -1,18 +1,18 @@
 import type { Probe } from "./options.ts";
 
-/** What the hook that a service asks at every refresh can be made to do. */
+/** Requests that control the hook that the service calls at every refresh. */
 export interface HookProbe {
-  /** Makes it return nothing. */
+  /** Makes it return undefined. */
   readonly decline?: Probe | undefined;
   /** Makes it throw. */
   readonly fail?: Probe | undefined;
   /** Makes it return these scopes. */
   readonly grant?: { readonly request: Probe; readonly scopes: readonly string[] } | undefined;
-  /** Lets it return again what the sign-in has granted. */
+  /** Restores the scopes of the sign-in. */
   readonly restore: Probe;
 }
 
-/** The store of revocations, when it can be taken away. */
+/** Requests that break and repair the revocation store. */
 export interface StoreProbe {
   readonly break: Probe;
   readonly restore: Probe;
@@ -20,31 +20,31 @@ export interface StoreProbe {
   readonly failOpen?: boolean | undefined;
 }
 
-/** How the service is made to sign with another key. */
+/** Requests that rotate the service's signing key. */
 export interface RotationProbe {
-  /** Publishes the next key. Default: none; whether a key is published before it signs is then not judged. */
+  /** Publishes the next key. Default: none; then the run does not judge whether a key is published before it signs. */
   readonly add?: Probe | undefined;
-  /** Signs with the next key from its answer on. */
+  /** Makes the service sign with the next key. */
   readonly promote: Probe;
 }
 
 /** How the kit gets sessions of a service that issues tokens. */
 export interface SessionProbe {
-  /** Signs somebody in: answers a pair of tokens as JSON, a new session at every call. */
+  /** Signs a user in: answers a token pair as JSON, a new session at every call. */
   readonly request: Probe;
-  /** The member of the answer that has the access token; dots lead into objects. Default: `access_token`. */
+  /** The member of the answer with the access token; dots lead into objects. Default: `access_token`. */
   readonly accessToken?: string | undefined;
-  /** The member that has the refresh token. Default: `refresh_token`. */
+  /** The member with the refresh token. Default: `refresh_token`. */
   readonly refreshToken?: string | undefined;
-  /** What a person who has signed in may ask for. Default: the probe `protected`, else `/auth/me`. */
+  /** A route for signed-in users. Default: the probe `protected`, else `/auth/me`. */
   readonly route?: Probe | undefined;
   /** `refresh_grace_seconds` of the service. Default: 10. */
   readonly graceSeconds?: number | undefined;
-  /** Lifetime of access tokens. Default: 900. */
+  /** Lifetime of access tokens in seconds. Default: 900. */
   readonly accessSeconds?: number | undefined;
-  /** Lifetime of refresh tokens. Default: 2,592,000. */
+  /** Lifetime of refresh tokens in seconds. Default: 2,592,000. */
   readonly refreshSeconds?: number | undefined;
-  /** `session_lifetime_days` of the service; 0 is for ever. Default: 0. */
+  /** `session_lifetime_days` of the service; 0 means unlimited. Default: 0. */
   readonly lifetimeDays?: number | undefined;
   /** Default: none. */
   readonly hook?: HookProbe | undefined;
@@ -54,10 +54,10 @@ export interface SessionProbe {
   readonly rotation?: RotationProbe | undefined;
 }
 
-/** A provider through which people sign in. */
+/** An identity provider for sign-in. */
 export interface FederatedProbe {
   /** Its name in `/auth/<name>/start`. */
   readonly provider: string;
-  /** Where people are sent to. Default: any address is taken. */
+  /** Where users are redirected to. Default: any address is accepted. */
   readonly authorizationEndpoint?: string | undefined;
 }

@@ -1,6 +1,6 @@
 import { type Rule, section } from "./rule.ts";
 
-/** The rules of services that issue tokens and let people sign in. */
+/** Rules of services that issue tokens and let users sign in. */
 export const sessionRules: readonly Rule[] = [
   ...section("issuing", {
     "ISS-1": ["There is no login endpoint and no user model", "full"],

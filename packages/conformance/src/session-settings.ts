@@ -8,7 +8,7 @@ import type {
   StoreProbe,
 } from "./session-options.ts";
 
-/** The probe `session` with its defaults filled in. */
+/** The probe `session` with all defaults applied. */
 export interface ResolvedSession {
   readonly request: Probe;
   readonly accessToken: string;
@@ -75,7 +75,7 @@ const said: Readonly<Record<Kind, string>> = {
   texts: "must be a list of texts",
 };
 
-/** What is wrong about the probes `session` and `federated`. */
+/** Returns the faults in the probes `session` and `federated`. */
 export function sessionFaults(
   session: SessionProbe | undefined,
   federated: FederatedProbe | undefined,

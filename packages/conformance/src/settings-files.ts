@@ -69,7 +69,7 @@ const limitsShape: Shape = {
 
 const algorithms = /^(?:RS|PS|ES|HS)(?:256|384|512)$|^EdDSA$/;
 
-/** Reads the file of `--keys`. @throws InvalidUse, which never quotes a secret */
+/** Reads the file of `--keys`. @throws InvalidUse, which never contains a secret */
 export async function readKeys(path: string): Promise<Keys> {
   const { private_key_file: file, ...given } = await readShape(path, "", keysShape);
   if (typeof given["algorithm"] !== "string" || !algorithms.test(given["algorithm"])) {
@@ -81,7 +81,7 @@ export async function readKeys(path: string): Promise<Keys> {
   return { ...keys, privateKey };
 }
 
-/** What the file of `--probes` says. */
+/** The content of the file of `--probes`. */
 export type ProbesFile = Pick<ConformanceOptions, "probes" | "tenancy" | "limits" | "features">;
 
 /** Reads the file of `--probes`. @throws InvalidUse */
@@ -118,7 +118,7 @@ async function readShape(path: string, at: string, shape: Shape): Promise<Record
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser quotes what it could not read, and that may be a secret.
+    // The parser's message quotes the text, which may contain a secret.
     throw new InvalidUse([`${path}: is not JSON`]);
   }
   return checked(path, at, shape, value);
@@ -150,7 +150,7 @@ function fits(value: unknown, kind: Kind): boolean {
   return typeof value === (kind === "text" ? "string" : kind);
 }
 
-/** The keys of the contract's files as the options in code are called. */
+/** Renames keys of the files to option names. */
 function camel(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [

@@ -13,7 +13,7 @@ import {
 import { isRule } from "./rules.ts";
 import { type ResolvedSession, resolveSession, sessionFaults } from "./session-settings.ts";
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export interface Settings {
   readonly url: URL;
   readonly replica: URL | undefined;
@@ -23,7 +23,7 @@ export interface Settings {
   readonly probes: ResolvedProbes;
   readonly tenancy: Required<{ [Key in keyof TenancySettings]: NonNullable<TenancySettings[Key]> }>;
   readonly limits: Required<{ [Key in keyof Limits]: NonNullable<Limits[Key]> }>;
-  /** The tenant in the claim of ordinary tokens. */
+  /** The tenant claim of ordinary tokens. */
   readonly tokenTenant: string | undefined;
   readonly house: boolean;
   readonly only: ReadonlySet<string> | undefined;
@@ -38,7 +38,7 @@ export interface Settings {
   readonly concurrency: number;
 }
 
-/** Every option, by name; the type makes sure that none is missing. */
+/** The names of all options; the type ensures that the list is complete. */
 const optionNames: Readonly<Record<keyof ConformanceOptions, true>> = {
   url: true,
   replica: true,
@@ -82,7 +82,7 @@ const probeNames: Readonly<Record<keyof Probes, true>> = {
   federated: true,
 };
 
-/** The probes with their short forms written out. */
+/** The probes with their short forms expanded. */
 export interface ResolvedProbes extends Omit<Probes, "tenant" | "failing" | "session"> {
   readonly tenant?: Exclude<Probes["tenant"], string>;
   readonly failing?: Exclude<Probes["failing"], string>;
@@ -92,7 +92,7 @@ export interface ResolvedProbes extends Omit<Probes, "tenant" | "failing" | "ses
 function resolveProbes({ tenant, failing, session, ...probes }: Probes): ResolvedProbes {
   return {
     ...probes,
-    // A route that asks for rights turns bad tokens away as well.
+    // A route that requires rights also rejects bad tokens.
     protected: probes.protected ?? probes.scoped?.request,
     tenant: typeof tenant === "string" ? { request: tenant } : tenant,
     failing: typeof failing === "string" ? { request: failing } : failing,
@@ -100,7 +100,7 @@ function resolveProbes({ tenant, failing, session, ...probes }: Probes): Resolve
   };
 }
 
-/** Faults of the requests that the probes hold. */
+/** Returns the faults in the requests of the probes. */
 function probeFaults(probes: ResolvedProbes): string[] {
   const { open, protected: inner, mixed, requestedTenant, json, html, outbound, slow, streaming } = probes;
   const requests: Readonly<Record<string, unknown>> = {
@@ -153,7 +153,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | null {
   const url = URL.parse(given);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     const shown = given.replace(/\/\/[^/@]*@/, "//***@");
-    faults.push(`${name}: ${JSON.stringify(shown)} is no http or https URL`);
+    faults.push(`${name}: ${JSON.stringify(shown)} is not an http or https URL`);
   }
   if (url !== null && (url.username !== "" || url.password !== "")) {
     faults.push(`${name}: must not hold a user or a password`);
@@ -161,7 +161,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | null {
   return url;
 }
 
-/** @throws InvalidUse that lists everything that is wrong */
+/** @throws InvalidUse that lists every fault */
 export function resolveSettings(options: ConformanceOptions): Settings {
   const faults: string[] = [
     ...unknownIn("", options, optionNames),
@@ -184,7 +184,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     }
   }
   for (const each of options.only ?? []) {
-    if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is no rule that this kit knows`);
+    if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is not a rule that this kit knows`);
   }
   if (options.serveKeys !== undefined && options.keys === undefined) {
     faults.push("serve-keys: needs keys with at least the algorithm");

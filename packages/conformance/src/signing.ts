@@ -9,10 +9,10 @@ import {
 import { promisify } from "node:util";
 import type { Algorithm } from "./options.ts";
 
-/** What signs: a shared secret or a private key. */
+/** The signing key: a shared secret or a private key. */
 export type SigningKey = Buffer | KeyObject;
 
-/** The signature of RFC 7515 over some bytes. */
+/** Returns the RFC 7515 signature of some bytes. */
 export function signature(algorithm: Algorithm, key: SigningKey, bytes: Buffer): Buffer {
   const hash = `sha${algorithm.slice(2)}`;
   if (Buffer.isBuffer(key)) return createHmac(hash, key).update(bytes).digest();
@@ -34,7 +34,7 @@ export interface KeyPair {
 
 const generate = promisify(generateKeyPair);
 
-/** A new pair of keys that fits an algorithm; RSA keys of `bits`. */
+/** Generates a key pair for an algorithm; RSA keys have `bits`. */
 export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> {
   if (algorithm === "EdDSA") return generate("ed25519");
   const namedCurve = curves[algorithm];
@@ -42,7 +42,7 @@ export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> 
   return generate("rsa", { modulusLength: bits });
 }
 
-/** A key that no service knows, and how a token would bring it along. */
+/** A key unknown to the service, and how a token would include it. */
 export interface Stranger {
   readonly key: SigningKey;
   readonly jwk: object;
@@ -50,7 +50,7 @@ export interface Stranger {
 
 const strangers = new Map<Algorithm, Promise<Stranger>>();
 
-/** The same at every call: making RSA keys takes long. */
+/** Returns the same key at every call, because RSA keys take long to generate. */
 export function strangerOf(algorithm: Algorithm): Promise<Stranger> {
   const known = strangers.get(algorithm) ?? newStranger(algorithm);
   strangers.set(algorithm, known);

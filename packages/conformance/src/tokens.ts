@@ -5,32 +5,32 @@ import { fits, signature, type SigningKey } from "./signing.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** How one token differs from a valid one. */
+/** How a token differs from a valid one. */
 export interface TokenShape {
-  /** Claims that differ; `undefined` leaves one out. */
+  /** Claims to change; `undefined` removes one. */
   readonly claims?: Claims | undefined;
   readonly header?: Claims | undefined;
   /** Scopes of the token. Default: none. */
   readonly scopes?: readonly string[] | undefined;
   readonly roles?: readonly string[] | undefined;
-  /** Signs with another key or algorithm than the one in the header would. */
+  /** Signs with another key or algorithm than the header says. */
   readonly signWith?: { readonly algorithm: Algorithm; readonly key: SigningKey } | undefined;
 }
 
-/** Makes tokens that the service under test accepts, and such as it must refuse. */
+/** Makes tokens that the service under test must accept or reject. */
 export interface Minter {
   readonly keys: Keys;
   readonly algorithm: Algorithm;
   readonly leeway: number;
   readonly key: SigningKey;
-  /** The public key, where there is one. */
+  /** The public key, if there is one. */
   readonly publicKey: KeyObject | undefined;
-  /** Seconds since the Unix epoch. */
+  /** Returns seconds since the Unix epoch. */
   now(): number;
   mint(shape?: TokenShape): string;
-  /** A token of the bytes given, signed properly. */
+  /** Returns a correctly signed token with the given bytes. */
   mintBytes(header: Buffer | string, payload: Buffer | string): string;
-  /** The header and the claims that `mint` would sign. */
+  /** Returns the header and claims that `mint` would sign. */
   parts(shape?: TokenShape): { readonly header: Claims; readonly claims: Claims };
 }
 
@@ -106,9 +106,9 @@ function signingKey({ algorithm, secret, privateKey }: Keys): SigningKey {
         ? createPrivateKey(privateKey.replaceAll("\\n", "\n"))
         : createPrivateKey({ key: privateKey as JsonWebKey, format: "jwk" });
   } catch {
-    // What the library says may quote the key.
-    throw new InvalidUse(["keys.private_key: is no private key, neither as PEM nor as JWK"]);
+    // The library's message may quote the key.
+    throw new InvalidUse(["keys.private_key: is not a private key, neither as PEM nor as JWK"]);
   }
-  if (!fits(algorithm, key)) throw new InvalidUse([`keys.private_key: is no key for ${algorithm}`]);
+  if (!fits(algorithm, key)) throw new InvalidUse([`keys.private_key: is not a key for ${algorithm}`]);
   return key;
 }

@@ -1,23 +1,23 @@
 import type { ConformanceOptions } from "./options.ts";
 import { resolveSettings } from "./settings.ts";
 
-/** Something that a run waits for, whatever the service does. */
+/** A wait that a run includes for any service. */
 interface Wait {
   readonly seconds: number;
   readonly what: string;
 }
 
-/** Below this nobody needs to be told. */
+/** Shorter waits need no announcement. */
 const unnoticedSeconds = 4;
 
 /**
- * What the checks will wait for, in one sentence; undefined when they hardly wait.
+ * Describes the waits of a run in one sentence; undefined when they are short.
  *
  * @throws InvalidUse as the checks would
  */
 export function expectedWaits(options: ConformanceOptions): string | undefined {
   const { probes, limits, profile, serveKeys, keySetPatienceSeconds } = resolveSettings(options);
-  // The checks of one run ask for no more than these, and for all of them when `only` is not given.
+  // Only a run of all checks has exactly these waits.
   if (options.only !== undefined) return undefined;
   const { session, dependencies = [] } = probes;
   const sideBySide: Wait[] = [];

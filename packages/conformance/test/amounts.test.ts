@@ -7,7 +7,7 @@ import { asJUnit } from "../src/report.ts";
 import { resolveSettings } from "../src/settings.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
-/** The end of a run of the program against a hollow service. */
+/** Runs the program against a hollow service and returns how it ended. */
 async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly last: string }> {
   await using hollow = await startHollow();
   let stdout = "";
@@ -20,7 +20,7 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
 }
 
-describe("how much a run has seen", () => {
+describe("how much a run must see", () => {
   const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
   const notSeen =
     "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
@@ -32,19 +32,19 @@ describe("how much a run has seen", () => {
     expect(code).to.equal(3);
   });
 
-  it("ends with 0 when as many rules may be not applicable, and still names what was not seen", async () => {
+  it("ends with 0 when that many rules may be not applicable, and still names what was not seen", async () => {
     const { code, last } = await run("--max-not-applicable", "77");
     expect(last).to.contain(`${counts}; ${notSeen}`);
     expect(code).to.equal(0);
   });
 
-  it("ends with 3 when one rule more is not applicable than allowed", async () => {
+  it("ends with 3 when one rule more than allowed is not applicable", async () => {
     const { code, last } = await run("--max-not-applicable", "76");
     expect(last).to.contain("; 77 rules not applicable, 76 allowed; ");
     expect(code).to.equal(3);
   });
 
-  it("ends with 3 when a required feature was not seen, and names that one alone", async () => {
+  it("ends with 3 when a required feature was not seen, and names only that one", async () => {
     const { code, last } = await run(
       "--max-not-applicable",
       "77",
@@ -68,13 +68,13 @@ describe("how much a run has seen", () => {
     return await checkConformance({ ...options, url: hollow.url });
   }
 
-  it("counts the rules that were left out by `only` as not seen", async () => {
+  it("counts the rules left out by `only` as not seen", async () => {
     const { verdict, conforms, findings } = await report({ only: ["SYS-1", "SYS-5", "ENV-2"] });
     expect([verdict, conforms]).to.deep.equal(["kept as far as seen: 3 of 92 rules", true]);
     expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
   });
 
-  it("says that the contract is kept when every rule was seen that holds for the service", async () => {
+  it("says that the contract is kept when every applicable rule was seen", async () => {
     const { findings } = await report({ only: ["SYS-5", "SYS-6", "PROF-2"], maxNotApplicable: 2 });
     expect(findings.map(({ verdict }) => verdict.status)).to.include.members(["pass", "not applicable"]);
     const settings = resolveSettings({ url: "http://localhost", maxNotApplicable: 2 });
@@ -82,17 +82,17 @@ describe("how much a run has seen", () => {
     expect([verdict, conforms]).to.deep.equal(["the contract is kept", true]);
   });
 
-  it("refuses names and amounts of another type in code", async () => {
+  it("rejects names and amounts of another type in code", async () => {
     const wrong: object = { require: "session", maxNotApplicable: 3 };
     expect((await rejection(report(wrong))).message).to.equal(
       'require: "session" is not allowed; give a list of names',
     );
     expect((await rejection(report({ maxNotApplicable: 0.5, require: ["cors"] }))).message).to.match(
-      /^require: "cors" is nothing that this kit can see; allowed are auth, .*\nmaxNotApplicable: 0\.5 is not allowed/,
+      /^require: "cors" is not something that this kit can see; allowed are auth, .*\nmaxNotApplicable: 0\.5 is not allowed/,
     );
   });
 
-  it("does not conform in code either, and fails a test case of JUnit", async () => {
+  it("reports the shortfall in code and as a failing JUnit test case", async () => {
     const seen = await report({ only: ["SYS-1", "AUTH-14"], require: ["auth"] });
     expect([seen.conforms, seen.failed, seen.total]).to.deep.equal([false, 0, 2]);
     expect(seen.verdict).to.equal("kept as far as seen: 1 of 92 rules");

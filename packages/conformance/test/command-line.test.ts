@@ -17,7 +17,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** The program in a process of its own, as people run it. */
+/** Runs the program in a child process, as users do. */
 async function runAlone(folder: string, ...args: readonly string[]): Promise<Ended> {
   const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args], {
     cwd: folder,
@@ -31,7 +31,7 @@ async function runAlone(folder: string, ...args: readonly string[]): Promise<End
   return { code, stdout, stderr };
 }
 
-/** The same within this process, which is quicker by far; files are named by their whole path. */
+/** Runs the program in this process, which is much faster; file arguments become absolute paths. */
 async function run(folder: string, ...args: readonly string[]): Promise<Ended> {
   const written = { stdout: "", stderr: "" };
   const whole = args.map((each) => (/^[\w-]+\.(?:json|log|pem|xml)$/.test(each) ? join(folder, each) : each));
@@ -101,7 +101,7 @@ describe("svc-conformance", function () {
     expect(xml).to.contain('<testcase classname="authentication" name="AUTH-10 A refresh token');
   });
 
-  it("ends with 1, says what was seen and expected, and shows no token", async () => {
+  it("ends with 1, shows the observed and expected behaviour, and shows no token", async () => {
     await using foreign = await startForeign();
     const { code, stdout } = await run(
       folder,
@@ -118,9 +118,7 @@ describe("svc-conformance", function () {
     expect(stdout).to.match(
       /^FAIL {2}ERR-12 .*\n +seen: {5}detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
     );
-    expect(stdout).to.match(
-      /kept as far as seen: \d+ of 184 rules, [1-9]\d* choices of the house are not kept/,
-    );
+    expect(stdout).to.match(/kept as far as seen: \d+ of 184 rules, [1-9]\d* house rules are not kept/);
     expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
     expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
       '<failure message="detail &quot;sign in&quot;">expected: authentication required\nrule: The 401 problem has title',
@@ -151,7 +149,7 @@ describe("svc-conformance", function () {
     expect(stdout).to.contain("3 passed, 0 failed, 0 not applicable");
   });
 
-  it("tells how it is used", async () => {
+  it("prints its usage with --help", async () => {
     const { code, stdout } = await run(folder, "--help");
     expect(code).to.equal(0);
     expect(stdout)
@@ -159,13 +157,13 @@ describe("svc-conformance", function () {
       .and.contain("--serve-keys");
   });
 
-  it("ends as it should in a process of its own", async () => {
+  it("ends with the right code in a child process", async () => {
     const { code, stdout, stderr } = await runAlone(folder, "localhost:8000");
     expect([code, stdout]).to.deep.equal([2, ""]);
-    expect(stderr).to.match(/^svc-conformance: url: "localhost:8000" is no http or https URL\n/);
+    expect(stderr).to.match(/^svc-conformance: url: "localhost:8000" is not an http or https URL\n/);
   });
 
-  it("tells beforehand what it will wait for, and what it cannot wait for", async () => {
+  it("announces its waits, and warns about those that it cannot make", async () => {
     await using foreign = await startForeign();
     const args = [foreign.url, "--keys", "keys.json", "--probes", "waiting.json"];
     await file("waiting.json", {
@@ -178,7 +176,7 @@ describe("svc-conformance", function () {
       slow: "/slow",
       limits: { request_timeout_seconds: 0.7 },
     });
-    // It ends here because nobody can sign in for that route, and has told it before that.
+    // The run ends here because sign-in fails on that route, after the announcement.
     const { stderr } = await run(folder, ...args);
     expect(stderr.split("\n", 1)[0]).to.equal(
       "svc-conformance: takes about 9 s: 9 s for the window after a refresh (grace_seconds 8), " +
@@ -189,7 +187,7 @@ describe("svc-conformance", function () {
     expect(short.stderr).to.match(/graceSeconds: a window of 8 s does not fit into the 5 s for everything/);
   });
 
-  it("ends with 2 when a probe is not there", async () => {
+  it("ends with 2 when a probe's route does not exist", async () => {
     await using foreign = await startForeign();
     const { code, stderr } = await run(
       folder,
@@ -207,13 +205,17 @@ describe("svc-conformance", function () {
     expect(code).to.equal(2);
   });
 
-  describe("ends with 2 and says what is wrong", () => {
+  describe("ends with 2 and names the fault", () => {
     const nowhere = "http://127.0.0.1:9";
     const cases: readonly (readonly [what: string, args: readonly string[], said: RegExp])[] = [
       ["no URL", [], /one base URL is needed/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
-      ["a URL that is none", ["localhost:8000"], /url: "localhost:8000" is no http or https URL/],
-      ["a URL of another protocol", [`ftp://a:${secret}@127.0.0.1`], /url: "ftp:\/\/\*\*\*@127.0.0.1" is no/],
+      ["an invalid URL", ["localhost:8000"], /url: "localhost:8000" is not an http or https URL/],
+      [
+        "a URL of another protocol",
+        [`ftp://a:${secret}@127.0.0.1`],
+        /url: "ftp:\/\/\*\*\*@127.0.0.1" is not an http or/,
+      ],
       ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not hold a user or a password/],
       [
         "a service that does not answer",
@@ -224,10 +226,10 @@ describe("svc-conformance", function () {
       [
         "a required feature that is unknown",
         [nowhere, "--require", "sessions"],
-        /require: "sessions" is nothing that this kit can see; allowed are auth, dependencies, failing, /,
+        /require: "sessions" is not something that this kit can see; allowed are auth, dependencies, failing, /,
       ],
       [
-        "an amount that is no number",
+        "an amount that is not a number",
         [nowhere, "--max-not-applicable", "-1"],
         /--max-not-applicable'? argument is ambiguous|--max-not-applicable: "-1" is not allowed; give a whole number/,
       ],
@@ -236,10 +238,10 @@ describe("svc-conformance", function () {
         [nowhere, "--max-not-applicable", "1.5"],
         /--max-not-applicable: "1\.5" is not allowed; give a whole number from 0 on/,
       ],
-      ["an unknown rule", [nowhere, "--only", "ABC-1"], /only: "ABC-1" is no rule that this kit knows/],
+      ["an unknown rule", [nowhere, "--only", "ABC-1"], /only: "ABC-1" is not a rule that this kit knows/],
       ["an unknown profile", [nowhere, "--profile", "half"], /profile: "half" is neither full nor reduced/],
       [
-        "a route that is none",
+        "an invalid route",
         [nowhere, "--open", "open"],
         /--open: "open" is neither "\/path" nor "METHOD \/path"/,
       ],
@@ -247,9 +249,9 @@ describe("svc-conformance", function () {
       ["a file that is missing", [nowhere, "--keys", "none.json"], /none\.json: cannot be read/],
       ["a log that is missing", [nowhere, "--log", "none.log"], /log: \S*none\.log cannot be read/],
       [
-        "a replica that is none",
+        "an invalid replica URL",
         [nowhere, "--replica", "localhost:1"],
-        /replica: "localhost:1" is no http or https URL/,
+        /replica: "localhost:1" is not an http or https URL/,
       ],
       [
         "a session without a sign-in",
@@ -262,12 +264,12 @@ describe("svc-conformance", function () {
         /probes\.session\.graces: is unknown; known are request, accessToken/,
       ],
       [
-        "a window that is no number",
+        "a window that is not a number",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.graceSeconds: must be a number/,
       ],
       [
-        "a hook that nobody restores",
+        "a hook without a request to restore it",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.hook\.restore: is needed/,
       ],
@@ -281,9 +283,9 @@ describe("svc-conformance", function () {
         [nowhere, "--probes", "session.json"],
         /probes\.federated\.provider: is needed/,
       ],
-      ["a time that is none", [nowhere, "--timeout", "soon"], /totalSeconds: is a number above 0/],
+      ["an invalid timeout", [nowhere, "--timeout", "soon"], /totalSeconds: is a number above 0/],
       ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: needs keys/],
-      ["an algorithm that is none", [nowhere, "--keys", "none-alg.json"], /algorithm: is needed: RS256/],
+      ["the algorithm none", [nowhere, "--keys", "none-alg.json"], /algorithm: is needed: RS256/],
       [
         "keys of another name",
         [nowhere, "--keys", "wrong.json"],
@@ -293,32 +295,32 @@ describe("svc-conformance", function () {
       ["probes of another name", [nowhere, "--probes", "wrong.json"], /wrong\.json: secrets: is unknown/],
       ["no secret", [nowhere, "--keys", "bare.json"], /keys\.secret: is needed for HS256/],
       ["no private key", [nowhere, "--keys", "bare-rsa.json"], /keys\.private_key: is needed for RS256/],
-      ["a private key that is none", [nowhere, "--keys", "bad.json"], /keys\.private_key: is no private key/],
+      ["an invalid private key", [nowhere, "--keys", "bad.json"], /keys\.private_key: is not a private key/],
       [
         "a private key of another kind",
         [nowhere, "--keys", "other.json"],
-        /keys\.private_key: is no key for ES256/,
+        /keys\.private_key: is not a key for ES256/,
       ],
-      ["a probe that is none", [nowhere, "--probes", "route.json"], /probes\.open: is neither "\/path" nor/],
+      ["an invalid probe", [nowhere, "--probes", "route.json"], /probes\.open: is neither "\/path" nor/],
       [
         "a guard without its names",
         [nowhere, "--probes", "route.json"],
         /probes\.scoped\.scopes: must be a list/,
       ],
       [
-        "a fault without its end",
+        "a dependency without its requests",
         [nowhere, "--probes", "route.json"],
         /probes\.dependencies: each needs check/,
       ],
       ["tenancy without its domain", [nowhere, "--probes", "domain.json"], /tenancy\.base_domain: is needed/],
-      ["something that is not JSON", [nowhere, "--keys", "key.pem"], /key\.pem: is not JSON/],
+      ["a file that is not JSON", [nowhere, "--keys", "key.pem"], /key\.pem: is not JSON/],
       [
         "a key set of a secret",
         [nowhere, "--keys", "hmac.json", "--serve-keys", "127.0.0.1:0"],
         /HS256 has no public key/,
       ],
       [
-        "an address that is none",
+        "an invalid address",
         [nowhere, "--keys", "keys.json", "--serve-keys", "9000"],
         /"9000" is not host:port/,
       ],
@@ -345,7 +347,7 @@ describe("svc-conformance", function () {
       await file("domain.json", { tenancy: { sources: ["subdomain"] } });
     });
     for (const [what, args, said] of cases) {
-      it(`about ${what}`, async () => {
+      it(`for ${what}`, async () => {
         const { code, stdout, stderr } = await run(folder, ...args);
         expect(stderr).to.match(said);
         expect(code).to.equal(2);

@@ -11,7 +11,7 @@ import { startForeign } from "./support/foreign-service.ts";
 import { foreignLifetimes } from "./support/foreign-sessions.ts";
 import { failures, told } from "./support/judge.ts";
 
-describe("a service that is not of this house", function () {
+describe("a service of another implementation", function () {
   this.timeout(120_000);
   const options = {
     features: ["auth"] as const,
@@ -25,7 +25,7 @@ describe("a service that is not of this house", function () {
     },
   };
 
-  /** Checks one that is made for it. */
+  /** Starts such a service and checks it. */
   async function judged(
     more: Omit<ConformanceOptions, "url">,
     { path = "", scopeClaim = "scope" } = {},
@@ -34,14 +34,14 @@ describe("a service that is not of this house", function () {
     return await checkConformance({ ...more, url: `${foreign.url}${path}` });
   }
 
-  it("conforms when it keeps the contract and none of the choices of the house", async () => {
+  it("conforms when it keeps the contract without any house convention", async () => {
     const report = await judged({ ...options, maxNotApplicable: 65 });
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
     expect(report.conforms).to.equal(true);
   });
 
-  it("conforms with sessions of its own make", async () => {
+  it("conforms with its own kind of sessions", async () => {
     const session = {
       request: "POST /session",
       accessToken: "access",
@@ -59,7 +59,7 @@ describe("a service that is not of this house", function () {
     );
   });
 
-  it("may read scopes from a claim of its own, and as a text alone", async () => {
+  it("may read scopes from a custom claim, and only as a text", async () => {
     const keys = { ...options.keys, scopeClaim: "perms" };
     const only = ["CLAIM-1", "CLAIM-5", "AUTH-13", "AUTH-15"];
     const report = await judged({ ...options, keys, only }, { scopeClaim: "perms" });
@@ -67,7 +67,7 @@ describe("a service that is not of this house", function () {
     expect(report.passed).to.equal(4);
   });
 
-  it("may put the first pair into an object and later ones into none", async () => {
+  it("may nest the first pair in an object but not later ones", async () => {
     const session = {
       request: "POST /session?wrapped",
       accessToken: "session.access",
@@ -84,7 +84,7 @@ describe("a service that is not of this house", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("hears that one scope does not show whether all are needed", async () => {
+  it("gets the hint that one scope does not show whether all are required", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)
@@ -93,8 +93,8 @@ describe("a service that is not of this house", function () {
       .that.matches(/one scope/);
   });
 
-  it("is given its own request timeout, however short the patience is for other requests", async () => {
-    // It has 0.4 s for what follows the 0.7 s that the service takes.
+  it("is judged by its own request timeout even with a short --request time", async () => {
+    // 0.4 s remain after the 0.7 s that the service takes.
     const report = await unlessHeldUp(() =>
       judged({
         probes: { slow: "/slow" },
@@ -107,7 +107,7 @@ describe("a service that is not of this house", function () {
     expect(report.passed).to.equal(1);
   });
 
-  it("hears about the choices when it asks for them", async () => {
+  it("is judged by the house rules on request", async () => {
     const report = await judged({ ...options, house: true });
     const failed = failures(report);
     expect(failed.map(({ source }) => source))
@@ -117,13 +117,13 @@ describe("a service that is not of this house", function () {
     expect(report.conforms).to.equal(false);
   });
 
-  it("conforms below a path as well", async () => {
+  it("also conforms below a path", async () => {
     const report = await judged(options, { path: "/team/foreign" });
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
   });
 
-  it("refuses options and probes that it does not know, all at once", async () => {
+  it("rejects unknown options and probes, all in one error", async () => {
     const wrong: object = { ...options, url: "http://127.0.0.1:9", probe: {}, probes: { opne: "/open" } };
     const fault: unknown = await checkConformance(wrong as ConformanceOptions).catch(
       (error: unknown) => error,
@@ -133,7 +133,7 @@ describe("a service that is not of this house", function () {
     expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
   });
 
-  it("is checked for the rules that are asked for alone, those of the house included", async () => {
+  it("is checked only for the given rules, including those of the house", async () => {
     const report = await judged({ ...options, only: ["SYS-1", "COR-8"] });
     expect(report.findings.map(({ id, verdict }) => [id, verdict.status])).to.deep.equal([
       ["SYS-1", "pass"],

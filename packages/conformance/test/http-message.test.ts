@@ -3,7 +3,7 @@ import type { Answer } from "../src/answer.ts";
 import { AnswerReader } from "../src/http-message.ts";
 import { MalformedAnswer } from "../src/malformed-answer.ts";
 
-/** Reads bytes that come in pieces of a size. */
+/** Feeds bytes to the reader in pieces of one size. */
 function read(bytes: string, piece = Infinity, { isHead = false, ended = true } = {}): Answer | undefined {
   const reader = new AnswerReader(isHead);
   const all = Buffer.from(bytes, "latin1");
@@ -16,7 +16,7 @@ function read(bytes: string, piece = Infinity, { isHead = false, ended = true } 
 const ok = "HTTP/1.1 200 OK\r\n";
 const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
 
-describe("the reader of answers", () => {
+describe("AnswerReader", () => {
   const answers: Readonly<Record<string, readonly [bytes: string, body: string]>> = {
     "with a length": [`${ok}content-length: 5\r\n\r\nhello`, "hello"],
     "of HTTP/1.0 that ends with the connection": ["HTTP/1.0 200\r\nServer: old\r\n\r\nhello", "hello"],
@@ -28,7 +28,7 @@ describe("the reader of answers", () => {
   };
   for (const [what, [bytes, body]] of Object.entries(answers)) {
     for (const piece of [1, 2, 7, Infinity]) {
-      it(`reads one ${what}, ${piece} bytes at a time`, () => {
+      it(`reads an answer ${what}, ${piece} bytes at a time`, () => {
         const answer = read(bytes, piece);
         expect(answer?.status).to.equal(200);
         expect(answer?.text).to.equal(body);
@@ -36,13 +36,13 @@ describe("the reader of answers", () => {
     }
   }
 
-  it("waits for the end of one that is not complete", () => {
+  it("waits for the end of an incomplete answer", () => {
     for (const bytes of ["", ok, `${ok}Content-Length: 5\r\n\r\nhell`, `${chunked}5\r\nhello\r\n`]) {
       expect(read(bytes, 3, { ended: false })).to.equal(undefined);
     }
   });
 
-  it("expects no body of HEAD, 204 and 304", () => {
+  it("expects no body after HEAD, 204 and 304", () => {
     expect(read(`${ok}Content-Length: 5\r\n\r\n`, 9, { isHead: true, ended: false })?.text).to.equal("");
     for (const status of [204, 304]) {
       expect(read(`HTTP/1.1 ${status} x\r\n\r\n`, 9, { ended: false })?.status).to.equal(status);
@@ -50,20 +50,20 @@ describe("the reader of answers", () => {
   });
 
   const malformed: Readonly<Record<string, readonly [bytes: string, message: RegExp]>> = {
-    "a negative size of a chunk": [`${chunked}-8\r\n5\r\nabcde\r\n-d\r\n`, /without a size/],
+    "a negative chunk size": [`${chunked}-8\r\n5\r\nabcde\r\n-d\r\n`, /without a size/],
     "a chunk size without an end": [`${chunked}${"1".repeat(2000)}`, /without a size/],
-    "a chunk size that no number holds": [`${chunked}fffffffffffffffff\r\n`, /without a size/],
+    "a chunk size beyond the safe integers": [`${chunked}fffffffffffffffff\r\n`, /without a size/],
     "an end within a chunk": [`${chunked}5\r\nhel`, /within a chunked body/],
-    "a length that is no number": [`${ok}Content-Length: -5\r\n\r\nhello`, /no number/],
+    "a length that is not a number": [`${ok}Content-Length: -5\r\n\r\nhello`, /not a number/],
     "an end before the length": [`${ok}Content-Length: 9\r\n\r\nhello`, /5 bytes, announced as 9/],
     "an end within the headers": [`${ok}Content-Le`, /within the headers/],
     "another protocol": ["SSH-2.0-x\r\n\r\n", /not HTTP/],
     "headers without an end": [`${ok}X: ${"x".repeat(300_000)}`, /more than 256 KiB/],
-    "more than anybody says": [`${ok}Content-Length: 9000000\r\n\r\n${"x".repeat(8_400_000)}`, /8 MiB/],
-    "nothing but 100": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(400_000), /8 MiB/],
+    "a body of more than 8 MiB": [`${ok}Content-Length: 9000000\r\n\r\n${"x".repeat(8_400_000)}`, /8 MiB/],
+    "an endless series of 100": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(400_000), /8 MiB/],
   };
   for (const [what, [bytes, message]] of Object.entries(malformed)) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       expect(() => read(bytes, 65_536)).to.throw(MalformedAnswer, message);
     });
   }

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { isInDoubt } from "./support/judge.ts";
 
-describe("a judgement of a service that is broken on purpose", () => {
-  it("stands, whatever failed beside", () => {
+describe("the verdict on a deliberately broken service", () => {
+  it("stands when other rules failed too", () => {
     expect(isInDoubt([], "ERR-1")).to.equal(false);
     expect(isInDoubt(["ERR-1"], "ERR-1")).to.equal(false);
     expect(isInDoubt(["ERR-1", "COR-2"], "ERR-1")).to.equal(false);
@@ -10,7 +10,7 @@ describe("a judgement of a service that is broken on purpose", () => {
     expect(isInDoubt(["RDY-10"], "RDY-10")).to.equal(false);
   });
 
-  it("is in doubt when a report that came late is all that is wrong beside", () => {
+  it("is in doubt when the only other failure is a late report", () => {
     expect(isInDoubt(["RDY-10"], undefined)).to.equal(true);
     expect(isInDoubt(["ERR-1", "RDY-10"], "ERR-1")).to.equal(true);
   });

@@ -3,11 +3,11 @@ import { checkConformance } from "@svc/conformance";
 import { showLine } from "../src/log-line.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
-describe("a line of a log that is not one JSON object", () => {
+describe("a log line that is not one JSON object", () => {
   const first = { message: 'a } and a " in a text', nested: { list: [{}] }, filler: "x".repeat(900) };
   const second = { message: "the second" };
 
-  it("is shown with the start of both objects that stand on it", () => {
+  it("is shown with the start of both objects when it contains two", () => {
     const shown = showLine(`${JSON.stringify(first)}${JSON.stringify(second)}`);
     expect(shown)
       .to.match(/^more than an object on one line: \{"message":"a \} and a \\" in a text"/)
@@ -16,7 +16,7 @@ describe("a line of a log that is not one JSON object", () => {
   });
 
   for (const line of ["plain text", '{"open": ', '{"a":1', "} {", '["a"]']) {
-    it(`is shown as it is: ${line}`, () => {
+    it(`is shown unchanged: ${line}`, () => {
       expect(showLine(line)).to.equal(JSON.stringify(line));
     });
   }

@@ -19,7 +19,7 @@ describe("the kit against services that break one rule", function () {
     reports[names.indexOf(base)] ?? Promise.reject(new Error("the checks have not begun"));
 
   for (const name of names) {
-    it(`finds nothing wrong with the sound service ${name}`, async () => {
+    it(`finds no fault in the sound service ${name}`, async () => {
       const report = await soundReport(name);
       expect(told(failures(report))).to.deep.equal([]);
       expect(report.passed).to.be.above(70);
@@ -27,7 +27,7 @@ describe("the kit against services that break one rule", function () {
   }
 
   for (const [index, { rule, what, base, unjudged = [] }] of mutations().entries()) {
-    it(`${rule} fails alone: ${what} (${base})`, async () => {
+    it(`only ${rule} fails: ${what} (${base})`, async () => {
       const report = await reports[names.length + index];
       if (report === undefined) throw new Error("the checks have not begun");
       const failed = failures(report);
@@ -45,7 +45,7 @@ describe("the kit against services that break one rule", function () {
     expect(checks.map(({ rule }) => rule).filter((rule) => !broken.has(rule))).to.deep.equal([]);
   });
 
-  it("judges a sound service by the contract alone unless told otherwise", async () => {
+  it("judges a sound service only by the contract unless house is set", async () => {
     const report = await judge("full", {}, { house: false });
     expect(told(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);

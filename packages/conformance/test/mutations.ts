@@ -18,36 +18,36 @@ import { tenancyMutations } from "./mutations/tenancy.ts";
 
 /** A service that breaks one rule. */
 export interface Mutation {
-  /** The rule that is broken: it alone fails. */
+  /** The broken rule, the only one that fails. */
   readonly rule: string;
-  /** What the service does wrong. */
+  /** The fault of the service. */
   readonly what: string;
   readonly base: BaseName;
   readonly differences: Differences;
   /** Rules that pass on the sound service and cannot be judged on this one. */
   readonly unjudged?: readonly string[];
-  /** What it can change anything for: ids of rules and of families of rules. Default: everything. */
+  /** Ids of rules and rule families that the fault can affect. Default: all. */
   readonly reaches?: readonly string[];
 }
 
-/** All rules that a session, its tokens and its routes can have to do with. */
+/** All rules that sessions, their tokens and routes can affect. */
 const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];
-/** All rules that what a token says can have to do with. */
+/** All rules that the content of a token can affect. */
 const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
-/** All rules that reports, logs, metrics and ids of requests can have to do with. */
+/** All rules that reports, logs, metrics and request ids can affect. */
 const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
-/** All rules that who may act for which tenant can have to do with. */
+/** All rules that the choice of tenants can affect. */
 const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 
 /**
- * Services that are alike in what they can change. The first one is asked about every rule there is, which shows that
- * this kind of change reaches no others; the rest about the rules within its reach.
+ * Limits services with similar faults to the rules within reach. The first one runs all rules, which shows that such a
+ * fault affects no others.
  */
 function alike(all: readonly Mutation[], reaches: readonly string[]): readonly Mutation[] {
   return all.map((each, index) => (index === 0 ? each : { ...each, reaches }));
 }
 
-/** Services that issue tokens; new ones each time, since some remember what they were asked. */
+/** Services that issue tokens; created for each use, because some keep state. */
 export const issuingMutations = (): readonly Mutation[] => [
   ...alike(sessionMutations(), ofSessions),
   ...alike(refreshMutations(), ofSessions),
@@ -56,7 +56,7 @@ export const issuingMutations = (): readonly Mutation[] => [
   ...alike(federatedMutations(), ofSessions),
 ];
 
-/** All other ones. */
+/** All other services. */
 export const mutations = (): readonly Mutation[] => [
   ...systemMutations(),
   ...alike(readinessMutations(), ofReports),

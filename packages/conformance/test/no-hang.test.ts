@@ -15,7 +15,9 @@ import { expect } from "chai";
 import { startForeign } from "./support/foreign-service.ts";
 import { failures, told } from "./support/judge.ts";
 
-/** Answers the first request of all, to be taken for a service, and then does something to every connection. */
+/**
+ * Starts a server that answers the first request, so that it looks like a service, and then mistreats every connection.
+ */
 async function startStrange(
   strange: (socket: Socket) => void,
 ): Promise<{ readonly url: string; readonly close: () => void }> {
@@ -36,7 +38,7 @@ async function startStrange(
   };
 }
 
-/** Hands a request on to another service. */
+/** Forwards a request to another service. */
 function relay(req: IncomingMessage, res: ServerResponse, url: string): void {
   const to = request(url + (req.url ?? ""), { method: req.method, headers: req.headers });
   to.on("response", (answer) => answer.pipe(res.writeHead(answer.statusCode ?? 500, answer.headers)));
@@ -44,7 +46,7 @@ function relay(req: IncomingMessage, res: ServerResponse, url: string): void {
   req.pipe(to);
 }
 
-describe("a run ends, whatever the service does", function () {
+describe("a run always ends", function () {
   this.timeout(120_000);
   const limits = { requestSeconds: 0.3, checkSeconds: 1, totalSeconds: 3, concurrency: 16 };
   const strangers: Readonly<Record<string, readonly [(socket: Socket) => void, RegExp]>> = {
@@ -59,7 +61,7 @@ describe("a run ends, whatever the service does", function () {
       (socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
       /a chunk without a size/,
     ],
-    drips: [
+    "sends headers slowly without an end": [
       (socket) => {
         socket.write("HTTP/1.1 200 OK\r\n");
         const drip = setInterval(() => socket.write("X-Drip: 1\r\n"), 20);
@@ -70,7 +72,7 @@ describe("a run ends, whatever the service does", function () {
   };
 
   for (const [what, [strange, said]] of Object.entries(strangers)) {
-    it(`when it ${what}`, async () => {
+    it(`when the service ${what}`, async () => {
       const report = await unlessHeldUp(async () => {
         const { url, close } = await startStrange(strange);
         return checkConformance({ url, house: true, ...limits }).finally(close);
@@ -81,7 +83,7 @@ describe("a run ends, whatever the service does", function () {
     });
   }
 
-  it("when nobody answers while it waits for its keys to be fetched", async () => {
+  it("when the service stops answering while the kit waits for its keys to be fetched", async () => {
     const report = await unlessHeldUp(async () => {
       const { url, close } = await startStrange((socket) => socket.destroy());
       return checkConformance({
@@ -97,7 +99,7 @@ describe("a run ends, whatever the service does", function () {
     expect(failures(report).map(({ id }) => id)).to.deep.equal(["AUTH-14"]);
   });
 
-  it("when it does not answer to a sign-in, from the first one or from some later one on", async () => {
+  it("when the service does not answer a sign-in, either the first or a later one", async () => {
     for (const patience of [0, 3]) {
       const session = {
         request: "POST /session",
@@ -127,7 +129,7 @@ describe("a run ends, whatever the service does", function () {
     }
   });
 
-  it("when there are too many sign-ins for it", async () => {
+  it("when the service limits sign-ins", async () => {
     await using limited = await listen(createServer((_req, res) => void res.writeHead(429).end()));
     const fault: unknown = await unlessHeldUp(() =>
       checkConformance({
@@ -141,7 +143,7 @@ describe("a run ends, whatever the service does", function () {
     ]);
   });
 
-  it("and does not repeat a password or a secret that the service repeats", async () => {
+  it("and does not repeat a password or secret that the service echoes", async () => {
     const [password, secret] = ['quote " within', "a-secret-of-forty-characters-or-somewhat-more"];
     await using foreign = await startForeign();
     const { accessToken, refreshToken } = { accessToken: "access", refreshToken: "refresh" };
@@ -175,7 +177,7 @@ describe("a run ends, whatever the service does", function () {
       },
       house: true,
       ...limits,
-      // Nothing hangs here, and a machine that is busy must not be taken for it.
+      // A long timeout, because nothing hangs here and the machine may be busy.
       requestSeconds: 10,
       totalSeconds: 20,
     });
@@ -185,7 +187,7 @@ describe("a run ends, whatever the service does", function () {
     expect(written).not.to.match(/quote .{0,6} within/);
   });
 
-  it("and does not repeat a token that the service repeats", async () => {
+  it("and does not repeat a token that the service echoes", async () => {
     const echo = createServer((req, res) => {
       res.writeHead(200, { "Content-Type": "application/json" });
       res.end(JSON.stringify({ status: req.headers.authorization ?? "ok" }));

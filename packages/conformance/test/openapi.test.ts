@@ -4,23 +4,23 @@ import { serveDocument } from "./mutations/named-routes.ts";
 import { startHollow, systemRoutes } from "./support/hollow-service.ts";
 import { failures, judge, told } from "./support/judge.ts";
 
-describe("the routes that /openapi.json names", function () {
+describe("the routes of /openapi.json", function () {
   this.timeout(60_000);
   const reaches = ["ERR", "AUTH-13", "SYS-1"];
 
-  it("are probed on a sound service, and nothing is wrong with them; HEAD has no body to judge", async () => {
+  it("are probed on a sound service without a failure; HEAD has no body to judge", async () => {
     const report = await judge("swift", { request: serveDocument() }, { reaches });
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.routes).to.equal(6);
   });
 
-  /** A hollow service with a document, checked for some rules. */
+  /** Checks some rules of a hollow service with a document. */
   async function checked(document: unknown, ...only: readonly string[]): Promise<ConformanceReport> {
     await using hollow = await startHollow({ routes: { ...systemRoutes, "/openapi.json": document } });
     return await checkConformance({ url: hollow.url, only, require: ["openapi"] });
   }
 
-  it("are asked for with a method that the document does not name", async () => {
+  it("are requested with a method that the document does not list", async () => {
     const document = { paths: { "/orders/{id}": { get: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
     expect(told(failures(report))[0]).to.match(
@@ -28,21 +28,21 @@ describe("the routes that /openapi.json names", function () {
     );
   });
 
-  it("have the methods of every template that matches", async () => {
+  it("have the methods of every matching template", async () => {
     const document = { paths: { "/{name}": { put: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
-    // PUT is named for /health too, and the service does not list it.
+    // The document lists PUT for /health, which the service does not have.
     expect(told(failures(report))).to.include(
       'ERR-10: Allow "GET" to PATCH /health, which /openapi.json does not name',
     );
   });
 
-  it("lie below the path of the first server, without the base URL's own path", async () => {
+  it("are below the path of the first server, without the base URL's own path", async () => {
     const document = { servers: [{ url: "/v1" }], paths: { "/orders": { get: {} } } };
     expect(told(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
   });
 
-  it("lie below the path of a server of another origin only where the service has them", async () => {
+  it("are below the path of a server of another origin only if the service has them there", async () => {
     const servers = [{ url: "https://api.example/v1" }];
     const gateway = { servers, paths: { "/health": { get: {} } } };
     expect(told(failures(await checked(gateway, "ERR-9", "ERR-11")))).to.deep.equal([]);
@@ -59,7 +59,7 @@ describe("the routes that /openapi.json names", function () {
     expect((await checked(unknown, "SYS-1")).routes).to.equal(0);
   });
 
-  it("may have methods and paths below them that the document does not name", async () => {
+  it("may have undocumented methods and undocumented paths below them", async () => {
     const document = { paths: { "/login": { post: {} }, "/files/{path}": { put: {} } } };
     const differences = serveDocument(document);
     const report = await judge(
@@ -79,7 +79,7 @@ describe("the routes that /openapi.json names", function () {
     expect(report.routes).to.equal(2);
   });
 
-  it("are not asked for a bearer token where the document asks for an API key or Basic authentication", async () => {
+  it("are not expected to need a bearer token when the document asks for an API key or Basic authentication", async () => {
     const document = {
       components: {
         securitySchemes: {
@@ -115,7 +115,7 @@ describe("the routes that /openapi.json names", function () {
     expect([...asked]).to.deep.equal(["/both"]);
   });
 
-  it("are 50 at most", async () => {
+  it("are limited to 50", async () => {
     const paths = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`/a${at}`, { get: {} }]));
     expect((await checked({ paths }, "SYS-1")).routes).to.equal(50);
   });
@@ -129,14 +129,14 @@ describe("the routes that /openapi.json names", function () {
     ],
     ["a path with a line break", { paths: { "/a\r\nX: y": { get: {} } } }],
   ] as const) {
-    it(`are none in a document with ${what}, and that is said`, async () => {
+    it(`are none in a document with ${what}, which the report says`, async () => {
       const report = await checked(document, "SYS-1", "ERR-9");
       expect([report.routes, report.failed]).to.deep.equal([0, 0]);
       expect(report.shortfalls).to.deep.equal(["required and not seen: openapi"]);
     });
   }
 
-  it("are filled with values of the form that the document asks for", async () => {
+  it("are filled with values of the documented format", async () => {
     const parameter = (name: string, schema: object): object => ({ name, in: "path", schema });
     const parameters = [
       parameter("number", { type: "integer" }),

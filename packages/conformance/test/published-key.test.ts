@@ -3,11 +3,11 @@ import type { Algorithm } from "@svc/conformance";
 import { hasSigned } from "../src/published-key.ts";
 import { newKeyPair, signature } from "../src/signing.ts";
 
-describe("a key of a published set", () => {
+describe("hasSigned()", () => {
   const algorithms: readonly Algorithm[] = ["RS256", "PS384", "ES256", "ES512", "EdDSA"];
 
   for (const algorithm of algorithms) {
-    it(`has signed a token of ${algorithm}, and no other key has`, async () => {
+    it(`is true only for the key that has signed a token of ${algorithm}`, async () => {
       const [own, other] = [await newKeyPair(algorithm), await newKeyPair(algorithm)];
       const input = "e30.e30";
       const token = `${input}.${signature(algorithm, own.privateKey, Buffer.from(input)).toString("base64url")}`;
@@ -16,7 +16,7 @@ describe("a key of a published set", () => {
     });
   }
 
-  it("that cannot be used has signed nothing", () => {
+  it("is false for an unusable key", () => {
     expect(hasSigned({ kty: "RSA", n: "!" }, "e30.e30.AA", "RS256")).to.equal(false);
     expect(hasSigned({}, "", "none")).to.equal(false);
   });

@@ -13,16 +13,16 @@ import { startUnderTest } from "./support/service-under-test.ts";
 const url = new URL("../README.md", import.meta.url);
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
 
-/** What a program that judges a service ended with. */
+/** How a program that judges a service ended. */
 interface End {
   readonly code: number | null;
   readonly stdout: string;
 }
 
-/** Say how soon something follows: a sound service breaks them when it, or the program beside it, is held up for a second. */
+/** Rules about delays: a sound service breaks them during an event-loop stall of a second, in it or in the kit. */
 const punctuality: ReadonlySet<string> = new Set(["RDY-8", "RDY-10", "SYS-2"]);
 
-/** Judges once more where nothing but punctuality was at fault. What fails otherwise, or once again, stands. */
+/** Judges again when only rules about delays failed. Other or repeated failures stand. */
 async function judged<T extends End>(judge: () => Promise<T>): Promise<T> {
   const end = await judge();
   const failed = [...end.stdout.matchAll(/^FAIL +(\S+)/gm)].map(([, id = ""]) => id);
@@ -31,7 +31,7 @@ async function judged<T extends End>(judge: () => Promise<T>): Promise<T> {
   return judge();
 }
 
-/** The command line, the choices of the house included. */
+/** Runs the command line with the house rules. */
 async function run(folder: string, args: readonly string[]): Promise<End> {
   const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args, "--house"], {
     cwd: folder,
@@ -60,7 +60,7 @@ describe("the README", function () {
         const log = tested.options.log as () => string;
         await writeFile(join(folder, "service.log"), "an older line\n");
         let written = 0;
-        // One after the other: lines stay in their order, and none is written when the folder is gone.
+        // Copy in sequence: this keeps the order of lines and writes none after the folder is removed.
         let copied = Promise.resolve();
         const copying = setInterval(() => {
           const text = log();
@@ -88,7 +88,7 @@ describe("the README", function () {
     }
   });
 
-  it("shows how a service with sessions and two replicas is checked", async () => {
+  it("shows how to check a service with sessions and two replicas", async () => {
     const readme = await readFile(url, "utf8");
     const command = codeBlocks(readme, "sh").find((each) => each.includes("--replica")) ?? "";
     const probes = codeBlocks(readme, "json").find((each) => each.includes('"session"')) ?? "";

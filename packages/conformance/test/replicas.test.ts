@@ -33,7 +33,7 @@ issue_tokens = true
 refresh_grace_seconds = 1
 `;
 
-/** One replica of a service that is put together from packages alone. */
+/** Starts one replica of a service assembled from packages. */
 async function startReplica(config: string): Promise<Service> {
   const service = await createService({
     config: { toml: config },
@@ -53,7 +53,7 @@ async function startReplica(config: string): Promise<Service> {
 
 const urlOf = ({ address }: Service): string => `http://127.0.0.1:${address?.port}`;
 
-/** Shows by its round trips that the Redis is there. */
+/** Checks by its round trips that Redis answers. */
 function pings(url: string): Disposable & { readonly ping: () => Promise<unknown> } {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -75,7 +75,7 @@ describe("two replicas of a service", function () {
     probes: { protected: "/mine", session: { request: "POST /sign-in", graceSeconds: 1 } },
   };
 
-  /** To a service a Redis that does not answer for a second is an outage. */
+  /** Judges again when Redis was silent for a second, because a service treats that as an outage. */
   async function judged(judge: () => Promise<ConformanceReport>): Promise<ConformanceReport> {
     using redisItself = pings(redis.url);
     const show = (report: ConformanceReport): string => told(failures(report)).join("; ") || "nothing failed";
@@ -90,19 +90,19 @@ describe("two replicas of a service", function () {
     });
   }
 
-  it("REV-3 REV-11 REF-19 keep the contract on one Redis", async () => {
+  it("REV-3 REV-11 REF-19 conform with a shared Redis", async () => {
     const report = await check("one:");
     expect(told(failures(report))).to.deep.equal([]);
     const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
     expect(passed).to.include.members("REV-3 REV-11 REF-19 REF-4 REF-5 REF-6 REF-7 REF-14 RDY-16".split(" "));
   });
 
-  it("REV-11 REF-19 do not when each has a store of its own", async () => {
+  it("REV-11 REF-19 fail when each has its own store", async () => {
     const failed = failures(await check("two:")).map(({ id }) => id);
     expect(failed).to.have.members(["REV-11", "REF-19"]);
   });
 
-  it("need no keys for most of it", async () => {
+  it("need no keys for most rules", async () => {
     const report = await judged(async () => {
       await using first = await startReplica(toml(redis.url, "one:"));
       return await checkConformance({ ...options, keys: undefined, url: urlOf(first) });
@@ -112,7 +112,7 @@ describe("two replicas of a service", function () {
     expect(passed).to.include.members("ISS-5 ISS-10 REF-1 REF-6 REF-13".split(" ")).and.not.include("REF-12");
   });
 
-  it("are refused when the second does not know the sessions of the first", async () => {
+  it("are rejected when the second does not know the sessions of the first", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     await using stranger = await startReplica(
       toml(redis.url, "one:").replace('"tested"\nissue', '"else"\nissue'),
@@ -124,11 +124,11 @@ describe("two replicas of a service", function () {
     }).catch((error: unknown) => error);
     expect(fault).to.be.instanceOf(InvalidUse);
     expect((fault as InvalidUse).faults).to.deep.equal([
-      "probes.session: 401 from the route of the second replica for whoever has signed in",
+      "probes.session: 401 from the route of the second replica for a user who has signed in",
     ]);
   });
 
-  it("are refused when nobody can sign in", async () => {
+  it("are rejected when sign-in fails", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     const fault: unknown = await checkConformance({
       ...options,

@@ -9,7 +9,7 @@ const covered = new Set(
   ),
 );
 
-/** The repository's own list, which is no part of any package. */
+/** A rule of the repository's own list, which belongs to no package. */
 interface Listed {
   readonly id: string;
   readonly title: string;
@@ -29,7 +29,7 @@ describe("the kit's list of rules", () => {
     visible = allRules.filter((rule) => rule.outside && covered.has(rule.package));
   });
 
-  it("has every rule of the covered packages that can be seen from outside, and no other", () => {
+  it("has exactly the rules of the covered packages that are visible from outside", () => {
     expect(visible.length).to.be.above(220);
     expect([...own.keys()].toSorted()).to.deep.equal(visible.map(({ id }) => id).toSorted());
   });
@@ -48,7 +48,7 @@ describe("the kit's list of rules", () => {
     }
   });
 
-  it("has the text of every rule as docs/contract.md states it: node scripts/rule-texts.mjs writes it", async () => {
+  it("has the text of every rule as in docs/contract.md: node scripts/rule-texts.mjs writes it", async () => {
     const script = new URL("../../../scripts/rule-texts.mjs", import.meta.url).href;
     const { currentModule } = (await import(script)) as {
       readonly currentModule: () => Promise<string>;
@@ -62,7 +62,7 @@ describe("the kit's list of rules", () => {
     expect(own.get("ERR-2")?.text).to.match(/^A problem has these members:\n\n\| Member .*\n\| -+/);
   });
 
-  it("checks every rule once or says why it does not", () => {
+  it("has one check or one reason for every rule", () => {
     const checked = checks.map(({ rule }) => rule);
     expect(new Set(checked).size).to.equal(checked.length);
     const excused = notChecked.flatMap((each) => each.rules);
@@ -70,7 +70,7 @@ describe("the kit's list of rules", () => {
     for (const { reason } of notChecked) expect(reason).to.match(/\w+ \w+/);
   });
 
-  it("leaves the rules of packages to come for later", () => {
+  it("omits the rules of packages that are not covered yet", () => {
     expect(allRules.length).to.be.above(300);
     const later = allRules.filter((rule) => rule.outside && !covered.has(rule.package));
     expect(later.filter(({ id }) => own.has(id))).to.deep.equal([]);

@@ -17,7 +17,7 @@ describe("the kit against services that issue tokens and break one rule", functi
     Promise.reject(new Error("the checks have not begun"));
 
   for (const name of names) {
-    it(`finds nothing wrong with the sound service ${name}`, async () => {
+    it(`finds no fault in the sound service ${name}`, async () => {
       const report = await soundReport(name);
       expect(told(failures(report))).to.deep.equal([]);
       expect(report.passed).to.be.above(100);
@@ -26,7 +26,7 @@ describe("the kit against services that issue tokens and break one rule", functi
   }
 
   for (const [index, { rule, what, base, unjudged = [] }] of issuingMutations().entries()) {
-    it(`${rule} fails alone: ${what} (${base})`, async () => {
+    it(`only ${rule} fails: ${what} (${base})`, async () => {
       const report = await reports[names.length + index];
       if (report === undefined) throw new Error("the checks have not begun");
       const failed = failures(report);
@@ -40,7 +40,7 @@ describe("the kit against services that issue tokens and break one rule", functi
     });
   }
 
-  it("judges a sound service by the contract alone unless told otherwise", async () => {
+  it("judges a sound service only by the contract unless house is set", async () => {
     const report = await judge("issuing", {}, { house: false });
     expect(told(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);

@@ -24,7 +24,7 @@ describe("a service whose probe `tenant` is not served below /t/<tenant>", funct
     }
   });
 
-  it("is judged by the header alone where path and header are its sources", async () => {
+  it("is judged by the header alone when its sources are path and header", async () => {
     const report = await judge("anonymous", unserved, { reaches: ["TEN"] });
     expect(told(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-1")).to.deep.equal({ status: "pass" });

@@ -13,34 +13,37 @@ import {
 import type { Consumption, EventBus } from "./event-bus.ts";
 import type { Events } from "./events.ts";
 
-/** What {@link createBusConsumer} takes. */
+/** Options of {@link createBusConsumer}. */
 export interface BusConsumerOptions {
-  /** Where events come from. Required. */
+  /** The bus that delivers the events. Required. */
   readonly bus: EventBus;
-  /** Whose subscribers get them. Required. */
+  /** The result of `createEvents()`, whose subscribers handle the events. Required. */
   readonly events: Pick<Events, "receive" | "topics">;
-  /** The name of this service at the bus: its replicas share the events of one group. Required. */
+  /** The consumer group, normally the service's name: its replicas share the events of the group. Required. */
   readonly group: string;
-  /** What to consume. Default: the topics of the types that have subscribers. */
+  /** The topics to consume. Default: the topics of all types that have subscribers. */
   readonly topics?: readonly string[] | undefined;
-  /** Events that are queued at a time, 1 to 1,000; more than one gives their order up. Default: 1. */
+  /** Events queued concurrently, 1 to 1,000; values above 1 give up the order. Default: 1. */
   readonly concurrency?: number | undefined;
-  /** Milliseconds until a subscription that failed is tried again; doubled up to 30 times of that. Default: 1,000. */
+  /**
+   * Milliseconds before the first retry of a failed subscription; doubles up to 30 times this value. Default: 1,000.
+   */
   readonly retryMs?: number | undefined;
-  /** Is told when the bus does not let itself be subscribed to. Default: nobody. */
+  /** Receives a warning while the subscription to the bus fails. Default: none. */
   readonly logger?: Logger | undefined;
 }
 
-/** Hands events of a bus on to local subscribers. */
+/** Passes events from a bus to the local subscribers. */
 export interface BusConsumer extends AsyncDisposable {
   /**
-   * Subscribes, and goes on trying while the bus is away. Does nothing the second time.
+   * Subscribes, and retries while the bus is unavailable. A second call does nothing.
+   *
    * @throws Error after `stop()`
    */
   start(): void;
-  /** Ends after the events in hand. Never rejects. */
+  /** Stops after the events being handled are queued. Never rejects. */
   stop(): Promise<void>;
-  /** Whether it is subscribed at the moment. */
+  /** Whether the subscription exists at the moment. */
   readonly subscribed: boolean;
 }
 
@@ -49,9 +52,9 @@ const WARN_EVERY_MS = 10_000;
 const SLOWEST = 30;
 
 /**
- * Makes what feeds a bus's events into `events.receive`. Nothing is sent before `start()`.
+ * Creates the consumer that passes a bus's events to `events.receive`. Sends nothing before `start()`.
  *
- * @throws ConfigurationError, also when there is nothing to consume: no type has a subscriber
+ * @throws ConfigurationError, also when no type has a subscriber and no topics are given
  */
 export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const resolved = resolveOptions(SUBJECT, given, {
@@ -100,7 +103,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
           consumption = undefined;
         };
         void started.stopped.then(ended, ended);
-        // It was stopped while the bus was being asked.
+        // stop() was called while the bus was subscribing.
         if (stopping) await started.stop();
         return;
       } catch (error) {

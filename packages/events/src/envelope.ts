@@ -3,54 +3,55 @@ import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { isKept, isText, MAX_TEXT, shown } from "./text.ts";
 
-/** The trace context of whoever published; empty without one. */
+/** The trace context of the publisher; empty if there is none. */
 export interface EventTrace {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }
 
 /**
- * An event as it travels, the same on the queue and on a bus (EVT-1). All nine fields are always there (EVT-9).
+ * The envelope of an event, identical in the job queue and on a bus (EVT-1). All nine fields are always present
+ * (EVT-9).
  */
 export interface EventEnvelope<T extends string = string, D extends object = object> {
   readonly id: string;
-  /** What happened, as `expense.recorded`. Subscribers match on it. */
+  /** What happened, for instance `expense.recorded`. Subscribers match on it. */
   readonly type: T;
   /** The service that published it. */
   readonly source: string;
   /** ISO 8601 with an offset. */
   readonly occurred_at: string;
   readonly request_id: string;
-  /** `""`: none. */
+  /** `""` means no tenant. */
   readonly tenant_id: string;
   readonly trace: EventTrace;
-  /** What its order is kept for, as the id of the thing that it is about; null: for nothing. */
+  /** The ordering key, normally the id of the entity that changed; null means unordered. */
   readonly key: string | null;
   readonly data: D;
 }
 
-/** An event to be published. */
+/** An event to publish. */
 export interface NewEvent<T extends string = string, D extends object = object> {
-  /** Words of letters, digits, `_` and `-` with dots between them, at most 200 characters. Required. */
+  /** Words of letters, digits, `_` and `-`, separated by dots; at most 200 characters. Required. */
   readonly type: T;
-  /** An object that JSON can say. Required. */
+  /** An object that JSON can represent. Required. */
   readonly data: D;
-  /** Events of one key reach a bus in the order in which they were published, 1 to 255 characters. Default: null, no order. */
+  /** Events of one key reach a bus in the order published; 1 to 255 characters. Default: null, unordered. */
   readonly key?: string | null | undefined;
   /** 1 to 128 visible ASCII characters; publishing an id again adds nothing (EVT-4). Default: 32 random hex characters. */
   readonly id?: string | undefined;
-  /** Default: now. */
+  /** When it happened. Default: now. */
   readonly occurredAt?: Date | undefined;
-  /** Default: that of the current context; null: none. */
+  /** Default: the tenant of the current context. Null means no tenant. */
   readonly tenantId?: string | null | undefined;
-  /** Default: that of the current context, or a new one. */
+  /** Default: that of the current context, or a new id. */
   readonly requestId?: string | undefined;
-  /** Default: that of the current context; null: none. */
+  /** Default: the trace of the current context. Null means no trace. */
   readonly trace?:
     { readonly traceparent: string; readonly tracestate?: string | undefined } | null | undefined;
 }
 
-/** An envelope and what it is as JSON. */
+/** An envelope and its JSON text. */
 export interface Written {
   readonly envelope: EventEnvelope;
   readonly body: string;
@@ -73,13 +74,13 @@ const MAX_TRACESTATE = 512;
 const FIRST_MOMENT = Date.UTC(1, 0, 1);
 const LAST_MOMENT = Date.UTC(10_000, 0, 1);
 
-/** Whether a text may be the type of an event that is published. */
+/** Whether a text is valid as the type of a published event. */
 export function isType(value: unknown): boolean {
   return typeof value === "string" && value.length <= MAX_TYPE && TYPE.test(value);
 }
 
 /**
- * Makes the envelope of an event, with what the current context knows (EVT-9).
+ * Builds the envelope of an event and fills in tenant, request id and trace from the current context (EVT-9).
  *
  * @throws EventError `ERR_SVC_EVENT_ARGUMENT`
  */
@@ -121,14 +122,14 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   return { envelope, body };
 }
 
-/** The envelope as JSON (EVT-8): its nine fields in their order. */
+/** Returns the envelope as JSON (EVT-8), with the nine fields in the order of the contract. */
 export function bodyOf(envelope: EventEnvelope, dataAsJson: string = JSON.stringify(envelope.data)): string {
   const { id, type, source, occurred_at, request_id, tenant_id, trace, key } = envelope;
   const head = JSON.stringify({ id, type, source, occurred_at, request_id, tenant_id, trace, key });
   return `${head.slice(0, -1)},"data":${dataAsJson}}`;
 }
 
-/** What of a carrier is a valid trace context; empty where it is none. */
+/** Returns the valid trace context in a carrier, or an empty object. */
 export function traceOf(carrier: unknown): EventTrace {
   if (typeof carrier !== "object" || carrier === null) return {};
   const { traceparent, tracestate } = carrier as Record<string, unknown>;
@@ -157,9 +158,9 @@ function dataJson(data: unknown): string {
   try {
     json = JSON.stringify(data);
   } catch (error) {
-    throw refused("data is nothing that JSON can say", error);
+    throw refused("data cannot be written as JSON", error);
   }
-  if (typeof json !== "string" || !json.startsWith("{")) throw refused("data is no object as JSON");
+  if (typeof json !== "string" || !json.startsWith("{")) throw refused("data is not an object as JSON");
   if (!isKept(json))
     throw refused("data contains NUL or half a surrogate pair, which PostgreSQL cannot keep");
   return json;

@@ -1,4 +1,4 @@
-/** What an {@link EventError} is about. */
+/** The codes of {@link EventError}. */
 export type EventErrorCode =
   | "ERR_SVC_EVENT_ARGUMENT"
   | "ERR_SVC_EVENT_UNDELIVERABLE"
@@ -7,12 +7,11 @@ export type EventErrorCode =
   | "ERR_SVC_EVENT_BUS";
 
 /**
- * `ERR_SVC_EVENT_ARGUMENT`: an event, an id or a number that is not taken; nothing was sent anywhere.
- * `ERR_SVC_EVENT_UNDELIVERABLE`: nobody would get the event: it has no subscriber here, and there is no bus (EVT-6).
- * `ERR_SVC_EVENT_OUTBOX_NEEDED`: a bus cannot take part in a transaction; an outbox can.
- * `ERR_SVC_EVENT_ENVELOPE`: what was received or read is no event; the message says which field.
- * `ERR_SVC_EVENT_BUS`: the bus did not take an event that was published without an outbox, or did not say in time that it has;
- * the cause says why.
+ * `ERR_SVC_EVENT_ARGUMENT`: an event, an id or a number is invalid; nothing was sent.
+ * `ERR_SVC_EVENT_UNDELIVERABLE`: the event has no subscriber here and no bus is configured (EVT-6).
+ * `ERR_SVC_EVENT_OUTBOX_NEEDED`: a bus cannot take part in a transaction; configure an outbox.
+ * `ERR_SVC_EVENT_ENVELOPE`: the received or stored value is not a valid event; the message names the field.
+ * `ERR_SVC_EVENT_BUS`: the bus failed or timed out while publishing without an outbox; `cause` says why.
  */
 export class EventError extends Error {
   override readonly name = "EventError";

@@ -12,42 +12,45 @@ import { subscriberHandlers, subscriberJobs } from "./subscriber-jobs.ts";
 import { createTell } from "./tell.ts";
 
 /**
- * Where an event is published: with `tx` it is part of the caller's transaction, and published when that is committed. With
- * a bus this needs an outbox. Default: none, it is published at once.
+ * With `tx` the event becomes part of the caller's transaction and is published when that commits; a bus then needs an
+ * outbox. Default: published immediately.
  */
 export type PublishOptions = Within;
 
-/** Any event of the types. */
+/** Any event of the declared types. */
 export type AnyEvent<M> = {
   [T in keyof M & string]: NewEvent<T, M[T] & object>;
 }[keyof M & string];
 
-/** Publishes events, and makes jobs of them for subscribers. */
+/** Publishes events and queues jobs for their subscribers. */
 export interface Events<M = Record<string, object>> {
   readonly source: string;
-  /** The topics of the types that have subscribers here: what to consume from a bus. */
+  /** The topics of all types that have subscribers here: the topics to consume from a bus. */
   readonly topics: readonly string[];
   readonly bus: EventBus | undefined;
-  /** The handlers of subscribers' jobs by task, for `createWorker()`. */
+  /** The handlers of the subscribers' jobs by task, for `createWorker()`. */
   readonly handlers: Readonly<Record<string, JobHandler>>;
   /**
-   * Publishes an event (EVT-2) and answers its envelope. With an outbox it is written there; without one the jobs of
-   * its subscribers are queued and then the bus gets it.
+   * Publishes an event (EVT-2) and returns its envelope. With an outbox it is written there; otherwise the subscribers'
+   * jobs are queued first, then the bus gets it.
    *
    * @throws EventError `ERR_SVC_EVENT_ARGUMENT`; `ERR_SVC_EVENT_UNDELIVERABLE` (EVT-6); `ERR_SVC_EVENT_OUTBOX_NEEDED`;
-   *   `ERR_SVC_EVENT_BUS`: jobs are queued, and publishing the same id again adds what is missing
-   * @throws JobError for an event that the job table does not take; what the database says
+   *   `ERR_SVC_EVENT_BUS`: the jobs are queued; publishing the same id again adds only what is missing
+   * @throws JobError for an event that the job table rejects; errors of the database
    */
   publish<T extends keyof M & string>(
     event: NewEvent<T, M[T] & object>,
     options?: PublishOptions,
   ): Promise<EventEnvelope<T, M[T] & object>>;
-  /** Publishes up to 1,000 events, in their order; throws as `publish` does, before anything is sent where one is wrong. */
+  /**
+   * Publishes up to 1,000 events in order. Throws as `publish` does; one invalid event rejects all before anything is
+   * sent.
+   */
   publishMany(events: readonly AnyEvent<M>[], options?: PublishOptions): Promise<readonly EventEnvelope[]>;
   /**
-   * Queues the jobs of an event that came over a bus; one of this service's own is skipped, its jobs were queued when it
-   * was published. What is no event is told to the logger and dropped. Rejects when the jobs could not be queued: the
-   * bus delivers it again.
+   * Queues the jobs of an event that arrived over a bus. Skips an event of this service: its jobs were queued when it
+   * was published. Logs and drops a message that is not a valid event. Rejects when the jobs could not be queued; the
+   * bus then delivers the message again.
    */
   receive(message: BusMessage): Promise<void>;
 }
@@ -55,23 +58,25 @@ export interface Events<M = Record<string, object>> {
 const MAX_EVENTS = 1000;
 const internals = new WeakMap<object, ResolvedEvents>();
 
-/** What a relay needs to know. Undefined for what {@link createEvents} has not made. */
+/**
+ * Returns the resolved options, which a relay needs; undefined for an object that {@link createEvents} did not create.
+ */
 export function resolvedEvents(events: object): ResolvedEvents | undefined {
   return internals.get(events);
 }
 
-/** The topic of a type (EVT-8). */
+/** Returns the topic of a type (EVT-8). */
 export function topicOf({ topicPrefix }: ResolvedEvents, type: string): string {
   return topicPrefix + type;
 }
 
-/** What a bus gets. */
+/** Returns the bus message of an event. */
 export function messageOf(topic: string, { envelope, body }: Written): BusMessage {
   return { topic, id: envelope.id, key: envelope.key, body };
 }
 
 /**
- * Makes the events of a service. Nothing is sent before the first call.
+ * Creates the events of a service. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */
@@ -87,7 +92,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     if (bus === undefined && !subscriptions.has(one.envelope.type)) {
       throw new EventError(
         "ERR_SVC_EVENT_UNDELIVERABLE",
-        `nobody would get ${JSON.stringify(one.envelope.type)}: it has no subscriber, and there is no bus`,
+        `cannot deliver ${JSON.stringify(one.envelope.type)}: it has no subscriber, and there is no bus`,
       );
     }
     return one;

@@ -14,46 +14,46 @@ import { refused } from "./errors.ts";
 import { type Migration, tableName, timeoutKinds, type TableTimeouts } from "./query.ts";
 import { isText } from "./text.ts";
 
-/** The table where no other one is named (OUT-3). */
+/** The default table name (OUT-3). */
 export const DEFAULT_INBOX = "svc_inbox";
 
-/** What {@link createInbox} takes. */
+/** Options of {@link createInbox}. */
 export interface InboxOptions {
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
   readonly name?: string | undefined;
   /**
-   * Milliseconds that a statement may take, its wait for a connection of the pool included, 10 to 600,000. The call rejects with
-   * a `SqlDeadlineError` then, and what was sent may still take effect. Default: 15,000.
+   * Milliseconds for one statement including the wait for a pooled connection, 10 to 600,000. Then the call rejects
+   * with a `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
   readonly maintenanceTimeoutMs?: number | undefined;
 }
 
-/** What became of a message: done now, with what `fn` answered, or already done before. */
+/** The outcome for a message: handled now, with the result of `fn`, or already handled before. */
 export type Once<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 
-/** Which messages a consumer has done with, in a table beside the data that it changes. */
+/** Records which messages a consumer has handled, in a table beside the data that it changes. */
 export interface Inbox {
   readonly name: string;
   /**
-   * Runs `fn` when this consumer has not done with this message, and notes it in the same transaction (OUT-2): both are
-   * committed or neither is. Two at once: the second waits until the first has ended. When `fn` throws the note is taken
-   * back, as the work in the transaction must be.
+   * Runs `fn` unless this consumer has already handled the message, and records the message in the same transaction
+   * (OUT-2): both commit or neither does. A concurrent call for the same message waits until the first one ends. When
+   * `fn` throws, the record is removed.
    *
    * @param tx a transaction of the caller
-   * @param consumer who does the work, 1 to 128 characters: two consumers do not see each other's messages
-   * @param messageId of an event its `id`, 1 to 255 characters
-   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, for a pool too; whatever `fn` throws
+   * @param consumer the name of the consumer, 1 to 128 characters; consumers do not share records
+   * @param messageId the event's `id`, 1 to 255 characters
+   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, also for a pool instead of a transaction; errors of `fn`
    */
   once<T>(tx: Queryable, consumer: string, messageId: string, fn: () => T | Promise<T>): Promise<Once<T>>;
-  /** Makes what is missing of the table. @throws SchemaError for a table that is another one */
+  /** Creates the table or its missing parts. @throws SchemaError for a table with other columns */
   ensureSchema(db: Database): Promise<"present" | "created">;
-  /** The same for a migration tool. */
+  /** Returns the same statements for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * Forgets messages that are older, at least a day: longer than anything can be delivered again. Answers how many.
-   * Default: 30 days.
+   * Deletes records older than `olderThanDays`, at least 1, and returns their count. Choose more days than a redelivery
+   * can take. Default: 30.
    */
   prune(db: Database, options?: { readonly olderThanDays?: number | undefined }): Promise<number>;
 }
@@ -65,7 +65,7 @@ const TEXT = ["text", "varchar"];
 const COLUMNS: Columns = { consumer: TEXT, message_id: TEXT, processed_at: "timestamptz" };
 
 /**
- * Makes the client of an inbox. Nothing is sent before the first call.
+ * Creates an inbox client. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */
@@ -106,7 +106,7 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       try {
         return { done: true, value: await fn() };
       } catch (error) {
-        // For a caller that hides the error and commits; where the transaction has failed there is nothing to take back.
+        // Covers a caller that catches the error and commits. A failed transaction rolls back by itself.
         const text = `delete from ${sql} where consumer = $1 and message_id = $2`;
         await queryWithin(tx, within("once()"), text, [consumer, messageId]).catch(() => undefined);
         throw error;
@@ -138,7 +138,7 @@ export function createInbox(given: InboxOptions = {}): Inbox {
   };
 }
 
-/** @throws SchemaError for a table that is another one, naming its columns */
+/** @throws SchemaError for a table with other columns, naming them */
 function ensureInbox(
   db: Database,
   table: string,

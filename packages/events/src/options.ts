@@ -15,24 +15,24 @@ import { type EventEnvelope, isType } from "./envelope.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { Outbox } from "./outbox/outbox.ts";
 
-/** For every type of event what its `data` is: `{ "expense.recorded": { id: string } }`. */
+/** Maps each event type to the type of its `data`: `{ "expense.recorded": { id: string } }`. */
 export type EventTypes<M> = { readonly [T in keyof M]: object };
 
-// A method's parameters may be narrower than its type says: a subscriber names the event that it expects.
+// Method parameters are bivariant, so a subscriber may declare the event type that it expects.
 interface Subscribers<E> {
   handle(event: E, job: JobContext): unknown;
 }
 
-/** Does what has to be done about an event, as a job: what it throws has it tried again, up to 5 times. */
+/** Handles an event, as a job: when it throws, the job is retried, up to 5 attempts in total. */
 export type Subscriber<E = EventEnvelope> = Subscribers<E>["handle"];
 
-/** For every type of event its subscribers by name. */
+/** Maps each event type to its named subscribers. */
 export type SubscribersOf<M> = {
   readonly [T in keyof M]?:
     Readonly<Record<string, Subscriber<EventEnvelope<T & string, M[T] & object>>>> | undefined;
 };
 
-/** What happens to events here. */
+/** What `onEvent` receives. */
 export type EventsEvent =
   /** An event was published: queued for this many subscribers here, or written to the outbox. */
   | {
@@ -41,49 +41,51 @@ export type EventsEvent =
       readonly jobs: number;
       readonly outbox: boolean;
     }
-  /** An event came over the bus, and jobs of its subscribers were queued; 0 where nobody asked, or it is our own. */
+  /** An event arrived over the bus and jobs were queued; 0 jobs without a subscriber or for the service's own event. */
   | { readonly type: "received"; readonly event: EventEnvelope; readonly jobs: number; readonly own: boolean }
-  /** What came over the bus is no event, or no job can hold it. It is dropped: it would be no better the next time. */
+  /**
+   * A message from the bus is not a valid event, or no job can hold it. It is dropped; a redelivery would fail again.
+   */
   | { readonly type: "refused"; readonly topic: string; readonly error: unknown };
 
-/** What {@link createEvents} takes. */
+/** Options of {@link createEvents}. */
 export interface EventsOptions<M> {
-  /** The name of this service, the `source` of its events, 1 to 100 characters. Required. */
+  /** The name of this service, the `source` of its events; 1 to 100 characters. Required. */
   readonly source: string;
-  /** The table in which subscribers' jobs are queued, of `createJobTable()`. Required where there are subscribers. */
+  /** The result of `createJobTable()`, which queues the subscribers' jobs. Required with subscribers. */
   readonly table?: JobTable | undefined;
   /**
-   * For every type of event (EVT-10) its subscribers, by a name that stays the same: it is part of the task,
-   * `<type>-><name>`. Default: none.
+   * Maps each event type (EVT-10) to its named subscribers. Keep the names stable: the task is `<type>-><name>`.
+   * Default: none.
    */
   readonly subscribers?: SubscribersOf<M> | undefined;
-  /** Where events are written instead of being sent at once, of `createOutbox()`; a relay sends them. Default: none. */
+  /** The result of `createOutbox()`: events are written there and a relay sends them. Default: none. */
   readonly outbox?: Outbox | undefined;
-  /** Where events go for other services (EVT-2). Default: none. */
+  /** The bus to other services (EVT-2). Default: none. */
   readonly bus?: EventBus | undefined;
   /**
-   * Milliseconds that the bus may take for what is published without an outbox; more than it allows itself (`timeoutMs`), or its
-   * own word on what went wrong is not waited for. Default: 10,000.
+   * Milliseconds that the bus may take to publish without an outbox. Choose more than the bus's own `timeoutMs`, so
+   * that the bus reports its own error. Default: 10,000.
    */
   readonly busTimeoutMs?: number | undefined;
-  /** Stands in front of the type in a topic (EVT-8), as `eu.`: words as those of a type, at most 100 characters. Default: `""`. */
+  /** Prefix of the type in a topic (EVT-8), for instance `eu.`: characters of a type, at most 100. Default: `""`. */
   readonly topicPrefix?: string | undefined;
   /**
-   * How long an envelope may be as JSON, in bytes, published or received, up to 64 MiB; what is published with its numbers in
-   * full, as PostgreSQL writes them. Default: 1,000,000.
+   * The longest envelope as JSON, in bytes, published or received, up to 64 MiB. A published envelope counts with its
+   * numbers written out as PostgreSQL stores them. Default: 1,000,000.
    */
   readonly maxEventBytes?: number | undefined;
   /** Milliseconds that queueing a received event may take. Default: 10,000. */
   readonly receiveTimeoutMs?: number | undefined;
-  /** Is told of what comes over the bus and is no event. Default: nobody. */
+  /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
   readonly logger?: Logger | undefined;
-  /** Is told what happens to events, for metrics. Default: nobody. */
+  /** Receives every {@link EventsEvent}, for metrics. Default: none. */
   readonly onEvent?: ((event: EventsEvent) => void) | undefined;
-  /** The time of day in milliseconds since the Unix epoch. Default: `Date.now`. */
+  /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** One subscriber, and the task of its jobs. */
+/** One subscriber and the task of its jobs. */
 export interface Subscription {
   readonly task: string;
   readonly call: (event: EventEnvelope, job: JobContext) => unknown;
@@ -106,7 +108,7 @@ export interface ResolvedEvents {
 }
 
 const SUBJECT = "createEvents()";
-// A list or a Map would have subscribers that nobody calls, or whose names change with their order.
+// Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
 const byType: Kind<object> = {
   expects: "an object with the subscribers of every type",
   accepts: (value): value is object => isRecord(value),
@@ -149,7 +151,7 @@ function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscripti
   const faults: string[] = [];
   for (const [type, named] of Object.entries(given) as [string, unknown][]) {
     const shown = JSON.stringify(type.slice(0, 80));
-    if (!isType(type)) faults.push(`${shown} is no type of an event, as expense.recorded is`);
+    if (!isType(type)) faults.push(`${shown} is not an event type such as expense.recorded`);
     else if (named === undefined) continue;
     else if (!isRecord(named)) {
       faults.push(`${shown} must be an object with subscribers by their names`);

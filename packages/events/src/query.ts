@@ -11,14 +11,14 @@ import {
 } from "@svc/sql";
 import { refused } from "./errors.ts";
 
-/** Where something is written. */
+/** The transaction to write in. */
 export interface Within {
-  /** A transaction of the caller. Default: none, it is written at once. */
+  /** A transaction of the caller. Default: none, the write commits immediately. */
   readonly tx?: Queryable | undefined;
 }
 
 /**
- * The transaction of the options.
+ * Returns the transaction given in the options.
  *
  * @throws EventError `ERR_SVC_EVENT_ARGUMENT`
  */
@@ -26,27 +26,27 @@ export function transactionOf(given: Within | undefined): Queryable | undefined 
   return givenTransaction(given, refused);
 }
 
-/** How long calls on a table may take. */
+/** Deadlines of calls on a table. */
 export interface TableTimeouts {
-  /** Milliseconds for a call, its wait for a connection of the pool included. */
+  /** Milliseconds for a call, including the wait for a pooled connection. */
   readonly commandTimeoutMs: number;
-  /** Milliseconds for each statement that makes something of the table. */
+  /** Milliseconds for each statement that creates a part of the table. */
   readonly maintenanceTimeoutMs: number;
 }
 
-/** The options of a table that say so. */
+/** The option kinds of the deadlines. */
 export const timeoutKinds: Readonly<Record<keyof TableTimeouts, OptionalKind<number, number>>> = {
   commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
   maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
 };
 
-/** The name of a table; those of its indexes are longer. */
+/** A table name, short enough that its index names fit. */
 export const tableName: OptionKind<string> = tableNameKind(48);
 
-/** A step of the schema, for a migration tool. */
+/** A schema migration, for a migration tool. */
 export interface Migration {
-  /** Sorts after the one before it. */
+  /** Sorts after the name of the previous migration. */
   readonly name: string;
-  /** Statements that do no harm where their part is there already. */
+  /** Idempotent statements. */
   readonly statements: readonly string[];
 }

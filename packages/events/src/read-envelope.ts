@@ -9,17 +9,17 @@ const MOMENT =
   /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-4]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
 
 /**
- * Reads an envelope that somebody else has written (EVT-1): its text, or what that was parsed to. Fields that nobody knows
- * are dropped; `tenant_id` and `key` may be null or missing, `trace` may be anything that is no trace context. Where
- * there is no valid `request_id`, one that follows from the event's id takes its place, the same at every reading.
+ * Reads an envelope that another implementation may have written (EVT-1), from text or parsed JSON. Drops unknown
+ * fields; accepts a missing or null `tenant_id` and `key`, and ignores an invalid `trace`. Derives a missing or invalid
+ * `request_id` from the event's id, so every reading returns the same one.
  *
- * @param maxBytes of a text, in UTF-8; a longer one is not looked at
- * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for text with an integer that JavaScript would round
- * (EVT-11)
+ * @param maxBytes the longest text in UTF-8 bytes; a longer one is rejected unparsed
+ * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for text with an integer that JavaScript would
+ *   round (EVT-11)
  */
 export function readEnvelope(given: unknown, maxBytes: number = Infinity): EventEnvelope {
   const found = typeof given === "string" ? parsed(given, maxBytes) : given;
-  if (typeof found !== "object" || found === null || Array.isArray(found)) throw fault("it is no object");
+  if (typeof found !== "object" || found === null || Array.isArray(found)) throw fault("it is not an object");
   const fields = found as Readonly<Record<string, unknown>>;
   const id = textOf(fields, "id");
   const { occurred_at, request_id, data } = fields;
@@ -33,7 +33,7 @@ export function readEnvelope(given: unknown, maxBytes: number = Infinity): Event
     source: textOf(fields, "source"),
     occurred_at,
     request_id: isRequestId(request_id) ? request_id : idFor(id),
-    // Anything else in its place must not become an event of no tenant.
+    // A malformed tenant is rejected: it must not turn into an event without a tenant.
     tenant_id: tenantOf(fields["tenant_id"]),
     trace: traceOf(fields["trace"]),
     key: textOrNone(fields, "key") ?? null,
@@ -42,14 +42,14 @@ export function readEnvelope(given: unknown, maxBytes: number = Infinity): Event
 }
 
 function parsed(text: string, maxBytes: number): unknown {
-  // No text has fewer bytes than characters.
+  // A text never has fewer UTF-8 bytes than characters, so this check is cheap for a huge text.
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) {
     throw fault(`it has more than ${maxBytes} bytes (maxEventBytes)`);
   }
   try {
     return parseExactJson(text, "data", "data");
   } catch (error) {
-    throw fault(error instanceof InexactIntegerError ? error.message : "it is no JSON");
+    throw fault(error instanceof InexactIntegerError ? error.message : "it is not JSON");
   }
 }
 
@@ -71,7 +71,7 @@ function tenantOf(value: unknown): string {
 }
 
 function isMoment(text: string): boolean {
-  // A day that a month does not have is read as one of the next month.
+  // Date reads a day such as 31 February as a day of the next month.
   return MOMENT.test(text) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }
 

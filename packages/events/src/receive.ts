@@ -10,10 +10,10 @@ import { subscriberJobs } from "./subscriber-jobs.ts";
 import { isText } from "./text.ts";
 
 const WARN_EVERY_MS = 10_000;
-// What a database that hangs is asked for once more stays with its pool until it is back: as much as may run at a time.
+// While the database hangs, each redelivery leaves a pending call in the pool; this bounds them.
 const MAX_UNDER_WAY = 1000;
 
-/** Makes what takes messages from a bus. */
+/** Creates the handler for messages from a bus. */
 export function createReceiver(
   options: ResolvedEvents,
   tell: (event: EventsEvent) => void,
@@ -21,7 +21,10 @@ export function createReceiver(
   const { source, table, subscriptions, topicPrefix, maxEventBytes, receiveTimeoutMs } = options;
   const logger = calmLogger(options.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, topic: string, error: unknown) =>
-    logger?.warn({ topic, err: error, suppressed }, "what came over the bus is no event, and was dropped"),
+    logger?.warn(
+      { topic, err: error, suppressed },
+      "dropped a message from the bus that is not a valid event",
+    ),
   );
 
   let underWay = 0;
@@ -57,7 +60,7 @@ export function createReceiver(
       try {
         await withDeadline(receiveTimeoutMs, () => queue(jobs));
       } catch (error) {
-        // No job of the table can hold it, now or later: delivered again and again it would hold up its key for ever.
+        // A job that can never be stored would be redelivered forever and block its key.
         if (!isRefusedJob(error) && !isUnkept(error)) throw error;
         drop(topic, error);
         return;
@@ -67,12 +70,12 @@ export function createReceiver(
   };
 }
 
-/** Whether PostgreSQL says of data that it cannot keep them: nested too deep for it, or letters that it does not have. */
+/** Whether PostgreSQL cannot store the data: nested too deeply, or characters outside its encoding. */
 function isUnkept(error: unknown): boolean {
   return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
 }
 
-/** Whether a job table has refused a job for what it is. */
+/** Whether a job table rejected the job itself. */
 export function isRefusedJob(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_SVC_JOB_ARGUMENT";
 }

@@ -4,17 +4,17 @@ import type { EventEnvelope } from "./envelope.ts";
 import type { Subscription } from "./options.ts";
 import { readEnvelope } from "./read-envelope.ts";
 
-/** How often a subscriber's job is begun before it is dead. */
+/** Attempts of a subscriber's job before it is dead. */
 export const SUBSCRIBER_ATTEMPTS = 5;
 
 const ID_LENGTH = 32;
 
-/** The id of a subscriber's job (EVT-4, EVT-5): whoever queues the event again queues the same job. */
+/** Returns the id of a subscriber's job (EVT-4, EVT-5); queueing the event again yields the same job. */
 export function subscriberJobId(eventId: string, task: string): string {
   return createHash("sha256").update(`${eventId}/${task}`).digest("hex").slice(0, ID_LENGTH);
 }
 
-/** The jobs of an event's subscribers (EVT-3). They run as the event's tenant, with its request id and trace. */
+/** Returns the jobs of an event's subscribers (EVT-3), with the event's tenant, request id and trace. */
 export function subscriberJobs(
   subscriptions: readonly Subscription[],
   topic: string,
@@ -32,7 +32,7 @@ export function subscriberJobs(
   }));
 }
 
-/** What a worker calls for the jobs of subscribers, by task. */
+/** Returns the worker handlers of the subscribers' jobs by task. */
 export function subscriberHandlers(
   subscriptions: Iterable<readonly Subscription[]>,
 ): Readonly<Record<string, JobHandler>> {

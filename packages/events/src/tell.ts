@@ -1,7 +1,7 @@
 import type { CalmLogger } from "@svc/context";
 import { guardedListener } from "@svc/resilience";
 
-/** Hands events on to a listener; one that throws is logged and changes nothing. */
+/** Returns a function that calls the listener and logs a listener that throws. */
 export function createTell<E>(
   listener: ((event: E) => void) | undefined,
   logger: CalmLogger | undefined,

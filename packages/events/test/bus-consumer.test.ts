@@ -15,11 +15,11 @@ const ORDER = {
 const MESSAGE = { topic: "order.paid", id: "e1", key: null, body: JSON.stringify(ORDER) };
 const subscribers = { "order.paid": { one: () => undefined } };
 
-describe("a consumer of a bus", function () {
+describe("createBusConsumer()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events-consumer" });
 
-  it("EVT-2 EVT-10 queues what comes for local subscribers, until it is stopped", async () => {
+  it("EVT-2 EVT-10 queues jobs of received events for local subscribers until it is stopped", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const asked: Parameters<EventBus["consume"]>[0][] = [];
@@ -45,7 +45,7 @@ describe("a consumer of a bus", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("rejects what could not be queued, so that the bus delivers it again", async () => {
+  it("rejects an event whose jobs could not be queued, so that the bus delivers it again", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     await using consumer = createBusConsumer({ bus, events: bench.events({ subscribers }), group: "books" });
@@ -77,14 +77,14 @@ describe("a consumer of a bus", function () {
       .that.equals(
         "no event: data.lines[0].id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
       );
-    // A member that no reader knows is dropped, whatever its number.
+    // The reader drops an unknown member without checking its numbers.
     const large = '{"n":[9007199254740991,1e300,1700000000123456800],"id":"12345678901234567890"}';
     await bus.deliver({ ...MESSAGE, body: body(large, ',"offset":12345678901234567890') });
     const jobs = await bench.jobs();
     expect(jobs.map(({ payload }) => payload.event["data"])).to.deep.equal([JSON.parse(large)]);
   });
 
-  it("goes on trying while the bus is away, and can be stopped then", async () => {
+  it("retries while the bus is unavailable, and can be stopped meanwhile", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const consume = bus.consume.bind(bus);
@@ -111,7 +111,7 @@ describe("a consumer of a bus", function () {
     await until("it is subscribed", () => consumer.subscribed);
   });
 
-  it("takes a subscription that ends with an error for one that has ended", async () => {
+  it("subscribes again after a subscription ended with an error", async () => {
     const bus = obedientBus();
     const stopped = Promise.withResolvers<void>();
     bus.consume = () =>
@@ -128,7 +128,7 @@ describe("a consumer of a bus", function () {
     await until("it has ended", () => !consumer.subscribed);
   });
 
-  it("is not made where there is nothing to consume, or no group", async () => {
+  it("throws without a group, and without any topic to consume", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events();

@@ -27,20 +27,20 @@ describe("a relay and its database", function () {
     expect(await table.stats()).to.include({ pending: 5 });
   }
 
-  it("takes a single connection", async () => {
+  it("works on a single connection", async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await relayed(client, "single");
     await client.end();
   });
 
-  it("takes a database of @svc/database", async () => {
+  it("works on a database of @svc/database", async () => {
     const db = createDatabase({ url: database.url });
     await relayed(db, "shipped");
     await db.stop();
   });
 
-  it("goes on when all connections are cut, again and again, and loses nothing", async () => {
+  it("continues after all its connections are cut repeatedly, and loses no event", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
@@ -59,12 +59,13 @@ describe("a relay and its database", function () {
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
       );
       const before = told.length;
-      // On a busy machine all may have been relayed before.
+      // On a busy machine every event may already be relayed.
       await cutter.query("begin");
       all.push(...(await events.publishMany(many, { tx: cutter })));
       await cutter.query("commit");
       await until("a pass is cut, or the next one is over", () => told.length > before);
-      // What a pass that was cut held would wait for the end of its lease. The pool may lend what was cut just now.
+      // Events claimed by a cut pass would wait for the end of their lease. The pool may still lend a connection that
+      // was just cut.
       await until("it does not wait", () =>
         hasten(bench).then(
           () => true,
@@ -75,7 +76,7 @@ describe("a relay and its database", function () {
     await cutter.end();
     let looks = 0;
     await until("all are published", async () => {
-      // A pass that was cut late may have been holding some even then.
+      // Another pass that was cut later may have claimed events meanwhile.
       looks += 1;
       if (looks % 20 === 0) await hasten(bench).catch(() => undefined);
       const { published } = await bench.outbox.stats().catch(() => ({ published: 0 }));
@@ -86,7 +87,7 @@ describe("a relay and its database", function () {
     expect(new Set(bus.taken.map(({ id }) => id))).to.deep.equal(ids);
   });
 
-  it("OUT-5 finds what is due by the indexes, whatever the planner has heard of the table", async () => {
+  it("OUT-5 finds due events through the indexes even with wrong table statistics", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(`insert into ${bench.outbox.name} (id, destination, payload, message_key)
       select md5(n::text), 'a', '{}', case when n % 2 = 0 then 'k' || n % 50 end from generate_series(1, 5000) n`);

@@ -19,12 +19,12 @@ const CODE = "ERR_SVC_SQL_DEADLINE";
 const TIMEOUTS = { commandTimeoutMs: 300, maintenanceTimeoutMs: 300 };
 const EVENT = { id: "one", type: "expense.recorded", data: {} };
 
-/** What publishes and keeps events, on one pool. */
+/** Events, outbox and inbox on one pool. */
 interface Bench {
   readonly pool: Pool;
   readonly outbox: Outbox;
   readonly inbox: Inbox;
-  /** With an outbox, and without one: then jobs are queued at once. */
+  /** `written` uses the outbox; `direct` queues jobs immediately. */
   readonly written: Events;
   readonly direct: Events;
 }
@@ -121,7 +121,7 @@ describe("deadlines of events on a plain pool", function () {
   });
 
   for (const [name, call] of Object.entries(CALLS)) {
-    it(`${name} rejects while the database is frozen, closes its connection, and works again afterwards`, async () => {
+    it(`${name} rejects while the database is frozen, closes its connection and works again afterwards`, async () => {
       let connections: number | undefined;
       const { code } = await whileFrozen(postgres.server, async () => {
         const ending = call(bench);
@@ -157,7 +157,7 @@ describe("deadlines of events on a plain pool", function () {
     });
   }
 
-  it("publishes an event of one id once, whatever becomes of the call that passed its deadline", async () => {
+  it("publishes an event once although the first call with its id passed the deadline", async () => {
     expect((await whileFrozen(postgres.server, () => bench.written.publish(EVENT))).code).to.equal(CODE);
     const patient = open(bench.pool, {});
     await patient.written.publish(EVENT);
@@ -169,7 +169,7 @@ describe("deadlines of events on a plain pool", function () {
     expect((await bench.pool.query("select id from svc_outbox")).rows).to.deep.equal([{ id: "one" }]);
   });
 
-  it("readiness of the outbox is unhealthy while the database is frozen and while the pool is exhausted", async () => {
+  it("reports the outbox as unhealthy while the database is frozen and while the pool is exhausted", async () => {
     const unhealthy = { healthy: false, detail: "no answer within 300 ms" };
     const check = (): Promise<unknown> =>
       Promise.resolve(bench.outbox.readiness().check(new AbortController().signal));
@@ -189,7 +189,7 @@ describe("deadlines of events on a plain pool", function () {
     });
     const { code } = await whileFrozen(postgres.server, async () => {
       relay.start();
-      await until("a fault was told", () => faults.length > 0);
+      await until("a fault was reported", () => faults.length > 0);
       await relay.stop();
     });
     expect(code).to.equal("none");

@@ -17,12 +17,12 @@ const FULL = {
   data: { total: 5 },
 };
 
-describe("an envelope", () => {
+describe("the envelope", () => {
   const bus = obedientBus();
   const events = createEvents({ source: "books", bus, now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6) });
   const sent = (): unknown => JSON.parse(bus.taken.at(-1)?.body ?? "");
 
-  it("EVT-1 EVT-9 has nine fields: request_id always, tenant_id empty and trace {} where there is none", async () => {
+  it("EVT-1 EVT-9 has nine fields: always a request_id, and empty tenant_id and trace without a context", async () => {
     const envelope = await events.publish({ type: "expense.recorded", data: { amount: 3 } });
     expect(envelope.id).to.match(/^[0-9a-f]{32}$/);
     expect(envelope.request_id).to.match(/^[0-9a-f]{32}$/);
@@ -41,7 +41,7 @@ describe("an envelope", () => {
     expect(Object.keys(sent() as object)).to.have.ordered.members(Object.keys(envelope));
   });
 
-  it("EVT-9 has the request id, tenant and trace of the current context, unless it is given others", async () => {
+  it("EVT-9 takes request id, tenant and trace from the current context unless the caller gives others", async () => {
     const trace = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
     const context = new RequestContext({ requestId: "r-7", tenantId: "acme", trace });
     const [one, other] = await runWithContext(context, () =>
@@ -58,10 +58,10 @@ describe("an envelope", () => {
     expect(other).to.deep.include({ request_id: "r-8", tenant_id: "", trace: {} });
     const spaced = new RequestContext({ requestId: "no id" });
     const minted = await runWithContext(spaced, () => events.publish({ type: "a", data: {} }));
-    expect(minted.request_id, "what is no request id is not passed on").to.match(/^[0-9a-f]{32}$/);
+    expect(minted.request_id, "a malformed request id is not passed on").to.match(/^[0-9a-f]{32}$/);
   });
 
-  it("takes an id, key, moment, tenant and trace of the caller", async () => {
+  it("takes id, key, moment, tenant and trace from the caller", async () => {
     const given = {
       type: "a.b",
       id: "mine-1",
@@ -83,7 +83,7 @@ describe("an envelope", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
   const bad: readonly (readonly [string, unknown, string])[] = [
-    ["no object", "a", "an event must be an object"],
+    ["a string", "a", "an event must be an object"],
     ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no "dat"'],
     ["no type", { data: {} }, "type must be words"],
     ["a type with spaces", { type: "a b", data: {} }, "type must be words"],
@@ -92,9 +92,9 @@ describe("an envelope", () => {
     ["a long type", { type: "a".repeat(201), data: {} }, "type must be words"],
     ["no data", { type: "a" }, "data must be an object; it is undefined"],
     ["a list as data", { type: "a", data: [] }, "data must be an object; it is a list"],
-    ["a date as data", { type: "a", data: new Date(0) }, "data is no object as JSON"],
-    ["data in circles", { type: "a", data: cyclic }, "data is nothing that JSON can say"],
-    ["a bigint in data", { type: "a", data: { n: 1n } }, "data is nothing that JSON can say"],
+    ["a date as data", { type: "a", data: new Date(0) }, "data is not an object as JSON"],
+    ["cyclic data", { type: "a", data: cyclic }, "data cannot be written as JSON"],
+    ["a bigint in data", { type: "a", data: { n: 1n } }, "data cannot be written as JSON"],
     ["NUL in data", { type: "a", data: { s: "a\0b" } }, "data contains NUL"],
     ["half a surrogate pair in data", { type: "a", data: { s: "\ud800" } }, "data contains NUL or half"],
     [
@@ -114,11 +114,15 @@ describe("an envelope", () => {
     ),
     ["a number as tenant", { type: "a", data: {}, tenantId: 42 }, "tenantId must be a string"],
     [
-      "no moment",
+      "an invalid Date",
       { type: "a", data: {}, occurredAt: new Date(Number.NaN) },
       "occurredAt must be a valid Date",
     ],
-    ["no trace", { type: "a", data: {}, trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
+    [
+      "an invalid trace",
+      { type: "a", data: {}, trace: { traceparent: "x" } },
+      "trace must have a valid traceparent",
+    ],
     [
       "a long tracestate",
       { type: "a", data: {}, trace: { traceparent: TRACEPARENT, tracestate: "x".repeat(513) } },
@@ -126,7 +130,7 @@ describe("an envelope", () => {
     ],
   ];
   for (const [what, event, message] of bad) {
-    it(`is not made of ${what}, and nothing is sent`, async () => {
+    it(`rejects ${what} as an event, and sends nothing`, async () => {
       const before = bus.calls;
       const error = await rejection(events.publish(event as { type: string; data: object }));
       expect(error).to.include({ name: "EventError", code: "ERR_SVC_EVENT_ARGUMENT" });
@@ -135,13 +139,13 @@ describe("an envelope", () => {
     });
   }
 
-  it("EVT-1 is read as it was written, from a text and from what that was parsed to", () => {
+  it("EVT-1 reads back a written envelope, from text and from parsed JSON", () => {
     const expected: EventEnvelope = FULL;
     expect(readEnvelope(JSON.stringify(FULL))).to.deep.equal(expected);
     expect(readEnvelope(FULL)).to.deep.equal(expected);
   });
 
-  it("is read with every tenant id, and not with another tenant (AUTH-39)", async () => {
+  it("reads every valid tenant id, and rejects an invalid one (AUTH-39)", async () => {
     for (const tenant_id of goodTenantIds) {
       expect(readEnvelope({ ...FULL, tenant_id })).to.include({ tenant_id });
       expect(await events.publish({ type: "a", data: {}, tenantId: tenant_id })).to.include({ tenant_id });
@@ -151,7 +155,7 @@ describe("an envelope", () => {
     }
   });
 
-  it("EVT-9 is read from others who leave out or add what does no harm", () => {
+  it("EVT-9 reads envelopes of other publishers with optional fields missing or unknown ones added", () => {
     const { id, type, source, occurred_at, data } = FULL;
     const least = { id, type, source, occurred_at, data };
     const expected = { ...least, request_id: "e1", tenant_id: "", trace: {}, key: null };
@@ -161,7 +165,9 @@ describe("an envelope", () => {
     );
     expect(readEnvelope({ ...least, trace: { traceparent: "no" }, request_id: 5 })).to.deep.equal(expected);
     const odd = readEnvelope({ ...least, id: "an id" });
-    expect(odd.request_id, "an id that is no request id stands for one").to.match(/^[0-9a-f]{32}$/);
+    expect(odd.request_id, "an event id that is not a valid request id is replaced").to.match(
+      /^[0-9a-f]{32}$/,
+    );
     expect(readEnvelope({ ...least, id: "an id" }).request_id).to.equal(odd.request_id);
     for (const moment of [
       "2026-03-01T10:00Z",
@@ -173,37 +179,37 @@ describe("an envelope", () => {
   });
 
   const unreadable: readonly (readonly [string, unknown, string])[] = [
-    ["no JSON", "{", "it is no JSON"],
-    ["nothing", "", "it is no JSON"],
-    ["null", "null", "it is no object"],
-    ["a list", "[]", "it is no object"],
+    ["no JSON", "{", "it is not JSON"],
+    ["an empty text", "", "it is not JSON"],
+    ["null", "null", "it is not an object"],
+    ["a list", "[]", "it is not an object"],
     ["no id", { ...FULL, id: undefined }, "id must be a text"],
-    ["an id of another kind", { ...FULL, id: 7 }, "id must be a text"],
+    ["an id of another type", { ...FULL, id: 7 }, "id must be a text"],
     ["an id with NUL", { ...FULL, id: "a\0" }, "id must be a text"],
     ["an endless type", { ...FULL, type: "x".repeat(256) }, "type must be a text"],
     ["no source", { ...FULL, source: "" }, "source must be a text"],
     ["a moment without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
-    ["a moment that is none", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
-    [
-      "a day that its month does not have",
-      { ...FULL, occurred_at: "2026-02-30T10:00:00Z" },
-      "occurred_at must",
-    ],
+    ["an invalid moment", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
+    ["a day that does not exist", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
     ["a number as moment", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
-    ["a tenant of another kind, which must not become none", { ...FULL, tenant_id: 42 }, "tenant_id must be"],
-    ["a key of another kind", { ...FULL, key: {} }, "key must be"],
+    [
+      "a tenant of another type, which must not turn into no tenant",
+      { ...FULL, tenant_id: 42 },
+      "tenant_id must be",
+    ],
+    ["a key of another type", { ...FULL, key: {} }, "key must be"],
     ["a list as data", { ...FULL, data: [] }, "data must be an object"],
     ["no data", { ...FULL, data: null }, "data must be an object"],
   ];
   for (const [what, given, message] of unreadable) {
-    it(`EVT-1 is not read from ${what}`, () => {
+    it(`EVT-1 rejects ${what} as an envelope`, () => {
       expect(() => readEnvelope(given))
         .to.throw(message)
         .that.includes({ name: "EventError", code: "ERR_SVC_EVENT_ENVELOPE" });
     });
   }
 
-  it("is refused as text with an integer of data that JavaScript would round (EVT-11)", () => {
+  it("rejects text whose data has an integer that JavaScript would round (EVT-11)", () => {
     const text = JSON.stringify(FULL);
     const rounded = text.replace('"data":{', '"data":{"id":-9007199254740993,');
     expect(rounded).not.to.equal(text);
@@ -212,7 +218,7 @@ describe("an envelope", () => {
     expect(readEnvelope(kept).data).to.include({ id: "9007199254740993" });
   });
 
-  it("is not looked at when it is too long, in bytes", () => {
+  it("rejects a text with too many bytes before parsing it", () => {
     const body = JSON.stringify({ ...FULL, data: { s: "ä".repeat(100) } });
     expect(readEnvelope(body, Buffer.byteLength(body)).id).to.equal("e1");
     expect(() => readEnvelope(body, body.length)).to.throw("bytes (maxEventBytes)");

@@ -17,35 +17,35 @@ function casesFor(fault?: Fault, patienceMs?: number): readonly EventBusCase[] {
   });
 }
 
-/** A part of the name of the case that finds each fault. */
+/** For each fault, a part of the name of the case that detects it. */
 const FOUND_BY: Readonly<Record<Fault, string>> = {
-  "loses what is rejected": "delivers again what a handler rejected",
-  "gives every consumer everything": "gives a message to one consumer of a group",
-  "splits messages among groups": "gives every group all messages",
-  "forgets order": "keeps the order of each key",
-  "overtakes what was rejected": "lets nothing of the same key overtake",
-  "forgets what the dead had in hand": "gives what a dead consumer had in hand",
-  "begins with what comes": "gives a new group what was published before it",
-  "takes an id twice": "delivers once what was published twice",
-  "stops at once": "finishes at a stop what is in hand",
-  "goes on after a stop": "finishes at a stop what is in hand",
-  "cuts long bodies": "carries 200 KB",
+  "loses rejected messages": "delivers a rejected message again",
+  "delivers every message to every consumer": "delivers a message to one consumer of a group",
+  "splits messages among groups": "delivers every message to every group",
+  "ignores the order": "keeps the order of each key",
+  "overtakes rejected messages": "holds later messages of a key back",
+  "loses the messages of a dead consumer": "delivers the unacknowledged messages of a dead consumer",
+  "skips earlier messages": "delivers earlier messages to a new group",
+  "stores an id twice": "delivers a message once that was published twice",
+  "stops without waiting for handlers": "finishes running handlers at a stop",
+  "continues after a stop": "finishes running handlers at a stop",
+  "truncates long bodies": "carries 200 KB",
   "writes bodies as latin1": "carries every character",
-  "takes messages when closed": "ends everything when it is closed",
-  "counts every delivery as the first": "says how often it did",
-  "gives groups what they did not ask for": "gives a group its topics and no others",
-  "runs one handler more": "runs as many handlers at a time as it was told",
-  "is critical": "readiness check that is never critical",
-  "publishes for those who gave up": "publishes nothing for a caller that has given up",
-  "never says that it has stopped": "ends everything when it is closed",
-  "never ends to close": "takes a list that is empty",
+  "accepts messages after close": "ends everything at close()",
+  "counts every delivery as the first": "with the number of its deliveries",
+  "delivers topics that a group did not subscribe to": "delivers to a group only its topics",
+  "runs one handler too many": "runs as many handlers concurrently as configured",
+  "is critical": "is never critical",
+  "ignores the abort signal": "publishes nothing after the caller's signal aborted",
+  "never resolves stopped": "ends everything at close()",
+  "never resolves close": "accepts an empty list",
 };
 
 describe("the suite for event buses", () => {
   for (const { name, run } of casesFor()) it(`${name}: in memory`, run);
 
   for (const [fault, part] of Object.entries(FOUND_BY) as [Fault, string][]) {
-    it(`EVT-7 finds a bus that ${fault}`, async () => {
+    it(`EVT-7 detects a bus that ${fault}`, async () => {
       const found = casesFor(fault, 50).find(({ name }) => name.includes(part));
       let error: unknown;
       try {
@@ -58,7 +58,7 @@ describe("the suite for event buses", () => {
     });
   }
 
-  it("EVT-7 leaves out what a bus does not promise", () => {
+  it("EVT-7 omits the cases that a bus does not promise", () => {
     const open = (): Promise<never> => Promise.reject(new Error("not opened"));
     const names = (options: object): readonly string[] =>
       eventBusCases({ open, ...options }).map(({ name }) => name);

@@ -36,11 +36,11 @@ const ORDER = {
   data: { total: 5 },
 };
 
-describe("events", function () {
+describe("createEvents()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events" });
 
-  it("EVT-2 EVT-3 EVT-4 EVT-5 EVT-8 become jobs of their subscribers and messages of the bus, with one envelope", async () => {
+  it("EVT-2 EVT-3 EVT-4 EVT-5 EVT-8 queues subscriber jobs and sends a bus message, all with the same envelope", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({
@@ -85,7 +85,7 @@ describe("events", function () {
     expect(events.topics).to.deep.equal(["eu.expense.recorded", "eu.other"]);
   });
 
-  it("EVT-3 EVT-10 reach the subscribers of their type, in a job with the event's tenant and request id", async () => {
+  it("EVT-3 EVT-10 calls the subscribers of the event's type, in a job with the event's tenant and request id", async () => {
     await using bench = await openBench(database.url);
     const calls: unknown[] = [];
     const note =
@@ -127,7 +127,7 @@ describe("events", function () {
     ]);
   });
 
-  it("EVT-3 may have types and subscribers that are named like members of every object, and such data", async () => {
+  it("EVT-3 accepts types, subscribers and data named like members of Object.prototype", async () => {
     await using bench = await openBench(database.url);
     const calls: unknown[] = [];
     const note = ({ type, data }: EventEnvelope): void => void calls.push([type, JSON.stringify(data)]);
@@ -148,7 +148,7 @@ describe("events", function () {
     expect({}).to.not.have.property("admin");
   });
 
-  it("EVT-3 a job whose payload is no event fails, and does not reach the subscriber", async () => {
+  it("EVT-3 fails a job whose payload is not an event, without calling the subscriber", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("not asked")) } });
     const events = createEvents({
       source: "a",
@@ -162,7 +162,7 @@ describe("events", function () {
     }
   });
 
-  it("EVT-6 that nobody would get are an error, with an outbox too", async () => {
+  it("EVT-6 rejects an event without subscriber and bus, with an outbox too", async () => {
     await using bench = await openBench(database.url);
     for (const outbox of [undefined, bench.outbox]) {
       const events = bench.events({ outbox, subscribers: { known: { one: nothing } } });
@@ -178,7 +178,7 @@ describe("events", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("EVT-2 belong to the caller's transaction, on the queue and in the outbox", async () => {
+  it("EVT-2 writes jobs and outbox rows in the caller's transaction", async () => {
     await using bench = await openBench(database.url);
     const subscribers = { a: { one: nothing } };
     const direct = bench.events({ outbox: undefined, subscribers });
@@ -196,7 +196,7 @@ describe("events", function () {
     client.release();
   });
 
-  it("EVT-2 are not published at once where a transaction was meant and something else is given", async () => {
+  it("EVT-2 rejects a tx option that is not a transaction instead of publishing immediately", async () => {
     await using bench = await openBench(database.url);
     const client = await bench.pool.connect();
     const given: readonly unknown[] = [client, { client }, null, "tx"];
@@ -215,7 +215,7 @@ describe("events", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("EVT-2 for a bus, in a transaction, need an outbox", async () => {
+  it("EVT-2 rejects a transaction with a bus but without an outbox", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
@@ -229,7 +229,7 @@ describe("events", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("say when the bus did not take them; published again with their id they are queued once", async () => {
+  it("rejects when the bus fails; publishing the same id again queues its jobs once", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
@@ -245,7 +245,7 @@ describe("events", function () {
     expect(bus.taken).to.have.lengthOf(1);
   });
 
-  it("say so when the bus does not answer in time, whatever it thinks of its own", async () => {
+  it("rejects at busTimeoutMs when the bus does not answer, even if the bus's own timeout is longer", async () => {
     await using bench = await openBench(database.url);
     const signals: (AbortSignal | undefined)[] = [];
     const publish: EventBus["publish"] = (_messages, options) => {
@@ -259,7 +259,7 @@ describe("events", function () {
     expect(signals.map((signal) => signal?.aborted)).to.deep.equal([true]);
   });
 
-  it("EVT-2 EVT-10 that come over a bus are queued once for local subscribers; own ones and others are not", async () => {
+  it("EVT-2 EVT-10 queues a received event once for local subscribers, and skips own and unsubscribed ones", async () => {
     await using bench = await openBench(database.url);
     const told: EventsEvent[] = [];
     const events = bench.events({
@@ -301,7 +301,7 @@ describe("events", function () {
     ["a prototype", `{"__proto__":${JSON.stringify(ORDER)}}`],
     ["nothing but numbers", "12345"],
   ];
-  it("that come over a bus and are none are told and dropped, and do no harm", async () => {
+  it("logs and drops a bus message that is not an event", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const told: EventsEvent[] = [];
@@ -318,7 +318,7 @@ describe("events", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("that come over a bus and that the database can never keep are dropped; all others are left to the bus", async () => {
+  it("drops a received event that the database can never store, and leaves other failures to the bus", async () => {
     const types: string[] = [];
     for (const code of ["54001", "22P05", "53300", "42P01", "23514"]) {
       const failing = Object.assign(new Error("no"), { code, severity: "ERROR" });
@@ -331,7 +331,7 @@ describe("events", function () {
     expect(types).to.deep.equal(["refused", "refused", "Error: no", "Error: no", "Error: no"]);
   });
 
-  it("that cannot be queued are left to the bus, in bounded time", async () => {
+  it("rejects within bounded time when a received event cannot be queued", async () => {
     let asked = 0;
     const hangs = (): Promise<never> => {
       asked += 1;
@@ -344,24 +344,24 @@ describe("events", function () {
       const all = Array.from({ length: many }, () => rejection(events.receive(message(ORDER))));
       for (const error of await Promise.all(all)) expect(error).to.include({ code: "ERR_SVC_DEADLINE" });
     }
-    expect(asked, "what hangs is not asked without end").to.equal(1000);
+    expect(asked, "the number of hanging calls is limited").to.equal(1000);
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [
     ["no source", {}, "source: is required"],
-    ["a prefix that no broker takes", { source: "a", topicPrefix: "a b" }, "topicPrefix: must be"],
+    ["an invalid prefix", { source: "a", topicPrefix: "a b" }, "topicPrefix: must be"],
     [
       "subscribers without a table",
       { source: "a", subscribers: { a: { b: nothing } } },
       "table: is required",
     ],
     [
-      "a subscriber that is none",
+      "a subscriber that is not a function",
       { source: "a", subscribers: { a: { b: 1 } } },
       'b of "a" must be a function',
     ],
-    ["a type that is none", { source: "a", subscribers: { "a b": {} } }, "is no type of an event"],
-    ["a name that is none", { source: "a", subscribers: { a: { "->": nothing } } }, "a name of"],
+    ["an invalid type", { source: "a", subscribers: { "a b": {} } }, "is not an event type"],
+    ["an invalid subscriber name", { source: "a", subscribers: { a: { "->": nothing } } }, "a name of"],
     ["a type without subscribers", { source: "a", subscribers: { a: nothing } }, "must be an object"],
     ["a list as subscribers", { source: "a", subscribers: { a: [nothing] } }, '"a" must be an object'],
     [
@@ -372,14 +372,14 @@ describe("events", function () {
     ["an unknown option", { source: "a", prefix: "x" }, "prefix: is unknown"],
   ];
   for (const [what, options, text] of wrong) {
-    it(`are not made with ${what}`, () => {
+    it(`throws for ${what}`, () => {
       expect(() => createEvents(options as { source: string }))
         .to.throw(text)
         .with.property("code", "ERR_SVC_CONFIGURATION");
     });
   }
 
-  it("are not made, and all that is wrong with subscribers is told at once", () => {
+  it("throws one error that lists all faults of the subscribers", () => {
     const subscribers = { "a b": {}, c: nothing, d: { "->": nothing, e: 1 } };
     expect(() => createEvents({ source: "a", subscribers } as unknown as { source: string }))
       .to.throw("4 faults")
@@ -387,7 +387,7 @@ describe("events", function () {
       .that.has.lengthOf(4);
   });
 
-  it("are published 1,000 at a time at most", async () => {
+  it("publishes at most 1,000 events at a time", async () => {
     const events = createEvents({ source: "a", bus: obedientBus() });
     const many = Array.from({ length: 1001 }, () => ({ type: "a", data: {} }));
     expect(await rejection(events.publishMany(many))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });

@@ -27,7 +27,7 @@ describe("an inbox", function () {
       }),
     );
 
-  it("OUT-3 has consumer, message_id and processed_at, and one row of a consumer and message", async () => {
+  it("OUT-3 stores consumer, message_id and processed_at, one row per consumer and message", async () => {
     expect(inbox.name).to.equal("svc_inbox");
     expect(await inbox.ensureSchema(pool)).to.equal("present");
     const { rows } = await pool.query<Record<string, string | null>>(
@@ -45,20 +45,20 @@ describe("an inbox", function () {
     expect(key.rows[0]?.def).to.equal("PRIMARY KEY (consumer, message_id)");
   });
 
-  it("OUT-2 does the work once for every consumer, however often the message comes", async () => {
+  it("OUT-2 runs the work once per consumer, however often the message arrives", async () => {
     expect(await handle("m1")).to.deep.equal({ done: true, value: "worked" });
     expect(await handle("m1")).to.deep.equal({ done: false });
     expect(await handle("m1", "mail")).to.deep.equal({ done: true, value: "worked" });
     expect(await effects("m1")).to.equal(2);
   });
 
-  it("OUT-2 does it once for many who come at the same moment", async () => {
+  it("OUT-2 runs the work once for many concurrent calls", async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => handle("m2")));
     expect(answers.filter((answer) => (answer as { done: boolean }).done)).to.have.lengthOf(1);
     expect(await effects("m2")).to.equal(1);
   });
 
-  it("OUT-2 notes nothing when the work fails, or the transaction does", async () => {
+  it("OUT-2 records nothing when the work or its transaction fails", async () => {
     const failing = withTransaction(pool, (tx) =>
       inbox.once(tx, "totals", "m3", () => Promise.reject(new Error("no"))),
     );
@@ -76,14 +76,14 @@ describe("an inbox", function () {
     expect(await effects("m3")).to.equal(1);
   });
 
-  it("OUT-2 notes nothing when the work fails and the caller hides it", async () => {
+  it("OUT-2 records nothing when the work fails and the caller hides the error", async () => {
     await withTransaction(pool, (tx) =>
       inbox.once(tx, "totals", "m4", () => Promise.reject(new Error("no"))).catch(() => undefined),
     );
     expect(await handle("m4")).to.deep.include({ done: true });
   });
 
-  it("OUT-2 refuses what is no transaction, and texts that are no ids", async () => {
+  it("OUT-2 rejects a value that is not a transaction, and malformed ids", async () => {
     const client = await pool.connect();
     for (const db of [pool, client]) {
       const error = await rejection(inbox.once(db, "a", "b", () => undefined));
@@ -104,7 +104,7 @@ describe("an inbox", function () {
     }
   });
 
-  it("OUT-3 forgets what is older than it is told, at least a day", async () => {
+  it("OUT-3 prunes records older than the given days, at least one day", async () => {
     await pool.query(
       "insert into svc_inbox select 'old', n::text, now() - interval '40 days' from generate_series(1, 10001) n",
     );
@@ -114,10 +114,10 @@ describe("an inbox", function () {
     expect(await rejection(inbox.prune(pool, { olderThanDays: 0 }))).to.include({
       code: "ERR_SVC_CONFIGURATION",
     });
-    expect(await handle("m1"), "what is young is known").to.deep.equal({ done: false });
+    expect(await handle("m1"), "a recent record stays").to.deep.equal({ done: false });
   });
 
-  it("OUT-3 accepts a table made by hand, and refuses another one, naming the column", async () => {
+  it("OUT-3 accepts a table made by hand, and rejects one with other columns, naming the column", async () => {
     await pool.query(`create table by_hand (message_id varchar(128), consumer varchar(128),
       processed_at timestamptz default now(), primary key (message_id, consumer))`);
     const byHand = createInbox({ name: "by_hand" });

@@ -17,7 +17,7 @@ describe("a relay that is killed", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "events-kill" });
 
-  it("OUT-1 OUT-2 between the bus and the mark has its events sent again, and every effect is there once", async () => {
+  it("OUT-1 OUT-2 sends its events again when killed between bus and mark, and every effect happens once", async () => {
     await using bench = await openBench(database.url, 20);
     const { pool } = bench;
     await prepareEffects(pool);
@@ -41,14 +41,14 @@ describe("a relay that is killed", function () {
     await once(child, "exit");
 
     const relay = bench.relay(events);
-    expect(await relay.drainOnce(), "they are still held").to.include({ claimed: 0 });
+    expect(await relay.drainOnce(), "their leases are still valid").to.include({ claimed: 0 });
     expect(await bench.jobs(), "no job without the mark").to.deep.equal([]);
     await hasten(bench);
     expect(await relay.drainOnce()).to.include({ relayed: 10 });
     const { rows: sent } = await pool.query<{ id: string; body: string }>("select * from sent");
     expect(sent.map(({ id }) => id).toSorted()).to.deep.equal([...ids, ...ids].toSorted());
 
-    // Another service, which gets all twenty: the second of each when the job of the first is long gone.
+    // The other service gets all twenty; some second copies arrive after the first one's job is gone.
     const elsewhere = createJobTable({ db: pool, name: "jobs_elsewhere" });
     await elsewhere.ensureSchema();
     const others = createEvents({

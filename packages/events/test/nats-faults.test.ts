@@ -6,13 +6,13 @@ import { expect } from "chai";
 import { isTaken, messages, topicName } from "./support/messages.ts";
 import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
 
-describe("the bus on NATS JetStream, when something is wrong", function () {
+describe("the bus on NATS JetStream during faults", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith, collect } = bench;
 
   describe("faults", () => {
-    it("EVT-7 ends publishing in time while the server hangs, says so, and goes on when it answers again", async () => {
+    it("EVT-7 ends publishing in time while the server hangs, reports it, and recovers when the server answers", async () => {
       const topic = topicName("hung");
       const bus = busWith({ timeoutMs: 250 });
       const got = await until("it consumes", () => collect(bus, "g", topic).catch(() => undefined));
@@ -30,10 +30,10 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
       }
       await until("it takes messages again", () => isTaken(bus, list));
       await until("both have come", () => new Set(got).size === 2);
-      expect(got, "each once, although it was published twice").to.have.length(2);
+      expect(got, "one delivery each, although published twice").to.have.length(2);
     });
 
-    it("EVT-7 has after a restart of the server what was published before it", async () => {
+    it("EVT-7 still delivers after a restart of the server what was published before it", async () => {
       const topic = topicName("restart");
       const list = messages(topic, 3);
       const bus = busWith();
@@ -52,7 +52,7 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
     });
 
     for (const startFrom of ["oldest", "newest"] as const) {
-      it(`EVT-7 hands over what is published after the stream was lost, though it is numbered as before: ${startFrom}`, async () => {
+      it(`EVT-7 delivers messages of a re-created stream whose numbers repeat: ${startFrom}`, async () => {
         const topic = topicName("lost");
         const stream = nextStream();
         const bus = busWith({ stream, prefix: `${stream}.`, startFrom });
@@ -70,7 +70,7 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
       });
     }
 
-    it("EVT-7 fails at once while nothing listens, and shows no password anywhere", async () => {
+    it("EVT-7 fails at once while no server listens, without showing a password", async () => {
       const logger = collectingLogger();
       const bus = busWith({ servers: "nats://user:pass-word@127.0.0.1:1", logger });
       const errors = [
@@ -86,7 +86,7 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
       expect(JSON.stringify([result, logger.texts, errors])).not.to.match(/pass-word|127\.0\.0\.1/);
     });
 
-    it("EVT-7 says when the password is wrong, and when there is no JetStream", async () => {
+    it("EVT-7 reports a wrong password and a server without JetStream", async () => {
       const { port } = bench.server;
       const wrong = await rejection(
         busWith({ servers: `nats://somebody:wrong@127.0.0.1:${port}` }).publish(messages("t", 1)),
@@ -98,7 +98,7 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
       expect(none.message).to.match(/JetStream is not enabled/);
     });
 
-    it("EVT-7 works over a connection that is there, which it leaves open", async () => {
+    it("EVT-7 works on a given connection and leaves it open", async () => {
       const bus = busWith({ connection: bench.connection });
       const topic = topicName("given");
       const list = messages(topic, 2);
@@ -121,7 +121,7 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
     });
   });
 
-  it("EVT-7 names options that are wrong, and never their secrets", async () => {
+  it("EVT-7 names invalid options without their secrets", async () => {
     const wrong: [object, RegExp][] = [
       [{}, /servers: is required, or connection/],
       [{ servers: "http://user:pass-word@host" }, /servers: must be a URL such as/],

@@ -3,7 +3,7 @@ import { eventBusCases } from "@svc/events/testing";
 import { brokerNats, LOGIN } from "./support/servers.ts";
 import { tappedBuses } from "./support/tapped-buses.ts";
 
-describe("the bus on NATS JetStream, by the suite for event buses", function () {
+describe("the bus on NATS JetStream in the event bus suite", function () {
   this.timeout(60_000);
   const nats = brokerNats();
   const login = `${LOGIN.user}:${LOGIN.password}`;

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { natsBench } from "./support/nats-bench.ts";
 
-describe("the bus on NATS JetStream, and its messages", function () {
+describe("messages of the bus on NATS JetStream", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith, collect } = bench;
 
   describe("messages", () => {
-    it("EVT-7 may have any id, the longest topic and the longest group", async () => {
+    it("EVT-7 carries any id, the longest topic and the longest group", async () => {
       const topic = topicName("x".repeat(280)).padEnd(300, "y");
       const ids = ["50 % off", "%41", "Zürich/東京 🚀", "a=b:c", "i".repeat(255)];
       const list = ids.map((id) => ({ ...messages(topic, 1, { key: id })[0], id }) as BusMessage);
@@ -26,7 +26,7 @@ describe("the bus on NATS JetStream, and its messages", function () {
       expect(got).to.deep.equal(list);
     });
 
-    it("EVT-7 are stored once in the duplicate window, in their order, however many there are", async () => {
+    it("EVT-7 stores each of many messages once within the duplicate window, in order", async () => {
       const topic = topicName("many");
       const list = messages(topic, 700, { key: "k" });
       const [one, two] = [busWith(), busWith()];
@@ -37,8 +37,8 @@ describe("the bus on NATS JetStream, and its messages", function () {
       expect(got).to.deep.equal(idsOf(list));
     });
 
-    it("EVT-7 stay with their consumer however long its handler takes", async () => {
-      // Who is held up cannot say in time that it lives.
+    it("EVT-7 leaves a message with its consumer while its handler runs, however long", async () => {
+      // During an event-loop stall a consumer cannot send its sign of life in time.
       const begun = await unlessHeldUp(
         async () => {
           const topic = topicName("long");
@@ -64,7 +64,7 @@ describe("the bus on NATS JetStream, and its messages", function () {
       expect(begun).to.equal(1);
     });
 
-    it("EVT-7 that were not begun at a stop are there at once for the next one", async () => {
+    it("EVT-7 delivers unstarted messages of a stopped consumer to the next one at once", async () => {
       const topic = topicName("back");
       const list = messages(topic, 4, { key: "same" });
       const gate = Promise.withResolvers<void>();
@@ -92,14 +92,14 @@ describe("the bus on NATS JetStream, and its messages", function () {
       expect(got).to.deep.equal(idsOf(list).slice(1));
     });
 
-    it("EVT-7 that are too large for the server are refused for good", async () => {
+    it("EVT-7 rejects messages that are too large for the server as permanent failures", async () => {
       const [message] = messages(topicName("large"), 1, { body: "x".repeat(1_100_000) }) as [BusMessage];
       const error = await rejection(busWith({ maxBodyBytes: 2_000_000 }).publish([message]));
       expect(error).to.include({ code: "ERR_SVC_EVENT_BUS_MESSAGE", permanent: true, messageId: message.id });
       expect(error.message).to.match(/the server takes 1048576 bytes at most/);
     });
 
-    it("EVT-7 that nobody of ours has published are left out, and begin with what comes when that is asked for", async () => {
+    it('EVT-7 skips messages of other publishers, and starts with new ones for startFrom "newest"', async () => {
       const topic = topicName("newest");
       const logger = collectingLogger();
       const bus = busWith({ startFrom: "newest", logger });

@@ -5,13 +5,13 @@ import { covers } from "../src/nats/stream.ts";
 import { idsOf, messages } from "./support/messages.ts";
 import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
 
-describe("the bus on NATS JetStream, and its stream", function () {
+describe("the stream of the bus on NATS JetStream", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith } = bench;
 
   describe("the stream", () => {
-    it("EVT-7 is made as it was asked for, with one durable pull consumer for each group and topic", async () => {
+    it("EVT-7 is created as configured, with one durable pull consumer per group and topic", async () => {
       const stream = nextStream();
       const bus = busWith({
         stream,
@@ -48,15 +48,15 @@ describe("the bus on NATS JetStream, and its stream", function () {
       expect(stored?.header.get("Nats-Msg-Id")).to.match(/^id-/);
     });
 
-    it("EVT-7 gets subjects one by one where there is no prefix, also from several replicas at once", async () => {
+    it("EVT-7 gets its subjects one by one without a prefix, also from several replicas at once", async () => {
       const stream = nextStream();
       const topics = Array.from({ length: 8 }, (_, at) => `${stream}.only.t${at}`);
       const buses = topics.map(() => busWith({ stream, prefix: "" }));
       await Promise.all(buses.map((bus, at) => bus.publish(messages(topics[at] ?? "", 1))));
       const first = await bench.manager.streams.info(stream);
       expect(first.state.messages).to.equal(8);
-      // The server has no compare-and-set for subjects: a replica that read the list before another one wrote
-      // it can take a subject away again. The next publish to it stores its message all the same.
+      // The server has no compare-and-set for subjects: a replica with an outdated list can remove a subject again. The
+      // next publish to that subject still stores its message.
       for (const [at, bus] of buses.entries()) await bus.publish(messages(topics[at] ?? "", 1));
       const later = busWith({ stream, prefix: "" });
       for (const topic of topics) await later.publish(messages(topic, 1));
@@ -65,7 +65,7 @@ describe("the bus on NATS JetStream, and its stream", function () {
       expect(state.messages).to.equal(24);
     });
 
-    it("EVT-7 is refused when it cannot do what is needed, and left alone when it is not the bus's to change", async () => {
+    it("EVT-7 is rejected when its settings are incompatible, and stays unchanged with manageStream: false", async () => {
       const [work, foreign, fixed] = [nextStream(), nextStream(), nextStream()];
       await bench.manager.streams.add({ name: work, subjects: [`${work}.>`], retention: "workqueue" });
       await bench.manager.streams.add({ name: foreign, subjects: [`${foreign}.>`] });
@@ -93,7 +93,7 @@ describe("the bus on NATS JetStream, and its stream", function () {
       expect((await bench.manager.streams.info(fixed)).config.subjects).to.deep.equal([`${fixed}.a`]);
     });
 
-    it("EVT-7 refuses a consumer of that name that would lose messages or reads something else", async () => {
+    it("EVT-7 rejects a consumer of the same name that would lose messages or reads other ones", async () => {
       const stream = nextStream();
       await bench.manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
       const wrong = [
@@ -113,7 +113,7 @@ describe("the bus on NATS JetStream, and its stream", function () {
       }
     });
 
-    it("EVT-7 is made anew when somebody has removed it", async () => {
+    it("EVT-7 is created again after it was removed", async () => {
       const stream = nextStream();
       const bus = busWith({ stream, prefix: `${stream}.` });
       const ids: string[] = [];
@@ -129,7 +129,7 @@ describe("the bus on NATS JetStream, and its stream", function () {
       expect(idsOf(list)).to.deep.equal(ids);
     });
 
-    it("EVT-7 takes a subject when one of its patterns does", () => {
+    it("EVT-7 accepts a subject that matches one of its patterns", () => {
       expect(covers("a.>", "a.b.c")).to.equal(true);
       expect(covers("a.>", "a")).to.equal(false);
       expect(covers("a.*.c", "a.b.c")).to.equal(true);
@@ -140,7 +140,7 @@ describe("the bus on NATS JetStream, and its stream", function () {
     });
   });
 
-  it("EVT-7 says in its check that there is no stream yet", async () => {
+  it("EVT-7 is reported as missing by the readiness check before it exists", async () => {
     const stream = nextStream();
     const bus = busWith({ stream, prefix: `${stream}.` });
     const result = await bus.readiness().check(AbortSignal.timeout(5000));

@@ -40,7 +40,7 @@ describe("an outbox", function () {
   });
   after(() => pool.end());
 
-  it("OUT-4 has fourteen columns, and indexes of what waits and what is over", async () => {
+  it("OUT-4 has fourteen columns, and indexes of pending and finished rows", async () => {
     const outbox = createOutbox({ db: pool });
     expect(outbox.name).to.equal("svc_outbox");
     expect(await outbox.ensureSchema()).to.equal("created");
@@ -73,7 +73,7 @@ describe("an outbox", function () {
     ]);
   });
 
-  it("OUT-4 comes from the migrations as well, and 16 starts at once make it once", async () => {
+  it("OUT-4 is also created by the migrations, and once by 16 concurrent starts", async () => {
     const migrated = createOutbox({ db: pool, name: "migrated" });
     for (let round = 0; round < 2; round++) {
       for (const { statements } of migrated.migrations()) for (const sql of statements) await pool.query(sql);
@@ -85,7 +85,7 @@ describe("an outbox", function () {
     expect(made.filter((result) => result === "created")).to.have.lengthOf(1);
   });
 
-  it("OUT-4 OUT-5 accepts a table made by hand, adds the indexes that it lacks, and is relayed", async () => {
+  it("OUT-4 OUT-5 accepts a table made by hand, adds the missing indexes, and can be relayed", async () => {
     await using bench = await openBench(database.url);
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const outbox = createOutbox({ db: bench.pool, name: "by_hand" });
@@ -119,14 +119,14 @@ describe("an outbox", function () {
       "needs a primary key or unique index of id alone",
     ],
     [
-      "a column that takes no null",
+      "a column that rejects null",
       "no_null",
       "last_error text",
       "last_error text not null",
       "last_error of no_null must take null",
     ],
     [
-      "a column of its own without a default",
+      "an extra column without a default",
       "extra",
       "default 'of the team'",
       "not null",
@@ -134,7 +134,7 @@ describe("an outbox", function () {
     ],
   ];
   for (const [what, name, part, replacement, message] of faults) {
-    it(`OUT-4 refuses a table with ${what}, naming it, and alters nothing`, async () => {
+    it(`OUT-4 rejects a table with ${what}, naming it, and changes nothing`, async () => {
       await pool.query(BY_HAND.replace("%s", name).replace(part, replacement));
       const before = await indexes(pool, name);
       const error = await rejection(createOutbox({ db: pool, name }).ensureSchema());
@@ -144,7 +144,7 @@ describe("an outbox", function () {
     });
   }
 
-  it("OUT-1 EVT-4 keeps the envelope as it was published, and an id once", async () => {
+  it("OUT-1 EVT-4 stores the envelope as published, and each id once", async () => {
     await using bench = await openBench(database.url);
     const { outbox } = bench;
     const entry = { topic: "eu.a", event: EVENT };
@@ -173,7 +173,7 @@ describe("an outbox", function () {
     expect(await rejection(outbox.add(many))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
   });
 
-  it("shows what is dead, newest first, and makes it pending again", async () => {
+  it("lists dead events, newest first, and makes them pending again", async () => {
     await using bench = await openBench(database.url);
     const { outbox } = bench;
     await outbox.add(["1", "2", "3"].map((id) => ({ topic: "a", event: { ...EVENT, id } })));
@@ -195,7 +195,7 @@ describe("an outbox", function () {
     for (const [wrong, text] of [
       [null, "the topic of entry 1 must be a text"],
       [{ topic: "", event: EVENT }, "the topic of entry 1 must be a text"],
-      [{ topic: "a" }, "entry 1 has no event: it is no object"],
+      [{ topic: "a" }, "entry 1 has no event: it is not an object"],
       [{ topic: "a", event: { ...EVENT, id: 7 } }, "entry 1 has no event: id must be a text"],
     ] as const) {
       const error = await rejection(
@@ -211,7 +211,7 @@ describe("an outbox", function () {
     expect(await rejection(outbox.retryDead(["\0"]))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
   });
 
-  it("is not ready, and not critical, with dead, failing or old events, quoting an error without secrets", async () => {
+  it("is degraded with dead, failing or old events, never critical, and shows the error without secrets", async () => {
     await using bench = await openBench(database.url);
     const outbox = createOutbox({ db: bench.pool, name: bench.outbox.name, now: () => 0 });
     const check = outbox.readiness();
@@ -251,7 +251,7 @@ describe("an outbox", function () {
     ["name", { db: { query: () => undefined }, name: "x".repeat(49) }],
   ];
   for (const [key, options] of wrong) {
-    it(`is not made without a right ${key}: ${JSON.stringify(options).slice(0, 40)}`, () => {
+    it(`throws for an invalid ${key}: ${JSON.stringify(options).slice(0, 40)}`, () => {
       expect(() => createOutbox(options as { db: Pool })).to.throw(`${key}: `);
     });
   }

@@ -36,7 +36,7 @@ describe("the READMEs of @svc/events", function () {
     ]);
   });
 
-  it("EVT-7 show a bus for Kafka that is right by the suite, with a broker in memory in its place", async () => {
+  it("EVT-7 show a bus for Kafka that passes the suite against an in-memory broker", async () => {
     const files = { "kafka.mjs": await readFile(kafka, "utf8") };
     const replace = { 'from "kafkajs"': 'from "./kafka.mjs"' };
     expect(await printed(buses, 2, { files, replace })).to.equal("19 cases hold\n");

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { redisBench } from "./support/redis-bench.ts";
 
-describe("the bus on Redis Streams, as a consumer", function () {
+describe("a consumer of the bus on Redis Streams", function () {
   this.timeout(60_000);
   const bench = redisBench();
   const { busWith, collect } = bench;
 
   describe("trimming", () => {
-    it("EVT-7 removes what every group has acknowledged, and nothing that one has yet to read or finish", async () => {
+    it("EVT-7 removes entries only after every group has acknowledged them", async () => {
       const bus = busWith({ trimEverySeconds: 0.05 });
       const topic = topicName("trimmed");
       const list = messages(topic, 20);
@@ -38,14 +38,14 @@ describe("the bus on Redis Streams, as a consumer", function () {
       await until("what both are done with is gone", async () => (await bench.raw.xlen(topic)) < 20);
       await sleep(100);
       const kept = (await bench.raw.xrange(topic, "-", "+")).map(([, fields]) => fields[1]);
-      expect(kept, "from the one that is not acknowledged").to.deep.equal(idsOf(list).slice(4));
+      expect(kept, "all from the unacknowledged one on").to.deep.equal(idsOf(list).slice(4));
 
       await bench.raw.xack(topic, "slow", ...read);
       await bench.raw.call("XREADGROUP", "GROUP", "slow", "by hand", "NOACK", "STREAMS", topic, ">");
       await until("all but the last one are gone", async () => (await bench.raw.xlen(topic)) === 1);
     });
 
-    it("EVT-7 bounds a stream without groups only when it is told to", async () => {
+    it("EVT-7 limits a stream without groups only with maxLengthWithoutGroups", async () => {
       const [kept, bounded] = [topicName("kept"), topicName("bounded")];
       await busWith().publish(messages(kept, 700));
       const bus = busWith({ maxLengthWithoutGroups: 100 });
@@ -62,7 +62,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
   });
 
   describe("consumers", () => {
-    it("EVT-7 takes over what a consumer that is gone had, with its count, and removes that consumer", async () => {
+    it("EVT-7 takes over the messages of a dead consumer with their delivery count, and removes that consumer", async () => {
       const topic = topicName("gone");
       const bus = busWith({ minIdleMs: 100, trimEverySeconds: 0.05 });
       const list = messages(topic, 3);
@@ -80,7 +80,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       const consumers = async (): Promise<number> =>
         ((await bench.raw.call("XINFO", "CONSUMERS", topic, "readers")) as unknown[]).length;
       await until("only the living is left", async () => (await consumers()) === 1);
-      // Nor does it take itself for gone when all was held up for longer than that.
+      // After an event-loop stall longer than the idle time, the consumer must not remove itself either.
       for (let times = 0; times < 3; times++) {
         bench.server.pause();
         await sleep(500);
@@ -92,8 +92,8 @@ describe("the bus on Redis Streams, as a consumer", function () {
       expect(pending).to.equal(0);
     });
 
-    it("EVT-7 leaves a message with its consumer however long the handler takes", async () => {
-      // Who is held up cannot say in time that it lives.
+    it("EVT-7 leaves a message with its consumer while its handler runs, however long", async () => {
+      // During an event-loop stall a consumer cannot send its sign of life in time.
       const begun = await unlessHeldUp(
         async () => {
           const topic = topicName("long");
@@ -121,7 +121,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       expect(begun).to.equal(1);
     });
 
-    it("EVT-7 does not begin what another consumer has taken over in the meantime", async () => {
+    it("EVT-7 does not start a message that another consumer has taken over meanwhile", async () => {
       const topic = topicName("taken");
       const bus = busWith({ minIdleMs: 6000 });
       const list = messages(topic, 3);
@@ -149,7 +149,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       expect(begun.slice(0, 2)).to.deep.equal([list[0]?.id, list[2]?.id]);
     });
 
-    it("EVT-7 gives back at a stop what was not begun, as if it had not been delivered, and goes", async () => {
+    it("EVT-7 returns unstarted messages at a stop without counting a delivery, and removes the consumer", async () => {
       const topic = topicName("back");
       const bus = busWith({ minIdleMs: 60_000 });
       const list = messages(topic, 4, { key: "same" });
@@ -182,7 +182,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       await consumption.stop();
     });
 
-    it("EVT-7 gives up on handlers that do not end when it is stopped, and has their messages delivered again", async () => {
+    it("EVT-7 stops waiting for handlers at the deadline of stop(), and their messages are delivered again", async () => {
       const topic = topicName("endless");
       const logger = collectingLogger();
       const bus = busWith({ stopTimeoutMs: 20, logger });
@@ -206,7 +206,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       never.resolve();
     });
 
-    it("EVT-7 leaves nothing out when a group that began with what comes is lost", async () => {
+    it('EVT-7 skips no message when a group that started with "newest" is lost', async () => {
       const topic = topicName("lost");
       const bus = busWith({ startFrom: "newest" });
       await bus.publish(messages(topic, 2));
@@ -220,7 +220,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       expect(got).to.deep.equal([first.id, ...later.map(({ id }) => id)]);
     });
 
-    it("EVT-7 begins with what comes when it is told to, and leaves out what nobody of ours has written", async () => {
+    it('EVT-7 starts with new messages for startFrom "newest", and skips entries of other writers', async () => {
       const topic = topicName("newest");
       const logger = collectingLogger();
       const bus = busWith({ startFrom: "newest", logger });
@@ -231,9 +231,7 @@ describe("the bus on Redis Streams, as a consumer", function () {
       await bus.publish([message]);
       await until("the new one has come", () => got.length > 0);
       expect(got).to.deep.equal([message.id]);
-      expect(logger.at("error")).to.deep.equal([
-        "an entry is no message that was published here; it is left out",
-      ]);
+      expect(logger.at("error")).to.deep.equal(["skipped an entry that is not a message of this event bus"]);
       await until(
         "it is acknowledged",
         async () => ((await bench.raw.xpending(topic, "readers")) as [number])[0] === 0,

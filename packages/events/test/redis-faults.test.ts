@@ -5,13 +5,13 @@ import { Redis } from "ioredis";
 import { isTaken, messages, topicName } from "./support/messages.ts";
 import { redisBench } from "./support/redis-bench.ts";
 
-describe("the bus on Redis Streams, when something is wrong", function () {
+describe("the bus on Redis Streams during faults", function () {
   this.timeout(60_000);
   const bench = redisBench();
   const { busWith, collect } = bench;
 
   describe("faults", () => {
-    it("EVT-7 ends publishing in time while Redis hangs, says so, and goes on when it answers again", async () => {
+    it("EVT-7 ends publishing in time while Redis hangs, reports it, and recovers when Redis answers", async () => {
       const topic = topicName("hung");
       const bus = busWith({ timeoutMs: 150 });
       const got = await until("it consumes", () => collect(bus, "readers", topic).catch(() => undefined));
@@ -31,10 +31,10 @@ describe("the bus on Redis Streams, when something is wrong", function () {
       }
       await until("it takes messages again", () => isTaken(bus, list));
       await until("both have come", () => new Set(got).size === 2);
-      expect(got, "each once, although it was published twice").to.have.length(2);
+      expect(got, "one delivery each, although published twice").to.have.length(2);
     });
 
-    it("EVT-7 fails at once while nothing listens, and shows no password anywhere", async () => {
+    it("EVT-7 fails at once while no server listens, without showing a password", async () => {
       const logger = collectingLogger();
       const bus = busWith({ redis: "redis://user:pass-word@127.0.0.1:1/0", logger });
       const topic = topicName("down");
@@ -52,7 +52,7 @@ describe("the bus on Redis Streams, when something is wrong", function () {
       expect(JSON.stringify([result, logger.texts, errors])).not.to.match(/pass-word|127\.0\.0\.1/);
     });
 
-    it("EVT-7 refuses to work without the right password or in a database that is not there", async () => {
+    it("EVT-7 rejects calls with a wrong password or a missing database", async () => {
       const topic = topicName("login");
       const lost = await rejection(
         busWith({ redis: `${bench.server.url}/9999` }).publish(messages(topic, 1)),
@@ -74,7 +74,7 @@ describe("the bus on Redis Streams, when something is wrong", function () {
       expect(await bench.raw.xlen(topic)).to.equal(1);
     });
 
-    it("EVT-7 says in the log that Redis has gone and that it has come back, and reads on", async () => {
+    it("EVT-7 logs the loss and the return of Redis, and continues to read", async () => {
       const topic = topicName("away");
       const logger = collectingLogger();
       const bus = busWith({ logger });
@@ -90,7 +90,7 @@ describe("the bus on Redis Streams, when something is wrong", function () {
       await until("it has come", () => got.length === 1);
     });
 
-    it("EVT-7 ends at once what is under way when it is closed", async () => {
+    it("EVT-7 ends pending calls at once when it is closed", async () => {
       const bus = busWith();
       const topic = topicName("closing");
       await collect(bus, "readers", topic);
@@ -100,7 +100,7 @@ describe("the bus on Redis Streams, when something is wrong", function () {
     });
   });
 
-  it("EVT-7 names options that are wrong, and never their secrets", async () => {
+  it("EVT-7 names invalid options without their secrets", async () => {
     const wrong: [object, RegExp][] = [
       [{}, /redis: is required/],
       [{ redis: "http://user:pass-word@host" }, /redis: must be a URL that begins with redis:/],

@@ -3,7 +3,7 @@ import { eventBusCases } from "@svc/events/testing";
 import { brokerRedis } from "./support/servers.ts";
 import { tappedBuses } from "./support/tapped-buses.ts";
 
-describe("the bus on Redis Streams, by the suite for event buses", function () {
+describe("the bus on Redis Streams in the event bus suite", function () {
   this.timeout(60_000);
   const redis = brokerRedis();
   const options = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 10_000 };

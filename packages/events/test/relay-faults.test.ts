@@ -9,7 +9,7 @@ const subscribers = { a: { one: nothing } };
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, n) => String(from + n).padStart(3, "0"));
 
-describe("a relay, when something is wrong,", function () {
+describe("a relay during faults", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events-relay-faults" });
   let bench: Bench;
@@ -19,7 +19,7 @@ describe("a relay, when something is wrong,", function () {
   afterEach(() => emptied(bench));
   after(() => bench[Symbol.asyncDispose]());
 
-  it("OUT-5 puts off what fails by min(2^attempts, 300) seconds, and makes it dead after 20 attempts", async () => {
+  it("OUT-5 delays failed events by min(2^attempts, 300) seconds, and marks them as dead after 20 attempts", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", id: "bad", data: {} });
@@ -55,7 +55,7 @@ describe("a relay, when something is wrong,", function () {
     expect(await relay.drainOnce()).to.include({ relayed: 1 });
   });
 
-  it("OUT-5 EVT-11 makes a row that is not a deliverable event dead at its first attempt, and relays the others", async () => {
+  it("OUT-5 EVT-11 marks an undeliverable row as dead at its first attempt, and relays the others", async () => {
     const bus = obedientBus();
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "large")) throw permanent("too large for the broker");
@@ -86,22 +86,22 @@ describe("a relay, when something is wrong,", function () {
         "EventError: no event: data.order.id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
       ],
       empty: ["dead", 1, "EventError: no event: id must be a text of 1 to 255 characters"],
-      list: ["dead", 1, "EventError: no event: it is no object"],
+      list: ["dead", 1, "EventError: no event: it is not an object"],
       long: ["dead", 1, "EventError: no event: it has more than maxEventBytes"],
       longer: ["dead", 1, "EventError: no event: it has more than 2000 bytes"],
     });
   });
 
-  it("EVT-6 makes dead what has no subscriber any more, where there is no bus", async () => {
+  it("EVT-6 marks an event without a remaining subscriber as dead when there is no bus", async () => {
     await bench.events({ subscribers }).publish({ type: "a", id: "1", data: {} });
     const relay = bench.relay(bench.events({ subscribers: { b: { one: nothing } } }));
     expect(await relay.drainOnce()).to.include({ dead: 1 });
     expect((await bench.outbox.dead())[0]?.lastError).to.equal(
-      'EventError: nobody would get "a": it has no subscriber, and there is no bus',
+      'EventError: cannot deliver "a": it has no subscriber, and there is no bus',
     );
   });
 
-  it("a bus that is away only delays: nothing dies, readiness says so, and then all is sent in order", async () => {
+  it("only delays events while the bus is unavailable: readiness reports it, no event dies, all are sent in order", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const all = ids(1, 30);
@@ -136,7 +136,7 @@ describe("a relay, when something is wrong,", function () {
     expect(await bench.jobs()).to.have.lengthOf(30);
   });
 
-  it("a bus that hangs costs bounded time", async () => {
+  it("spends bounded time on a bus that hangs", async () => {
     const bus = obedientBus();
     const signals: (AbortSignal | undefined)[] = [];
     bus.publish = (_messages, options) => {
@@ -153,11 +153,11 @@ describe("a relay, when something is wrong,", function () {
     );
   });
 
-  it("OUT-5 what a lost relay held is taken over when its lease has ended, and is dead when that was its last attempt", async () => {
+  it("OUT-5 takes over the events of a dead relay after their lease, and marks them as dead after the last attempt", async () => {
     const events = bench.events({ subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: {} });
-    // As a relay leaves them that has claimed them and died.
+    // The state that a relay leaves when it dies after a claim.
     await bench.pool.query(
       `update ${bench.outbox.name} set attempts = case id when '2' then 20 else 1 end, available_at = now() + interval '60 seconds'`,
     );
@@ -171,7 +171,7 @@ describe("a relay, when something is wrong,", function () {
     ]);
   });
 
-  it("OUT-5 one that outlives its lease marks nothing, queues nothing and puts nothing off", async () => {
+  it("OUT-5 marks, queues and delays nothing after its lease has expired", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
@@ -194,7 +194,7 @@ describe("a relay, when something is wrong,", function () {
     expect((await bench.rows())[0]).to.include({ status: "published", attempts: 2 });
   });
 
-  it("OUT-5 one that outlives its lease marks nothing, also when the next one holds it for as many attempts", async () => {
+  it("OUT-5 marks nothing after its lease has expired, even if the next relay holds the row at the same attempt count", async () => {
     const bus = obedientBus();
     const gate = Promise.withResolvers<void>();
     bus.publish = () => gate.promise;
@@ -203,7 +203,7 @@ describe("a relay, when something is wrong,", function () {
     const late = bench.relay(events);
     const done = late.drainOnce();
     await until("it is claimed", async () => (await bench.rows())[0]?.attempts === 1);
-    // As another relay leaves it that has given it back and claimed it again.
+    // The state after another relay has released the row and claimed it again.
     await bench.pool.query(`update ${bench.outbox.name} set available_at = now() + interval '50 seconds'`);
     gate.resolve();
     expect(await done).to.include({ relayed: 0 });
@@ -212,11 +212,11 @@ describe("a relay, when something is wrong,", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("OUT-5 a dead event that is retried goes first, and nothing overtakes one that was put off", async () => {
+  it("OUT-5 sends a retried dead event first, and keeps a delayed event ahead of later ones of its key", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     for (const id of ids(1, 4)) await events.publish({ type: "a", id, data: {}, key: "k" });
-    // Put off for so long that it is not due again in between.
+    // A long delay, so that it does not become due during the test.
     await bench.pool.query(`update ${bench.outbox.name} set attempts = 8 where id = '002'`);
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "001")) throw permanent("not this one");
@@ -232,7 +232,7 @@ describe("a relay, when something is wrong,", function () {
     expect(bus.taken.map(({ id }) => id)).to.deep.equal(ids(1, 4));
   });
 
-  it("one event that no job can hold dies alone", async () => {
+  it("marks only the event that no job can hold as dead", async () => {
     const events = bench.events({ subscribers, maxEventBytes: 3_000_000 });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: { s: "x".repeat(1_100_000) } });
@@ -243,14 +243,14 @@ describe("a relay, when something is wrong,", function () {
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("a job table that is missing kills no event", async () => {
+  it("marks no event as dead while the job table is missing", async () => {
     const events = bench.events({ subscribers });
     await events.publish({ type: "a", data: {} });
     await bench.pool.query(`alter table ${bench.table.name} rename to elsewhere_${bench.table.name}`);
     await using relay = bench.relay(events, { maxAttempts: 2 });
     relay.start();
     for (let round = 1; round <= 3; round++) {
-      // What a relay has in hand would be taken from it: only what it has put off.
+      // Hasten only delayed events: the relay would lose the lease of the ones it holds.
       if (round > 1) await hasten(bench);
       await until("it has failed", () => relay.told.filter(({ type }) => type === "fault").length >= round);
     }
@@ -262,7 +262,7 @@ describe("a relay, when something is wrong,", function () {
     await until("it is relayed", () => relay.told.some(({ type }) => type === "relayed"));
   });
 
-  it("a database that hangs costs bounded time, and it goes on when that is back", async () => {
+  it("spends bounded time on a database that hangs, and continues when it is back", async () => {
     const events = bench.events({ subscribers });
     const holder = await bench.pool.connect();
     await holder.query(`begin; lock table ${bench.outbox.name} in access exclusive mode`);
@@ -278,7 +278,7 @@ describe("a relay, when something is wrong,", function () {
     await until("it goes on", () => relay.told.some(({ type }) => type === "relayed"));
   });
 
-  it("a listener or a logger that throws changes nothing", async () => {
+  it("continues when the listener or the logger throws", async () => {
     const thrown = (): never => {
       throw new Error("of a listener");
     };

@@ -50,7 +50,7 @@ describe("a relay", function () {
     expect(await relay.drainOnce()).to.include({ claimed: 0 });
   });
 
-  it("warns of events of another service in its outbox", async () => {
+  it("warns about events of another service in its outbox", async () => {
     const logger = collectingLogger();
     const events = bench.events({ subscribers });
     await events.publish({ type: "a", data: {} });
@@ -61,7 +61,7 @@ describe("a relay", function () {
     expect(logger.at("warn")[0]).to.contain("needs an outbox of its own");
   });
 
-  it("OUT-5 holds no transaction while the bus is at work", async () => {
+  it("OUT-5 holds no transaction while the bus works", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", data: {} });
@@ -70,7 +70,7 @@ describe("a relay", function () {
     const asking = Object.assign(bus, {
       publish: async (...given: Parameters<typeof publish>) => {
         const { rows } = await bench.pool.query(
-          // The server has transactions of its own: it may look just now whether there is something to vacuum.
+          // Exclude the server's own transactions, such as autovacuum.
           "select count(*)::int as open from pg_stat_activity where datname = current_database() and xact_start is not null and pid <> pg_backend_pid() and backend_type = 'client backend'",
         );
         open = rows[0];
@@ -82,7 +82,7 @@ describe("a relay", function () {
     expect(open).to.deep.equal({ open: 0 });
   });
 
-  it("sees at once what this process writes, in a transaction too", async () => {
+  it("sees events that this process writes at once, also in a transaction", async () => {
     const events = bench.events({ subscribers });
     await using relay = bench.relay(events, { everyMs: 600_000 });
     relay.start();
@@ -96,13 +96,13 @@ describe("a relay", function () {
     await until("the second", () => relay.told.length === 2);
   });
 
-  it("OUT-5 keeps the order of every key when one fails: what comes after it waits, others do not", async () => {
+  it("OUT-5 keeps the order of a key when one event fails: later events of the key wait, others do not", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     for (const id of ids(1, 6))
       await events.publish({ type: "a", id, data: {}, key: Number(id) % 2 === 0 ? "even" : "odd" });
     await events.publish({ type: "a", id: "free", data: {} });
-    // Put off for so long that it is not due again in between.
+    // A long delay, so that it does not become due during the test.
     await bench.pool.query(`update ${bench.outbox.name} set attempts = 8 where id = '003'`);
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "003")) throw new Error("not now");
@@ -115,14 +115,16 @@ describe("a relay", function () {
       ["003", 9],
       ["005", 0],
     ]);
-    expect(await relay.drainOnce(), "the one behind is due, and is not taken").to.include({ claimed: 0 });
+    expect(await relay.drainOnce(), "a due event behind a delayed one is not claimed").to.include({
+      claimed: 0,
+    });
     bus.refuse = nothing;
     await hasten(bench);
     expect(await relay.drainOnce()).to.include({ relayed: 2 });
     expect(bus.taken.slice(-2).map(({ id }) => id)).to.deep.equal(["003", "005"]);
   });
 
-  it("deletes what was published long ago, and nothing else", async () => {
+  it("deletes only events that were published long ago", async () => {
     const events = bench.events({ subscribers });
     await events.publishMany(ids(1, 4).map((id) => ({ type: "a", id, data: {} })));
     await bench.pool.query(`update ${bench.outbox.name} set
@@ -134,7 +136,7 @@ describe("a relay", function () {
     expect((await bench.rows()).map(({ id }) => id)).to.deep.equal(["002", "003", "004"]);
   });
 
-  it("OUT-5 takes what is behind a key with many events, and many keys, in as few claims as it can", async () => {
+  it("OUT-5 claims events behind a long key, and of many keys, in few claims", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const outbox = bench.outbox.name;
@@ -153,7 +155,7 @@ describe("a relay", function () {
     expect(rows[0]).to.deep.equal({ plan: 0 });
   });
 
-  it("ends after the events in hand, and starts once", async () => {
+  it("finishes the claimed events at a stop, and starts only once", async () => {
     const bus = obedientBus();
     const gate = Promise.withResolvers<void>();
     bus.publish = async (messages) => {
@@ -176,7 +178,7 @@ describe("a relay", function () {
     );
   });
 
-  it("OUT-1 relays whatever could be published, also numbers that PostgreSQL writes with 309 digits", async () => {
+  it("OUT-1 relays every publishable event, including numbers that PostgreSQL writes with 309 digits", async () => {
     const events = bench.events({ subscribers });
     for (const n of [Number.MAX_VALUE, 1e308, 1e-19, Number.MIN_VALUE]) {
       await events.publish({ type: "a", data: { a: Array<number>(2800).fill(n) } });
@@ -195,24 +197,24 @@ describe("a relay", function () {
 
   const wrong: readonly (readonly [string, (bench: Bench) => Relay, string])[] = [
     [
-      "an outbox of somebody else",
+      "an outbox of another implementation",
       (b) => createRelay({ outbox: { ...b.outbox }, events: b.events() }),
       "outbox: must be what",
     ],
     [
-      "events of somebody else",
+      "events of another implementation",
       (b) => createRelay({ outbox: b.outbox, events: { source: "a" } }),
       "events: must be what",
     ],
     [
-      "events that write elsewhere",
+      "events that write to another outbox",
       (b) => createRelay({ outbox: b.outbox, events: b.events({ outbox: undefined }) }),
       "events: must write to this outbox",
     ],
-    ["a batch of none", (b) => b.relay(b.events(), { batch: 0 }), "batch: must be"],
+    ["a batch of 0", (b) => b.relay(b.events(), { batch: 0 }), "batch: must be"],
   ];
   for (const [what, make, message] of wrong) {
-    it(`is not made with ${what}`, () => {
+    it(`throws for ${what}`, () => {
       expect(() => make(bench))
         .to.throw(message)
         .with.property("code", "ERR_SVC_CONFIGURATION");

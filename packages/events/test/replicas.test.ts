@@ -13,7 +13,7 @@ describe("several replicas", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "events-replicas" });
 
-  it("OUT-6 OUT-1 OUT-2 relay 400 events once and consume them once, two relays and two workers taking part", async () => {
+  it("OUT-6 OUT-1 OUT-2 relay and consume 400 events once with two relays and two workers", async () => {
     await using bench = await openBench(database.url, 20);
     await prepareEffects(bench.pool);
     const taken: string[] = [];
@@ -22,7 +22,7 @@ describe("several replicas", function () {
       const bus = Object.assign(obedientBus(), {
         async publish(messages: readonly BusMessage[]) {
           await atTheBus(by);
-          // What a broker and its network take.
+          // The latency of a broker and its network.
           await sleep(5);
           taken.push(...messages.map(({ id }) => id));
         },
@@ -75,7 +75,7 @@ describe("several replicas", function () {
     expect(await bench.outbox.stats()).to.deep.equal({ pending: 0, published: 400, dead: 0 });
   });
 
-  it("OUT-5 OUT-1 keep the order of every key while a bus takes some and fails, again and again", async () => {
+  it("OUT-5 OUT-1 keep the order of each key while a bus repeatedly accepts a part and fails", async () => {
     await using bench = await openBench(database.url, 20);
     const taken: BusMessage[] = [];
     let calls = 0;
@@ -83,7 +83,8 @@ describe("several replicas", function () {
       async publish(messages: readonly BusMessage[]) {
         calls += 1;
         await sleep(calls % 3);
-        // One of three calls takes a part and fails; a call of one may take it and fail as well. In no rhythm: relays have one, too.
+        // One of three calls accepts a part and fails, even with one message. A hash avoids a rhythm in step with the
+        // relays.
         const fails = (createHash("sha256").update(String(calls)).digest()[0] ?? 0) % 3 === 0;
         const upTo = fails ? calls % (messages.length + 1) : messages.length;
         taken.push(...messages.slice(0, upTo));
@@ -100,7 +101,7 @@ describe("several replicas", function () {
       }
     };
     await publish();
-    // None dies of it.
+    // Enough attempts that no event dies.
     const options = { batch: 12, maxAttempts: 1000 };
     const relays = [bench.relay(events, options), bench.relay(events, options)];
     for (const relay of relays) relay.start();
@@ -111,14 +112,14 @@ describe("several replicas", function () {
     await until(
       "all are published, and each relay has had both",
       async () => {
-        // Nobody waits for what was put off.
+        // Do not wait for delayed events.
         await bench.pool.query(
           `update ${bench.outbox.name} set available_at = now() where id = any(array(
             select id from ${bench.outbox.name}
             where status = 'pending' and last_error is not null for update skip locked))`,
         );
         if ((await bench.outbox.stats()).published < rounds * keys.length) return false;
-        // Who is first is chance: as many once more.
+        // Chance decides which relay is first; publish another batch.
         if (tookPart()) return true;
         await publish();
         return false;
@@ -132,7 +133,7 @@ describe("several replicas", function () {
     }
   });
 
-  it("OUT-5 the order of a key is that in which its events were written, not that in which transactions began", async () => {
+  it("OUT-5 order events of a key by their write, not by the start of their transactions", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ bus });
@@ -154,7 +155,7 @@ describe("several replicas", function () {
   });
 });
 
-/** Where two are to meet: whoever is first waits for the other one. */
+/** Returns a meeting point: the first caller waits for the second. */
 function meeting(): (who: string) => Promise<void> {
   const there = new Set<string>();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -11,25 +11,25 @@ import {
   steppingClaimSql,
 } from "./sql/claim.ts";
 
-/** Sends the claims of `claim()`. */
+/** Sends the statements of `claim()`. */
 export interface Calls {
   claim(limit: number, tx: Queryable | undefined): Promise<readonly ClaimedRow[]>;
-  /** A job is about to be queued here. */
+  /** Notifies of a job that is about to be queued here. */
   queued(row: NewRow): void;
 }
 
 type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
-// What a server needs for a claim of a table that is in order, or less.
+// The most time that a claim takes on a healthy table.
 const SLOW_MS = 1;
 const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
-// Who commits later than others may have an earlier `available_at`: so much later is still found at once.
+// A transaction that commits late may hold an earlier `available_at`; within this margin the next claim still finds it.
 const MARGIN_MS = 50;
-// What a server reads of a table: pages of what is kept at the most, and rows that are there at the least.
+// Reading speed of a server: at most this many pages, at least this many rows per millisecond.
 const PAGES_PER_MS = 384;
 const ROWS_PER_MS = 2500;
-// One may take so many times as long by chance, but not five in a row, nor if that is long.
+// A claim may take this many times as long by chance, but not five times in a row and not for long.
 const LOST_TIMES = 1.5;
 const LOST_IN_A_ROW = 5;
 const LONG_MS = 100;
@@ -37,8 +37,9 @@ const REST_MS = 10_000;
 const MAX_REST_MS = 640_000;
 
 /**
- * A claim looks at everything. Old snapshots of other sessions keep the rows of claimed jobs from being cleared away, and it
- * reads them all: after some that took long, those of the next second take another statement.
+ * Creates the claim calls of a table. A claim reads all candidate rows. While old snapshots of other sessions prevent
+ * the cleanup of claimed rows, it reads those too: after several slow claims, the claims of the next second use another
+ * statement.
  */
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
@@ -61,14 +62,14 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     try {
       return await send<ClaimedRow>(measured, [...values, table]);
     } catch (error) {
-      // A role that may not ask can claim all the same.
+      // A role without access to the catalogue can still claim.
       if (sqlStateOf(error)?.startsWith("42") === true) measured = undefined;
       throw error;
     }
   }
 
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
-    // Those that are sent meanwhile need not do so too.
+    // Concurrent claims need not measure as well.
     if (isSlow) lookAt = now() + LOOK_EVERY_MS;
     const rows = await (inARow > 0
       ? sendMeasured(limit)
@@ -83,10 +84,10 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
 
   return {
     claim(limit, tx) {
-      // One that may be rolled back says nothing about the next one.
+      // A claim in a transaction may be rolled back, so it teaches nothing about the next one.
       if (tx !== undefined) return send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds], tx);
       const claimed = now() < lookAt ? other.claim(limit) : claimWhole(limit);
-      // What it had found is pending again.
+      // The failed claim's jobs are pending again.
       claimed.catch(() => lookAtEverything());
       return claimed;
     },
@@ -94,16 +95,16 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
   };
 }
 
-/** How long it took to find them. */
+/** Returns the milliseconds spent on finding the rows. */
 function readingMs([first]: readonly ClaimedRow[], limit: number): number {
   return first === undefined ? 0 : first.took_ms - PER_JOB_MS * limit;
 }
 
-/** What is sent after a claim that took long. */
+/** An alternative statement for the time after slow claims. */
 interface Other {
-  /** How many of those in a row it takes. */
+  /** The number of slow claims in a row before it is used. */
   readonly after: number;
-  /** Whether it can be, after a claim of everything that found these and read for so long. */
+  /** Whether to use it after a full claim that found these rows and read for so many milliseconds. */
   readonly begin: (rows: readonly ClaimedRow[], ms: number) => boolean;
   readonly claim: (limit: number) => Promise<readonly ClaimedRow[]>;
   readonly queued?: (row: NewRow) => void;
@@ -116,12 +117,12 @@ type MakeOther = (
   lookAtEverything: (untilSlow?: boolean) => void,
 ) => Other;
 
-/** A way of reading. */
+/** A statement with its measured reading time. */
 interface Way {
   readonly text: string;
-  /** How long the last ones read. */
+  /** The average reading time of recent claims, in milliseconds. */
   ms: number;
-  /** When it is tried again, however long that was, and the time until then. */
+  /** The time of its next trial, even if it is slow, and the interval between trials. */
   tryAt: number;
   tryEveryMs: number;
 }
@@ -129,9 +130,9 @@ interface Way {
 const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tryEveryMs: REST_MS });
 
 /**
- * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later: by both
- * indexes or, where the table is small for what is kept, from the table, whichever is the quicker one. Where many jobs are
- * due it may read far more, or fail by that; then it rests, the longer the more often that happens.
+ * Keeps the exact order and reads fewer dead row versions, but leaves exhausted jobs for later. It reads both indexes,
+ * or a table that is small enough, and uses the faster way. With many due jobs it may read far more or time out; then it
+ * pauses, for longer each time.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
   const gather = wayOf(gatheringClaimSql(table));
@@ -142,17 +143,17 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   let restMs = REST_MS;
   let restUntil = -Infinity;
 
-  /** A way, and whether it is only tried. */
+  /** Returns the statement to use, and whether this is a trial. */
   function pick(): [Way, boolean] {
     const due = ways.find(({ tryAt }) => now() >= tryAt);
     if (due === undefined) return [ways.reduce((best, way) => (way.ms < best.ms ? way : best)), false];
-    // Those that are sent meanwhile take what is known.
+    // Concurrent claims use the fastest known statement.
     due.tryAt = now() + due.tryEveryMs;
     return [due, true];
   }
 
   function learn(way: Way, ms: number, isTry: boolean): void {
-    // One that took long by chance does not make it the slower one.
+    // A moving average, so that one slow claim by chance changes little.
     way.ms = isTry || way.ms === Infinity ? ms : way.ms + (ms - way.ms) / 4;
     way.tryEveryMs = ms > LOST_TIMES * wholeMs ? Math.min(2 * way.tryEveryMs, MAX_REST_MS) : REST_MS;
     way.tryAt = now() + way.tryEveryMs;
@@ -160,7 +161,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   function compare(ms: number): void {
-    // One of those that were sent at once is enough.
+    // Of several concurrent claims, count only one.
     if (now() < restUntil) return;
     lost = ms > LOST_TIMES * wholeMs ? lost + 1 : 0;
     if (lost === 0) restMs = REST_MS;
@@ -172,29 +173,29 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   return {
-    // One may be slow by chance.
+    // One or two may be slow by chance.
     after: 3,
     begin(rows, ms) {
       wholeMs = ms;
       ways = isSmallFor(ms, rows[0]) ? [gather, read] : [gather];
-      // There may be more of those that are dead now.
+      // A full batch of exhausted jobs suggests that there are more.
       return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
     },
     async claim(limit) {
       const [way, isTry] = pick();
       const sent = send<ClaimedRow>(way.text, [limit, visibilityTimeoutSeconds]);
-      // It may be for the time that it took.
+      // It may have failed because it took too long.
       sent.catch(() => learn(way, Infinity, isTry));
       const rows = await sent;
       if (rows.length > 0) learn(way, readingMs(rows, limit), isTry);
-      // There may be one whose last lease has ended.
+      // An exhausted job may be among the missing ones.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);
     },
   };
 };
 
-/** Whether a table may be read in so many milliseconds. Not one of which nothing is known. */
+/** Whether a table can be read within `ms`; false without statistics. */
 function isSmallFor(ms: number, { relpages, reltuples }: Partial<ClaimedRow> = {}): boolean {
   if (typeof relpages !== "number" || typeof reltuples !== "number" || relpages <= 0 || reltuples < 0)
     return false;
@@ -202,8 +203,8 @@ function isSmallFor(ms: number, { relpages, reltuples }: Partial<ClaimedRow> = {
 }
 
 /**
- * For a relaxed order: begins where the last claim ended, and looks further only when it finds too few. What was put before that
- * place meanwhile waits for a second, if enough others are due.
+ * For the relaxed order: starts where the last claim ended, and looks at earlier jobs only when it finds too few. An
+ * earlier job queued meanwhile waits up to a second if enough later ones are due.
  */
 const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEverything) => {
   const text = steppingClaimSql(table);
@@ -218,7 +219,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
       const start = from;
       const rows = await send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds, start]);
       from = Math.max(from, endOf(rows));
-      // There may be more of those.
+      // There may be more jobs before the start.
       if (rows.some((row) => row.available_ms < start)) lookAtEverything();
       return rows;
     },
@@ -228,7 +229,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
   };
 };
 
-/** Where the next claim begins: all that was due before has been taken. */
+/** Returns the start of the next claim; all earlier jobs are claimed. */
 function endOf(rows: readonly ClaimedRow[]): number {
   return (rows.findLast(({ spent }) => !spent)?.available_ms ?? -Infinity) - MARGIN_MS;
 }

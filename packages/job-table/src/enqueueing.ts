@@ -7,16 +7,16 @@ import { type ClaimedRow, jobOf } from "./sql/claim.ts";
 import { enqueueAgain, enqueueClaimed, enqueueOneWith } from "./sql/enqueue.ts";
 import { type Place, reserve } from "./taker.ts";
 
-/** Queues jobs one by one. */
+/** Queues single jobs. */
 export interface Enqueueing {
-  /** @param isOurs whether the id was drawn for it: it is in no table yet, and nobody else knows it */
+  /** @param isOurs whether this process generated the id, so that it is unique */
   enqueue(row: NewRow, tx: Queryable | undefined, isOurs: boolean): Promise<Enqueued>;
 }
 
 /**
- * A job that may begin at once is claimed in the same statement where a worker of this process has nothing to do.
+ * Creates the enqueue call. If a worker of this process is idle, the inserting statement also claims a job that is due.
  *
- * @param told the channel, when the statement that queues these is to notify
+ * @param told returns the channel to notify, or undefined
  */
 export function createEnqueueing(
   options: ResolvedOptions,
@@ -27,7 +27,7 @@ export function createEnqueueing(
   const send = sending(options, operation);
   const sendPlanned = sendingPlanned(options, operation);
   const enqueueOne = enqueueOneWith(quotedTable);
-  // Where the worker's own connection hangs, another one has the rest of the time.
+  // If the worker's connection hangs, the second half of the time is left for another connection.
   const half = sending(options, operation, Math.ceil(commandTimeoutMs / 2));
 
   async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
@@ -37,7 +37,7 @@ export function createEnqueueing(
 
   function placeFor({ task, delaySeconds, availableAt }: NewRow): Place | undefined {
     const isDue = delaySeconds === 0 && availableAt === null;
-    // What is queued on a connection may be part of a transaction.
+    // A single connection may be inside a transaction of the caller.
     return isDue && isShared(db) ? reserve(takers, task) : undefined;
   }
 
@@ -63,7 +63,10 @@ export function createEnqueueing(
     return { id: row.id, enqueued: true };
   }
 
-  /** The worker's connection has failed. This one waits for what that one did and gives it back, or has it do nothing. */
+  /**
+   * Inserts the job after the worker's connection failed: waits for that statement, and releases the job if it was
+   * claimed.
+   */
   async function insertAgain(place: Place, row: NewRow, startedAt: number): Promise<Enqueued> {
     const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
     const restMs = Math.max(1, Math.ceil(startedAt + commandTimeoutMs - performance.now()));
@@ -72,7 +75,7 @@ export function createEnqueueing(
     } catch (error) {
       place.lose(row.id);
       if (!(error instanceof SqlDeadlineError)) throw error;
-      // Whatever became of this statement, the first one was sent and may have queued the job.
+      // The first statement may have queued the job even if this one failed.
       throw new SqlDeadlineError(
         { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs },
         "answer",
@@ -91,7 +94,7 @@ export function createEnqueueing(
   };
 }
 
-/** The worker's own connection. */
+/** Sends statements on the worker's own connection. */
 function through(send: NonNullable<Place["send"]>): Queryable {
   return {
     query: async <R extends Row>(text: string, values: unknown[] = []) => ({

@@ -1,9 +1,9 @@
-/** Characters that `last_error` keeps (JOB-13). */
+/** The longest `last_error` in characters (JOB-13). */
 export const MAX_ERROR_LENGTH = 2000;
 
 /**
- * What is kept of an error: its name, its message and those of its cause, at most 2,000 characters. User-info in a URL is
- * masked; control characters are dropped, and what no text of PostgreSQL can hold. Never throws.
+ * Returns the text of an error to store: its name, its message and those of its causes, at most 2,000 characters. Masks
+ * user-info in URLs; drops control characters and characters that PostgreSQL cannot store. Never throws.
  */
 export function errorText(error: unknown): string {
   let text: string;
@@ -12,7 +12,7 @@ export function errorText(error: unknown): string {
   } catch {
     text = "an error that cannot be read";
   }
-  // A text of megabytes is not worth being cleaned.
+  // Cut first: cleaning megabytes of text would be wasted.
   return cleaned(text.slice(0, 2 * MAX_ERROR_LENGTH))
     .slice(0, MAX_ERROR_LENGTH)
     .toWellFormed();
@@ -28,7 +28,7 @@ function one(error: unknown): string {
   if (error instanceof Error) {
     const { name, message, code } = error as NodeJS.ErrnoException;
     if (message !== "") return `${name}: ${message}`;
-    // A host of several addresses that refuses all of them says nothing else.
+    // The AggregateError of a host that refused on all its addresses has only a code.
     return typeof code === "string" ? `${name}: ${code}` : name;
   }
   if (typeof error === "string") return error === "" ? "an empty text was thrown" : error;
@@ -38,7 +38,7 @@ function one(error: unknown): string {
 }
 
 function cleaned(text: string): string {
-  // Colours of a terminal first: without their escape character the rest would stay.
+  // Remove terminal colours first: without the escape character their codes would remain.
   return (
     text
       // oxlint-disable-next-line no-control-regex

@@ -1,4 +1,4 @@
-/** What a {@link JobError} is about. */
+/** The codes of {@link JobError}. */
 export type JobErrorCode =
   | "ERR_SVC_JOB_ARGUMENT"
   | "ERR_SVC_JOB_TIMEOUT"
@@ -7,9 +7,9 @@ export type JobErrorCode =
   | "ERR_SVC_JOB_PAYLOAD";
 
 /**
- * `ERR_SVC_JOB_ARGUMENT`: a job, a lease or a number that the table does not take; nothing was sent to the database.
- * The others are reasons: of a signal that a handler gets (`_TIMEOUT`, `_STOPPED`), of a job without a handler
- * (`_UNKNOWN`, JOB-10), and of one whose payload JavaScript cannot hold (`_PAYLOAD`, JOB-33).
+ * `ERR_SVC_JOB_ARGUMENT`: an invalid job, lease or number; nothing was sent to the database. The others are reasons:
+ * `_TIMEOUT` and `_STOPPED` of a handler's aborted signal, `_UNKNOWN` of a job without a handler (JOB-10), `_PAYLOAD`
+ * of a job whose payload JavaScript would round (JOB-33).
  */
 export class JobError extends Error {
   override readonly name = "JobError";

@@ -6,8 +6,8 @@ let time = "";
 let count = 0;
 
 /**
- * A new id (JOB-3): a UUID of version 7 (RFC 9562) without its hyphens. Ids that are made one after the other stand side by side in
- * the index of the key: random ones each touch a page of their own, and cost a tenth more on the server.
+ * Returns a new id (JOB-3): a UUIDv7 (RFC 9562) without hyphens. Consecutive ids share pages of the key's index; random
+ * ones cost the server a tenth more.
  */
 export function mintJobId(): string {
   const now = Date.now();

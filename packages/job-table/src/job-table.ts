@@ -26,48 +26,53 @@ import {
   statsSql,
 } from "./sql/operator.ts";
 
-/** How a job failed. */
+/** Options of `fail()`. */
 export interface FailOptions extends InTransaction {
-  /** Whether it is dead at once, however many attempts are left. Default: false. */
+  /** Whether to dead-letter the job immediately, even with attempts left. Default: false. */
   readonly dead?: boolean | undefined;
 }
 
 /**
- * A table of jobs. All clocks are the server's; every call is one statement, and rejects with a `SqlDeadlineError` when it is
- * not answered within `commandTimeoutMs`. Errors of the server and of the driver are passed on as they are; what is no job,
- * lease or number is a `JobError` before anything is sent.
+ * A table of jobs. All times come from the server. Every call is one statement, and rejects with a `SqlDeadlineError`
+ * after `commandTimeoutMs`. Errors of the server and the driver pass through unchanged; an invalid job, lease or number
+ * throws a `JobError` before anything is sent.
  */
 export interface JobTable {
   readonly name: string;
   readonly visibilityTimeoutSeconds: number;
-  /** Queues a job (JOB-3, JOB-27); request id, tenant and trace are the current context's. */
+  /** Queues a job (JOB-3, JOB-27) with the request id, tenant and trace of the current context. */
   enqueue(job: NewJob, options?: InTransaction): Promise<Enqueued>;
-  /** Queues up to 10,000 jobs in one statement: all of them or, where it fails, none. Answers in their order. */
+  /** Queues up to 10,000 jobs in one statement, all or none. Returns results in the same order. */
   enqueueMany(jobs: readonly NewJob[], options?: InTransaction): Promise<readonly Enqueued[]>;
   /**
-   * Takes up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). A job that lost its
-   * worker on its last attempt is made dead instead (JOB-22); while a snapshot of somebody else makes looking at everything
-   * slow, up to a second later. Those that somebody else holds locked are passed over; otherwise too few are answered only when
-   * there are no more. A job whose payload has an integer that JavaScript would round is made dead and not answered (JOB-33).
+   * Claims up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). Marks a job
+   * whose last lease expired as dead instead (JOB-22); up to a second later while another session's old snapshot slows
+   * claims down. Skips jobs locked by other sessions; otherwise it returns fewer than `limit` only when no more are
+   * due. Marks a job whose payload has an integer that JavaScript would round as dead and does not return it (JOB-33).
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
-  /** Deletes a finished job (JOB-7). False when the lease had ended: somebody else may have it now (JOB-21). */
+  /**
+   * Deletes a finished job (JOB-7). Returns false when the lease had expired: another worker may have the job (JOB-21).
+   */
   ack(lease: Lease, options?: InTransaction): Promise<boolean>;
-  /** Puts a failed job back, later, or makes it dead (JOB-8, JOB-9). `error` is anything that was thrown. */
+  /** Delays a failed job or marks it as dead (JOB-8, JOB-9). `error`: any thrown value. */
   fail(lease: Lease, error: unknown, options?: FailOptions): Promise<FailOutcome>;
-  /** Gives a job back as if it had not been claimed (JOB-11). False when the lease had ended. */
+  /** Releases a job as if it had not been claimed (JOB-11). Returns false when the lease had expired. */
   release(lease: Lease, options?: InTransaction): Promise<boolean>;
-  /** Dead jobs, those that were queued last first (JOB-31). `limit` from 1 to 10,000; default 100. */
+  /** Returns dead jobs, most recently queued first (JOB-31). `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadJob[]>;
-  /** Makes dead jobs pending with no attempts (JOB-12): those of the ids, or all. Answers the ids of those that were dead. */
+  /**
+   * Makes dead jobs pending again with 0 attempts (JOB-12): the given ids or all. Returns the ids of jobs that were
+   * dead.
+   */
   retryDead(ids: readonly string[] | "all", options?: InTransaction): Promise<string[]>;
-  /** Counts all jobs; reads the whole table. */
+  /** Counts the jobs of each state; reads the whole table. */
   stats(): Promise<JobStats>;
-  /** Makes what is missing of the table (JOB-30). @throws SchemaError for a table that is another one */
+  /** Creates the table or its missing parts (JOB-30). @throws SchemaError for a table with other columns */
   ensureSchema(): Promise<"present" | "created">;
-  /** The same for a migration tool. */
+  /** Returns the same statements for a migration tool. */
   migrations(): readonly Migration[];
-  /** The check `queue` for `/ready`. Always the same object. */
+  /** The readiness check `queue` for `/ready`. Always the same object. */
   readiness(): ReadinessCheck;
 }
 
@@ -76,7 +81,10 @@ const MAX_BATCH_LENGTH = 64 * 2 ** 20;
 const MAX_CLAIM = 1000;
 const tables = new WeakMap<JobTable, ResolvedOptions>();
 
-/** What the worker needs to know of a table. @throws ConfigurationError for what {@link createJobTable} has not made */
+/**
+ * Returns the internals of a table that a worker needs. @throws ConfigurationError unless {@link createJobTable} made
+ * it
+ */
 export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
   const options = tables.get(table);
   if (options !== undefined) return options;
@@ -84,7 +92,7 @@ export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
 }
 
 /**
- * Makes the client of a job table. Nothing is sent before the first call.
+ * Creates the client of a job table. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */
@@ -153,7 +161,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const [answer] = await send.enqueueMany<{ made: number; ids: string[] | null }>(text, values, tx);
       if (answer?.made === rows.length) return rows.map(({ id }) => ({ id, enqueued: true }));
       const made = new Set(answer?.ids);
-      // Of two that bear one id the first one counts.
+      // Of two jobs with the same id the first one counts.
       return rows.map(({ id }) => ({ id, enqueued: made.delete(id) }));
     },
     async claim(limit = 1, options) {
@@ -208,7 +216,9 @@ export function createJobTable(given: JobTableOptions): JobTable {
   return table;
 }
 
-/** Two callers that queue the same ids in different orders would wait for each other; ids that we drew are nobody else's. */
+/**
+ * Sorts given ids: two callers inserting the same ids in different orders would deadlock. Generated ids need no order.
+ */
 function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): readonly NewRow[] {
   if (jobs.every(({ id }) => id === undefined)) return rows;
   return rows.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
@@ -222,7 +232,7 @@ function checkWhole(name: string, value: unknown, max: number): void {
 const MAX_ATTEMPTS = 2 ** 31 - 1;
 const MOMENT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
 
-/** What the server would refuse ends the transaction of the caller, so it is not sent. */
+/** Checks a lease here, because a server error would end the caller's transaction. */
 function checkLease(lease: Lease): void {
   const { id, attempts, lockedUntil } = (lease ?? {}) as Partial<Lease>;
   if (
@@ -232,7 +242,7 @@ function checkLease(lease: Lease): void {
     Math.abs(attempts as number) <= MAX_ATTEMPTS &&
     typeof lockedUntil === "string" &&
     MOMENT.test(lockedUntil) &&
-    // A date takes 30 February for a day in March.
+    // Date reads 30 February as a day of March.
     new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
   )
     return;

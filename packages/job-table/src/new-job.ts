@@ -5,7 +5,7 @@ import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
 import { carrierOf, isCarrier } from "./trace.ts";
 
-/** A job as it is sent: texts and numbers only. */
+/** The parameters of a new job: only texts and numbers. */
 export interface NewRow {
   readonly id: string;
   readonly task: string;
@@ -34,12 +34,12 @@ const KNOWN: ReadonlySet<string> = new Set<keyof NewJob>([
   "tenantId",
   "trace",
 ]);
-// What JSON can say and jsonb cannot hold: NUL, and half a surrogate pair. An even number of backslashes is text.
+// JSON escapes that jsonb rejects: NUL and lone surrogates. An even number of backslashes is plain text.
 const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
 /**
- * Checks a job and fills in what it does not say: an id, and what the current context knows (JOB-27).
+ * Validates a job and fills in its defaults: an id, and values from the current context (JOB-27).
  *
  * @throws JobError `ERR_SVC_JOB_ARGUMENT`
  */
@@ -114,9 +114,9 @@ function jsonOf(payload: unknown, maxBytes: number): string {
   try {
     text = JSON.stringify(payload);
   } catch (error) {
-    throw refused("payload is nothing that JSON can say", error);
+    throw refused("payload cannot be written as JSON", error);
   }
-  if (typeof text !== "string") throw refused(`payload is nothing that JSON can say: a ${typeof payload}`);
+  if (typeof text !== "string") throw refused(`payload cannot be written as JSON: a ${typeof payload}`);
   const bytes = jsonBytes(text);
   if (bytes > maxBytes) {
     const how = bytes === Buffer.byteLength(text) ? "" : " with its numbers in full";

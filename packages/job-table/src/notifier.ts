@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 
-/** Decides which enqueue tells the workers itself, and sends what was held back. */
+/** Decides which inserts notify the workers at once, and sends the delayed notifications. */
 export interface Notifier {
-  /** The channel when the statement at hand is to notify; undefined when it need not. */
+  /** Returns the channel to notify in this statement; undefined when a later notification covers it. */
   channelFor(options: { readonly transaction: boolean }): string | undefined;
 }
 
 const MAX_CHANNEL_BYTES = 63;
 
-/** The channel that a table's workers listen on. */
+/** Returns the channel on which a table's workers listen. */
 export function channelOf(table: string): string {
   const channel = `svc_job:${table}`;
   if (Buffer.byteLength(channel) <= MAX_CHANNEL_BYTES) return channel;
@@ -16,9 +16,9 @@ export function channelOf(table: string): string {
 }
 
 /**
- * Every notification takes a lock of the whole server at its commit. So a process sends one at once and then at most one every
- * few milliseconds, the last of them when the time is up: a worker that found nothing in between is told once more. In a
- * transaction of the caller it always belongs to the commit.
+ * Creates a notifier. A notification takes a server-wide lock at its commit. So a process sends the first one at once,
+ * then at most one per interval, the last of them at its end: workers that found nothing meanwhile look again. In a
+ * transaction of the caller the notification always belongs to the commit.
  */
 export function createNotifier(
   channel: string,
@@ -35,7 +35,7 @@ export function createNotifier(
     const timer = setTimeout(() => {
       waiting = false;
       notBefore = now() + everyMs;
-      // Workers look by themselves before long: a message that is lost costs them that time.
+      // A lost notification costs only the time until the workers' next poll.
       sendLate().catch(() => undefined);
     }, inMs);
     timer.unref();

@@ -21,43 +21,46 @@ import {
 } from "@svc/sql";
 import type { Taker } from "./taker.ts";
 
-/** The table where no other one is named (JOB-1). */
+/** The default table name (JOB-1). */
 export const DEFAULT_TABLE = "svc_jobs";
 
-/** What {@link createJobTable} takes. */
+/** Options of {@link createJobTable}. */
 export interface JobTableOptions {
   /**
-   * Where the table is: a pool or client of `pg`, a transaction, a database of `@svc/database`, whatever `@svc/sql` calls a
-   * database. It stays the caller's to close. Required.
+   * The database: a pool or client of `pg`, a transaction, a database of `@svc/database`, or any other database of
+   * `@svc/sql`. The caller closes it. Required.
    */
   readonly db: Database;
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_jobs`. */
   readonly name?: string | undefined;
-  /** Seconds for which a claim holds a job (JOB-14), 1 to 86,400. Nothing extends it. Default: 300. */
+  /** Seconds that a claim holds a job (JOB-14), 1 to 86,400; cannot be extended. Default: 300. */
   readonly visibilityTimeoutSeconds?: number | undefined;
-  /** How long the JSON of a payload may be, in bytes, with its numbers in full, up to 64 MiB. Default: 1,048,576. */
+  /** The longest payload as JSON in bytes, with its numbers in full, up to 64 MiB. Default: 1,048,576. */
   readonly maxPayloadBytes?: number | undefined;
-  /** Whether queueing tells workers that listen. Default: true. */
+  /** Whether queueing notifies listening workers. Default: true. */
   readonly notify?: boolean | undefined;
-  /** Milliseconds between two such messages of this process; one that comes earlier is sent at their end. Default: 10. */
+  /**
+   * Milliseconds between two notifications of this process; an earlier one is sent at the end of the interval. Default:
+   * 10.
+   */
   readonly notifyEveryMs?: number | undefined;
   /**
-   * Whether `claim()` keeps the order of `available_at` always (`exact`), or may let an earlier job of others wait for a
-   * second while an old snapshot makes looking at everything slow (`relaxed`, JOB-25). Default: `exact`.
+   * `exact`: `claim()` always keeps the order of `available_at`. `relaxed`: an earlier job of another process may wait
+   * up to a second while an old snapshot slows claims down (JOB-25). Default: `exact`.
    */
   readonly claimOrder?: "exact" | "relaxed" | undefined;
   /**
-   * Milliseconds that a call may take, its wait for a connection of the pool included, 10 to 600,000. It rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 15,000.
+   * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
+   * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
   readonly maintenanceTimeoutMs?: number | undefined;
-  /** A clock that never goes back, in milliseconds. Default: `performance.now`. */
+  /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options with every default filled in; the table quoted. */
+/** The options with all defaults applied, and the quoted table name. */
 export interface ResolvedOptions {
   readonly db: Database;
   readonly name: string;
@@ -70,12 +73,12 @@ export interface ResolvedOptions {
   readonly commandTimeoutMs: number;
   readonly maintenanceTimeoutMs: number;
   readonly now: () => number;
-  /** Workers of this process on this very table. */
+  /** The workers of this process on this table. */
   readonly takers: Set<Taker>;
 }
 
 const SUBJECT = "createJobTable()";
-// The names of its indexes are longer.
+// Its indexes have longer names.
 const tableName = tableNameKind(48);
 
 /** @throws ConfigurationError */

@@ -2,17 +2,17 @@ import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import { JobError } from "./errors.ts";
 import type { Job } from "./job.ts";
 
-/** Why the payload of a claimed job was not read; such a job has none. */
+/** Why the payload of a claimed job could not be read; such a job has no payload. */
 const faults = new WeakMap<Omit<Job, "payload">, JobError>();
 
 /**
- * Gives a claimed job its payload, from the text of the column. One that a JavaScript number would change is not read: rows
- * of other languages may have integers beyond 2^53 (JOB-33). Never throws, so that one row does not keep others from being
- * claimed.
+ * Adds the payload to a claimed job, from the text of the column. Does not read a payload with an integer that
+ * JavaScript would round, which other languages can write (JOB-33). Never throws, so that one row does not block the
+ * others.
  */
 export function withPayload(job: Omit<Job, "payload">, text: unknown): Job {
   try {
-    // A database of another driver may have parsed it already.
+    // Another driver may have parsed it already.
     return { ...job, payload: typeof text === "string" ? parseExactJson(text, "payload") : text };
   } catch (error) {
     const unread = { ...job, payload: undefined };
@@ -21,7 +21,7 @@ export function withPayload(job: Omit<Job, "payload">, text: unknown): Job {
   }
 }
 
-/** Why a claimed job has no payload; undefined for a job that has one. */
+/** Returns why a claimed job has no payload; undefined for a job that has one. */
 export function payloadFaultOf(job: Job): JobError | undefined {
   return faults.get(job);
 }

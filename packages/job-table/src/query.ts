@@ -13,9 +13,9 @@ import type { InTransaction } from "./job.ts";
 import type { ResolvedOptions } from "./options.ts";
 
 /**
- * The transaction of a call's options.
+ * Returns the transaction given in a call's options.
  *
- * @param others members that the call takes besides
+ * @param others further option names of the call
  * @throws JobError `ERR_SVC_JOB_ARGUMENT`
  */
 export function transactionOf(given: InTransaction | undefined, ...others: string[]): Queryable | undefined {
@@ -26,9 +26,10 @@ export function transactionOf(given: InTransaction | undefined, ...others: strin
 export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
 /**
- * How the statements of an operation are sent: each within its time, which includes the wait for a connection.
+ * Returns the function that sends an operation's statements, each with a deadline that includes the wait for a
+ * connection.
  *
- * @param timeoutMs of an operation that has less than a call has. Default: that of the table's calls
+ * @param timeoutMs a shorter deadline for this operation. Default: that of the table's calls
  */
 export function sending(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
@@ -49,7 +50,7 @@ export function sendingPlanned(
   return async (statement, tx) => (await plannedWithin(tx ?? db, deadline, statement)).rows;
 }
 
-/** Whether statements may go to any of several connections, so that none of them is part of a transaction. */
+/** Whether `db` uses several connections, so that a statement is not part of a transaction. */
 export function isShared(db: Database): boolean {
   return isPool(db);
 }

@@ -2,7 +2,7 @@ import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { singleFlight } from "@svc/resilience";
 import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 
-/** What the check asks. */
+/** The statements of the check. */
 export interface Probe {
   /** Rejects when the table cannot be read. */
   reach(): Promise<unknown>;
@@ -14,15 +14,15 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42501", "the login may not read its table"],
   ["42703", "its table lacks a column"],
 ]);
-// No index has the dead ones: on a table of millions they are counted for a twentieth of the time at most.
+// Dead jobs have no index; limit their count to a twentieth of the time.
 const SHARE = 20;
 
-/** Critical when the table cannot be reached; dead jobs are a note that is not. */
+/** Creates the check: critical when the table cannot be reached; dead jobs only degrade it. */
 export function createCheck(probe: Probe, now: () => number): ReadinessCheck {
   let dead = 0;
   let countAfter = -Infinity;
 
-  // A check that has run into its deadline must not leave one more statement behind every time.
+  // Join a pending query: timed-out checks must not pile up statements.
   const look = singleFlight(async (): Promise<CheckResult> => {
     try {
       await probe.reach();

@@ -9,18 +9,18 @@ import {
   tableNeeds,
 } from "@svc/sql";
 
-/** A step of the schema, for a migration tool. */
+/** A schema migration, for a migration tool. */
 export interface Migration {
-  /** Sorts after the one before it. */
+  /** Sorts after the name of the previous migration. */
   readonly name: string;
-  /** Statements that do no harm where their part is there already. */
+  /** Idempotent statements. */
   readonly statements: readonly string[];
 }
 
 const TEXT = ["text", "varchar"];
 const WHOLE = ["integer", "bigint", "smallint"];
 
-// The thirteen columns of the contract (JOB-2), with what a table made by hand may have instead.
+// The thirteen columns of the contract (JOB-2), with the types that a hand-made table may have instead.
 const COLUMNS: Columns = {
   id: TEXT,
   task: TEXT,
@@ -44,16 +44,16 @@ const NEEDS: TableNeeds = {
     { columns: ["locked_until"], status: "running" },
   ],
   nullable: ["locked_until", "request_id", "tenant_id", "last_error", "trace"],
-  // A worker's claim in between finds its rows again by their ctid, and of several tables each has that one.
+  // A worker's claim finds its rows by ctid, which is not unique across the partitions of a table.
   isOrdinary: true,
 };
 
-/** The statements that make the table and its two indexes (JOB-24). */
+/** Returns the statements that create the table and its two indexes (JOB-24). */
 export function tableStatements(table: string): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);
   const sql = qualified(table);
-  // Ids are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
-  // Half of each page is left free for the entry that a claim adds beside the one of the job that waits.
+  // Collation "C": ids are never sorted for people, and the index survives an upgrade of the system's collations. Half
+  // of each page stays free for the entry that a claim adds next to the pending one.
   return [
     `create table if not exists ${sql} (
   id text collate "C" primary key with (fillfactor = 50),
@@ -80,9 +80,9 @@ export function tableMigrations(table: string): readonly Migration[] {
 }
 
 /**
- * Makes what is missing of the table and its indexes; a table made by hand is accepted as it is (JOB-28).
+ * Creates the table, or the missing parts of a table made by hand (JOB-28).
  *
- * @throws SchemaError for a table that is another one, naming its columns
+ * @throws SchemaError for a table with other columns, naming them
  */
 export function ensureTable(
   db: Database,

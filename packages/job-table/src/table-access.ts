@@ -6,41 +6,41 @@ import { newRow } from "./new-job.ts";
 import { channelOf } from "./notifier.ts";
 import { enqueueFrom } from "./sql/enqueue.ts";
 
-/** An `insert` for the `with` of a bigger statement. */
+/** An `insert` for the `with` clause of a larger statement. */
 export interface EnqueuePart {
-  /** Queues the job once for the row of `from`, not at all where it has none; returns `id` when the id was new. */
+  /** Queues the job if `from` has a row; returns `id` when the id was new. */
   readonly text: string;
   /** Its nine parameters. */
   readonly values: readonly unknown[];
 }
 
-/** What a package needs that queues jobs in statements of its own. */
+/** What a package needs to queue jobs in its own statements. */
 export interface TableAccess {
-  /** Where the table is. */
+  /** The table's database. */
   readonly db: Database;
-  /** What workers listen on: for `pg_notify(channel, '')` once a job was queued. Undefined: they are not told. */
+  /** The channel for `pg_notify(channel, '')` after a job was queued. Undefined: notifications are off. */
   readonly channel: string | undefined;
   /**
-   * Sends one statement to the table's database, on a connection of the pool that is closed when the time is up.
+   * Sends one statement to the table's database, on a pooled connection that is closed at the deadline.
    *
-   * @throws SqlDeadlineError after `timeoutMs`, and whatever the server says
+   * @throws SqlDeadlineError after `timeoutMs`; errors of the server
    */
   query<R extends Row>(text: string, values: unknown[]): Promise<R[]>;
   /**
-   * The `insert` of a job, to be one statement with what decides whether it is queued. `from` is trusted SQL, a name of the
-   * same `with`, say; the parameters begin at `$first`.
+   * Returns the `insert` of a job for one statement with the condition that decides whether to queue it. `from` is
+   * trusted SQL, for instance a name of the same `with`; the parameters start at `$first`.
    *
-   * @throws JobError for what is no job
+   * @throws JobError for an invalid job
    */
   enqueuePart(job: NewJob, options: { readonly from: string; readonly first: number }): EnqueuePart;
 }
 
 /**
- * Opens a table to another package, for statements in which queueing a job is one part.
+ * Gives another package access to a table, for statements that queue a job as one part.
  *
- * @param subject the factory that asks, for its errors
- * @param timeoutMs how long a statement may take, 10 to 60,000
- * @throws ConfigurationError for what {@link createJobTable} has not made
+ * @param subject the calling factory, for its error messages
+ * @param timeoutMs the deadline of a statement, 10 to 60,000
+ * @throws ConfigurationError for a table that {@link createJobTable} did not create
  */
 export function tableAccess(subject: string, table: JobTable, timeoutMs: number): TableAccess {
   const on = optionsOf(subject, table);

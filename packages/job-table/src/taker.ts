@@ -1,28 +1,31 @@
 import type { Row } from "@svc/sql";
 import type { Job } from "./job.ts";
 
-/** A worker of this process that may take a job in the statement that queues it. */
+/** A worker of this process that can claim a job in the statement that queues it. */
 export interface Taker {
-  /** Keeps a slot for a job of the task; undefined: it is to be queued for whoever comes first. */
+  /** Reserves a slot for a job of the task; undefined: queue the job for any worker. */
   reserve(task: string): Place | undefined;
 }
 
-/** A slot that is kept. `take`, `pass` or `lose` is called, once. */
+/** A reserved slot. The caller calls `take`, `pass` or `lose` exactly once. */
 export interface Place {
-  /** Sends the statement on the worker's own connection, which may have prepared it. Undefined: it is not idle, or there is none. */
+  /**
+   * Sends a statement on the worker's own connection, where it may be prepared. Undefined: that connection is busy or
+   * missing.
+   */
   readonly send: (<R extends Row>(text: string, values: unknown[]) => Promise<R[]>) | undefined;
   /**
-   * The job was queued and claimed, by a statement that was sent at `claimedAt`. One that comes too late is given back; what this
-   * answers is waited for then.
+   * Takes the job, which a statement sent at `claimedAt` has queued and claimed. If that took too long, the job is
+   * released and the caller waits for the returned promise.
    */
   take(job: Job, claimedAt: number): Promise<void> | undefined;
-  /** Nothing was claimed: what there is is for whoever comes first. */
+  /** Frees the slot: no job was claimed. */
   pass(): void;
-  /** The statement has failed: it may have queued and claimed the job of this id all the same. */
+  /** Frees the slot after a failed statement, which may still have queued and claimed the job with this id. */
   lose(id: string): void;
 }
 
-/** The place that the first of them keeps. */
+/** Reserves a slot at the first worker that has one. */
 export function reserve(takers: Iterable<Taker>, task: string): Place | undefined {
   for (const taker of takers) {
     const place = taker.reserve(task);

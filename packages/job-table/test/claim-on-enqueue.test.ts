@@ -20,16 +20,18 @@ const INSERT = /^insert into /;
 const GIVEN_BACK = /^update [^]* attempts = 0\b/;
 
 interface Watched {
-  /** Inserts that were sent, `claimed` or `queued`. */
+  /** The inserts that were sent, `claimed` or `queued`. */
   readonly inserts: ("claimed" | "queued")[];
-  /** How many of them went over the connection of a worker. */
+  /** The number of inserts sent on a worker's own connection. */
   prepared: number;
-  /** What happens to the answer of a statement that writes; `prepared`: over the connection of a worker. */
+  /**
+   * Called with each writing statement before its answer is delivered; `prepared`: sent on a worker's own connection.
+   */
   after: (text: string, prepared: boolean) => Promise<void>;
   readonly bench: Bench;
 }
 
-/** The same bench over a pool that is watched. */
+/** Wraps the bench's pool so that its statements are recorded. */
 function watch(bench: Bench): Watched {
   const self: Watched = {
     inserts: [],
@@ -64,7 +66,7 @@ function watch(bench: Bench): Watched {
   return self;
 }
 
-/** Queues jobs until one of them was claimed by the statement that queued it: the worker idles. */
+/** Queues jobs until an insert claims one, which shows that the worker is idle. */
 async function idle({ inserts, bench: { table } }: Watched, working: Working): Promise<void> {
   await until("it idles", async () => {
     await table.enqueue({ task: "a" });
@@ -73,11 +75,11 @@ async function idle({ inserts, bench: { table } }: Watched, working: Working): P
   });
 }
 
-describe("a job that is queued beside a worker that has nothing to do", function () {
+describe("a job queued while a worker of its process is idle", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-direct" });
 
-  it("JOB-5 JOB-17 JOB-18 is claimed by the statement that queues it, and begun in a context of its own", async () => {
+  it("JOB-5 JOB-17 JOB-18 is claimed by the statement that queues it, and starts in its own context", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -123,7 +125,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-3 JOB-10 is left to the order of the table when it has an id, a time, a transaction or no handler", async () => {
+  it("JOB-3 JOB-10 is queued normally when it has an id, a time, a transaction or no handler", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -153,7 +155,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     expect(ended()).not.to.include(id);
   });
 
-  it("JOB-23 is left to others when every slot is taken, and when the worker was told to leave it", async () => {
+  it("JOB-23 is queued normally when every slot is taken, and with claimOnEnqueue: false", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -184,7 +186,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     expect(watched.inserts.slice(-5)).to.deep.equal(Array.from({ length: 5 }, () => "queued"));
   });
 
-  it("JOB-4 keeps no job of somebody else waiting, however many are queued here", async () => {
+  it("JOB-4 does not delay jobs of other processes, however many are queued here", async () => {
     await using bench = await openBench(database.url, { notify: false });
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -204,7 +206,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
 
   for (const lanes of [1, 2]) {
     const over = lanes === 1 ? "the connection of the worker" : "connections of the pool";
-    it(`is given back when the answer was lost that it was claimed with, over ${over}`, async () => {
+    it(`is released when the answer to its claiming insert was lost, over ${over}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const { table } = watched.bench;
@@ -212,7 +214,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
       await idle(watched, working);
       let failed = 0;
       watched.after = (_text, prepared) => {
-        // One alone goes over the pool when the worker's connection is just recording something.
+        // A single insert uses the pool when the worker's connection is recording an outcome at that moment.
         if (watched.inserts.at(-1) !== "claimed" || (lanes === 1 && !prepared)) return Promise.resolve();
         failed += 1;
         return Promise.reject(new Error("the connection broke"));
@@ -231,9 +233,9 @@ describe("a job that is queued beside a worker that has nothing to do", function
         return lanes === 1 ? failed > 0 : rejected > 0;
       });
       watched.after = () => Promise.resolve();
-      // What the worker's connection has failed at is done once more over another one; the others are rejected.
+      // A failed insert on the worker's connection is repeated on another one; other failed inserts reject.
       expect(rejected > 0).to.equal(lanes === 2);
-      // Its lease would have lasted for five minutes.
+      // Otherwise its lease would last five minutes.
       await until("all are deleted", async () => (await bench.rows()).length === 0);
       const done = working.ids("done");
       expect([...ids].every((id) => done.filter((each) => each === id).length === 1)).to.equal(true);
@@ -242,13 +244,13 @@ describe("a job that is queued beside a worker that has nothing to do", function
     });
   }
 
-  it("is given back when the answer took longer than the worker keeps its slot", async () => {
+  it("is released when the answer took longer than the worker reserves its slot", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
     await using working = work(watched.bench, {
       concurrency: 2,
-      // Longer than a machine may be held up: a claim that is given up would hold its job for five minutes.
+      // Longer than any event-loop stall: an abandoned claim would hold its job for five minutes.
       commandTimeoutMs: 2000,
       handlers: { a: () => undefined },
     });
@@ -271,14 +273,14 @@ describe("a job that is queued beside a worker that has nothing to do", function
     open();
     expect((await Promise.all(queued)).every(({ enqueued }) => enqueued)).to.equal(true);
     const claimed = watched.inserts.slice(before).filter((each) => each === "claimed").length;
-    // That of the worker's own connection was given back by the statement that came after it.
+    // The repeated statement has released the job of the worker's own connection.
     expect(released, "when enqueue() answers").to.equal(claimed - (watched.prepared - prepared));
     await until("all are deleted", async () => (await bench.rows()).length === 0);
     expect(new Set(working.ids("done")).size).to.equal(working.ids("done").length);
     expect(working.worker.running).to.equal(0);
   });
 
-  /** Queues jobs until one of them was claimed by an insert whose answer is held; `open` lets it come. */
+  /** Queues jobs until an insert claims one, and holds back its answer until `open` is called. */
   async function hold(watched: Watched): Promise<{ readonly queued: Promise<Enqueued>; open: () => void }> {
     const { inserts, bench } = watched;
     const { opened, open } = gate();
@@ -301,7 +303,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
 
   for (const drainSeconds of [5, 0]) {
     const when = drainSeconds === 0 ? "after its end" : "while it stops";
-    it(`JOB-11 is given back with its attempt when the worker stops and the answer comes ${when}`, async () => {
+    it(`JOB-11 is released with its attempt when the worker stops and the answer comes ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, { drainSeconds, pollMs: 1000, handlers: { a: () => undefined } });
@@ -316,19 +318,19 @@ describe("a job that is queued beside a worker that has nothing to do", function
       await expectGivenBack(bench, id);
     });
 
-    it(`JOB-11 is given back when the worker stops and the answer is given up ${when}`, async () => {
+    it(`JOB-11 is released when the worker stops and the answer is given up ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, {
         drainSeconds,
-        // Longer than a machine may be held up between the claim and the stop.
+        // Longer than any event-loop stall between the claim and the stop.
         commandTimeoutMs: 2500,
         handlers: { a: () => undefined },
       });
       await idle(watched, working);
       const { queued, open } = await hold(watched);
       const stopped = working.worker.stop();
-      // The worker's connection is given up, and the job is found in the table over another one.
+      // The statement on the worker's connection is given up, and another connection finds the job in the table.
       const { id, enqueued } = await queued;
       await stopped;
       expect(enqueued).to.equal(true);
@@ -337,7 +339,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     });
   }
 
-  it("JOB-11 is given back when the worker closes its connection while the statement is under way", async () => {
+  it("JOB-11 is released when the worker closes its connection while the statement runs", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     await using other = await openClient(database.url);
@@ -365,7 +367,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     await expectGivenBack(bench, id);
   });
 
-  it("JOB-11 is pending as soon as enqueue() has answered, whatever the end of the worker did to its statement", async () => {
+  it("JOB-11 is pending as soon as enqueue() resolves, whether the stopping worker's statement succeeded or not", async () => {
     await using bench = await openBench(database.url);
     const pool = openPool(database.url);
     const watched = watch({ ...bench, pool });
@@ -395,7 +397,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     await working.worker.stop();
     held.open();
     const answers = await Promise.all(queued);
-    // What would be given back later would not be any more.
+    // The pool is closed, so nothing can be released after this.
     await pool.end();
     expect(answers.every(({ enqueued }) => enqueued)).to.equal(true);
     const rows = await bench.rows();
@@ -404,7 +406,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
       expect(row).to.deep.include({ status: "pending", attempts: 0, locked_until: null });
   });
 
-  it("JOB-23 is left to others while the database does not take the ends of those before", async () => {
+  it("JOB-23 is queued normally while the database does not accept earlier outcomes", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     await using other = await openClient(database.url);
@@ -430,13 +432,13 @@ describe("a job that is queued beside a worker that has nothing to do", function
       await working.told("done", watched.inserts.length);
       return claimed.length;
     };
-    // None, where the first one comes while the worker looks for others: it finds that one, and waits with its end.
+    // None is claimed when the first job arrives during the worker's own claim, which then finds it.
     const claimed = await until("one was claimed at once", async () => (await claimedOfTwenty()) || false);
-    // Two that wait for each that the worker may have in hand, beside those that are being sent.
+    // At most two waiting outcomes per slot, in addition to those being written.
     expect(claimed).to.be.within(1, 6);
   });
 
-  it("JOB-21 is left alone by whoever gives it back twice, when another worker has claimed it since", async () => {
+  it("JOB-21 is not released twice when another worker has claimed it in between", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const around = new AsyncLocalStorage<string>();
@@ -461,12 +463,12 @@ describe("a job that is queued beside a worker that has nothing to do", function
       }
       throw new Error("the connection broke");
     };
-    // The worker itself may be the one that claims it, when it looks just then.
-    await until("somebody else claimed it", async () => {
+    // The polling worker itself may claim the job first.
+    await until("another worker claimed it", async () => {
       isLost = false;
       given = 0;
       await until("one was claimed at once over the pool", async () => {
-        // The second one finds the connection of the worker taken.
+        // The second call finds the worker's connection busy.
         const both = [1, 2].map(() => around.run("caller", () => watched.bench.table.enqueue({ task: "a" })));
         await Promise.allSettled(both);
         return isLost;
@@ -476,18 +478,20 @@ describe("a job that is queued beside a worker that has nothing to do", function
     });
     expect(claimed.map(({ attempts }) => attempts)).to.deep.equal([1]);
     for (const job of claimed) expect(await bench.table.ack(job)).to.equal(true);
-    expect(new Set(stores), "nothing of a caller is around what the worker tells").to.deep.equal(
+    expect(new Set(stores), "the worker's events have no caller's context").to.deep.equal(
       new Set([undefined]),
     );
   });
 
-  it("is given back when it was lost while others had just been given back, in whichever turn", async () => {
+  it("is released when it is lost just after other jobs were released, in any turn", async () => {
     const lateBy = Array.from({ length: 30 }, (_, turns) => turns);
     const given = await Promise.all(lateBy.map((turns) => loseTwo(turns)));
     expect(given).to.deep.equal(lateBy.map(() => 2));
   });
 
-  /** Loses one, and another so many turns after the answer that the first was given back. How many were given back. */
+  /**
+   * Loses two jobs, the second one that many turns after the release of the first; returns the number of released jobs.
+   */
   async function loseTwo(turns: number): Promise<number> {
     const given = new Set<unknown>();
     const claims: PromiseWithResolvers<never>[] = [];
@@ -526,7 +530,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     return given.size;
   }
 
-  it("JOB-4 400 of them, ten at a time, beside two workers and jobs of others, each run once", async () => {
+  it("JOB-4 runs once each when 400 are queued ten at a time beside two workers and other jobs", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const tables: JobTable[] = [
@@ -537,7 +541,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     const a = (_payload: unknown, { id }: { readonly id: string }): void =>
       void runs.set(id, (runs.get(id) ?? 0) + 1);
     await using one = work(watched.bench, { concurrency: 3, handlers: { a } });
-    // The other one would take what this one is to be idle after.
+    // Otherwise the other worker would take the jobs that show whether this one is idle.
     await idle(watched, one);
     await using two = work(bench, { concurrency: 2, handlers: { a } });
     const ids: string[] = [];

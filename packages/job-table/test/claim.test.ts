@@ -24,7 +24,7 @@ describe("claim, ack, fail and release", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-claim" });
 
-  it("JOB-5 JOB-14 makes a job running, counts the attempt, leases it for 300 s and answers eight columns", async () => {
+  it("JOB-5 JOB-14 marks a job as running, counts the attempt, leases it for 300 s and returns eight columns", async () => {
     await using bench = await openBench(database.url);
     const given = { requestId: "r-1", tenantId: "acme", trace: { traceparent: TRACEPARENT } };
     const { id } = await bench.table.enqueue({ task: "a", payload: { n: 1 }, maxAttempts: 5, ...given });
@@ -34,13 +34,13 @@ describe("claim, ack, fail and release", function () {
       `select date_part('epoch', locked_until - now()) as left, locked_until = $1::timestamptz as lease from ${bench.table.name}`,
       [job.lockedUntil],
     );
-    expect(rows[0]?.lease, "the lease is told to the microsecond").to.equal(true);
+    expect(rows[0]?.lease, "the lease has microseconds").to.equal(true);
     expect(rows[0]?.left).to.be.within(200, 300);
     expect((await bench.rows())[0]).to.deep.include({ status: "running", attempts: 1 });
     expect(await bench.table.claim(), "a job that is leased").to.deep.equal([]);
   });
 
-  it("JOB-4 answers in the order of available_at, and none before its time", async () => {
+  it("JOB-4 returns jobs in the order of available_at, and none before it is due", async () => {
     await using bench = await openBench(database.url);
     const at = (ms: number): Date => new Date(Date.now() + ms);
     await bench.table.enqueue({ id: "later", task: "a", availableAt: at(3_600_000) });
@@ -52,7 +52,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.table.claim(10)).map(({ id }) => id)).to.deep.equal(["third"]);
   });
 
-  it("JOB-4 gives every job to one of 8 claimers at once, and waits for no locked row", async () => {
+  it("JOB-4 gives each job to one of 8 concurrent claims, and waits for no locked row", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 400 }, () => ({ task: "a" })));
     await using other = await openClient(database.url);
@@ -72,7 +72,7 @@ describe("claim, ack, fail and release", function () {
     expect(held.rows.some(({ id }) => seen.includes(id))).to.equal(false);
   });
 
-  it("JOB-6 JOB-16 JOB-25 claims a job whose lease has ended again, among the others in the order of available_at", async () => {
+  it("JOB-6 JOB-16 JOB-25 claims jobs with expired leases again, ordered by available_at among the others", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ id: "old", task: "a", availableAt: new Date(1e12) });
     await claimOne(bench);
@@ -87,7 +87,7 @@ describe("claim, ack, fail and release", function () {
     ]);
   });
 
-  it("JOB-4 JOB-25 claims the earliest job first where a claim has room for one, pending or with an ended lease", async () => {
+  it("JOB-4 JOB-25 claims the earliest job first with limit 1, pending or with an expired lease", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ id: "second", task: "a", availableAt: new Date(1e12) });
     await claimOne(bench);
@@ -99,7 +99,7 @@ describe("claim, ack, fail and release", function () {
     expect(order).to.deep.equal(["first", "second", "third"]);
   });
 
-  it("JOB-22 makes a job dead that lost its worker on its last attempt, and does not answer it", async () => {
+  it("JOB-22 marks a job as dead when its last lease expired, and does not return it", async () => {
     await using bench = await openBench(database.url);
     await one(bench, { id: "killer", maxAttempts: 2 });
     await expire(bench);
@@ -121,7 +121,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(job), "a second time").to.equal(false);
   });
 
-  it("JOB-8 a failure goes back to pending after min(2 x 2^(attempts - 1), 300) s, with its error", async () => {
+  it("JOB-8 a failure makes the job pending after min(2 x 2^(attempts - 1), 300) s, with its error", async () => {
     await using bench = await openBench(database.url);
     const attempts = [1, 2, 3, 4, 7, 8, 9, 2000];
     for (const n of attempts) {
@@ -140,12 +140,12 @@ describe("claim, ack, fail and release", function () {
     expect(rows.every(({ ok }) => ok)).to.equal(true);
     const expected = [2, 4, 8, 16, 128, 256, 300, 300];
     for (const [index, { delay }] of rows.entries()) {
-      // Some of it is over by now; the next shorter one is half of it.
+      // Some of the delay is already over; the next shorter delay is half of this one.
       expect(delay).to.be.within((expected[index] ?? 0) * 0.75 - 1, expected[index] ?? 0);
     }
   });
 
-  it("JOB-9 JOB-10 a failure on the last attempt makes it dead, and one that says so at once", async () => {
+  it("JOB-9 JOB-10 a failure makes the job dead on the last attempt, or at once with dead: true", async () => {
     await using bench = await openBench(database.url);
     expect(await bench.table.fail(await one(bench, { id: "last", maxAttempts: 1 }), "broke")).to.equal(
       "dead",
@@ -166,7 +166,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.claim(10)).to.deep.equal([]);
   });
 
-  it("JOB-11 a released job is pending at once and has its attempt back, never below none", async () => {
+  it("JOB-11 a released job is pending at once with its attempt back, never below 0", async () => {
     await using bench = await openBench(database.url);
     expect(await bench.table.release(await one(bench))).to.equal(true);
     expect((await bench.rows())[0]).to.deep.include({ status: "pending", attempts: 0, locked_until: null });
@@ -177,7 +177,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.rows())[0]).to.include({ attempts: 0 });
   });
 
-  it("JOB-21 who has lost the lease can neither ack, fail nor release the next owner's job", async () => {
+  it("JOB-21 ack, fail and release with a lost lease do not change the next owner's job", async () => {
     await using bench = await openBench(database.url);
     const late = await one(bench, { id: "a" });
     await expire(bench);
@@ -190,7 +190,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(owner)).to.equal(true);
   });
 
-  it("JOB-21 nor a job of the same id and the same count of attempts", async () => {
+  it("JOB-21 nor a job with the same id and attempt count", async () => {
     await using bench = await openBench(database.url);
     const late = await one(bench, { id: "a" });
     await expire(bench);
@@ -206,7 +206,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(next)).to.equal(!next.lockedUntil.endsWith("000Z"));
   });
 
-  it("JOB-21 whatever the zone and the style of dates of the sessions are", async () => {
+  it("JOB-21 works with any time zone and date style of the sessions", async () => {
     await using bench = await openBench(database.url);
     const [a, b] = [await openClient(database.url), await openClient(database.url)];
     await a.query("set datestyle = 'sql, dmy'; set timezone = 'Asia/Kolkata'");
@@ -220,7 +220,7 @@ describe("claim, ack, fail and release", function () {
     await Promise.all([a.end(), b.end()]);
   });
 
-  it("JOB-21 of 1,000 late workers none deletes, fails or releases what another one has", async () => {
+  it("JOB-21 none of 1,000 late workers deletes, fails or releases another worker's job", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 1000 }, () => ({ task: "a" })));
     const late = await bench.table.claim(1000);
@@ -233,7 +233,7 @@ describe("claim, ack, fail and release", function () {
       ...(late3[2] ?? []).map((job) => bench.table.release(job)),
     ]);
     const owners = await claiming;
-    // Each of the late ones that came before the claim has changed its own job, which nobody had yet.
+    // A late worker that came before the next claim changed its own job.
     expect(owners.length + ends.filter((changed) => changed).length).to.be.at.least(1000);
     const kept = await Promise.all(owners.map((job) => bench.table.ack(job)));
     expect(kept.every((held) => held)).to.equal(true);
@@ -245,13 +245,13 @@ describe("claim, ack, fail and release", function () {
     await bench.table.enqueue({ task: "a" });
     await tx.query("begin");
     const [job] = await bench.table.claim(1, { tx });
-    expect(await bench.table.claim(), "others skip it").to.deep.equal([]);
+    expect(await bench.table.claim(), "other claims skip it").to.deep.equal([]);
     expect(await bench.table.ack(job as Lease, { tx })).to.equal(true);
     await tx.query("rollback");
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("JOB-21 takes every moment that the server can write for a lease, and sends it none that it cannot read", async () => {
+  it("JOB-21 accepts every lease end that the server can write, and rejects those that it cannot read", async () => {
     await using bench = await openBench(database.url);
     await using tx = await openClient(database.url);
     await bench.table.enqueue({ id: "a", task: "a" });
@@ -278,7 +278,7 @@ describe("claim, ack, fail and release", function () {
     await tx.query("rollback");
   });
 
-  it("refuses limits and leases that are none, before anything is sent", async () => {
+  it("rejects invalid limits and leases before anything is sent", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     for (const limit of [0, -1, 1.5, 1001, NaN]) {
       expect((await rejection(table.claim(limit))).message).to.equal(

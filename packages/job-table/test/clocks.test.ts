@@ -9,7 +9,7 @@ import { openBench } from "./support/bench.ts";
 const script = fileURLToPath(new URL("support/shifted-worker.ts", import.meta.url));
 const HOUR_MS = 3_600_000;
 
-describe("workers whose clocks are wrong", function () {
+describe("workers with wrong clocks", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-clocks" });
 
@@ -17,7 +17,7 @@ describe("workers whose clocks are wrong", function () {
     ["an hour fast", HOUR_MS],
     ["an hour slow", -HOUR_MS],
   ] as const) {
-    it(`JOB-4 JOB-5 JOB-8 JOB-16 one that is ${what} keeps to the clock of the server`, async () => {
+    it(`JOB-4 JOB-5 JOB-8 JOB-16 a worker that is ${what} follows the server's clock`, async () => {
       await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 100 });
       const { table, pool } = bench;
       await table.enqueueMany(["fails", "stays"].map((task) => ({ id: task, task })));

@@ -12,7 +12,7 @@ const LEASE: Lease = { id: "none", attempts: 1, lockedUntil: "2026-01-01T00:00:0
 
 type Call = (table: JobTable, options?: InTransaction) => Promise<unknown>;
 
-/** Every call that sends something, by its name. */
+/** Every call that sends a statement, by name. */
 const CALLS: Readonly<Record<string, Call>> = {
   enqueue: (table, options) => table.enqueue({ id: "one", task: "a" }, options),
   enqueueMany: (table, options) => table.enqueueMany([{ id: "one", task: "a" }], options),
@@ -54,7 +54,7 @@ describe("deadlines of a job table on a plain pool", function () {
   });
 
   for (const [name, call] of Object.entries(CALLS)) {
-    it(`${name} rejects while the database is frozen, closes its connection, and works again afterwards`, async () => {
+    it(`${name} rejects while the database is frozen, closes its connection and works again afterwards`, async () => {
       let connections: number | undefined;
       const { code, error } = await whileFrozen(postgres.server, async () => {
         const ending = call(table);
@@ -91,10 +91,10 @@ describe("deadlines of a job table on a plain pool", function () {
     });
   }
 
-  it("queues a job of one id once, whatever becomes of the call that passed its deadline", async () => {
+  it("queues a job once although the first call with its id passed the deadline", async () => {
     const { code } = await whileFrozen(postgres.server, () => table.enqueue({ id: "one", task: "a" }));
     expect(code).to.equal(CODE);
-    // The server may get to the late statement now, before this one or after it.
+    // The server may execute the late statement before or after this one.
     await createJobTable({ db: pool }).enqueue({ id: "one", task: "a" });
     await until(
       "no statement is under way",
@@ -103,7 +103,7 @@ describe("deadlines of a job table on a plain pool", function () {
     expect((await pool.query("select id from svc_jobs")).rows).to.deep.equal([{ id: "one" }]);
   });
 
-  it("readiness is unhealthy while the database is frozen and while the pool is exhausted, and healthy afterwards", async () => {
+  it("reports readiness as unhealthy while the database is frozen or the pool exhausted, and healthy afterwards", async () => {
     const unhealthy = { healthy: false, detail: "no answer within 300 ms" };
     expect((await whileFrozen(postgres.server, ready)).value).to.deep.equal(unhealthy);
     expect((await whileExhausted(pool, ready)).value).to.deep.equal(unhealthy);
@@ -113,12 +113,12 @@ describe("deadlines of a job table on a plain pool", function () {
     });
   });
 
-  it("rejects in time where the connection of an idle worker would have queued the job", async () => {
+  it("rejects in time when the insert ran on the connection of an idle worker", async () => {
     const large = openPool(postgres.url, 4);
     const busy = createJobTable({ db: large, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
     worker.start();
-    // Once a job is done, the worker is idle and has its connection.
+    // After a job the worker is idle and has its connection.
     await busy.enqueue({ task: "a" });
     await until("the job is done", async () => (await large.query("select from svc_jobs")).rowCount === 0);
     const { code } = await whileFrozen(postgres.server, () => busy.enqueue({ task: "a" }));
@@ -131,7 +131,7 @@ describe("deadlines of a job table on a plain pool", function () {
     await large.end();
   });
 
-  it("says that the job may be queued where the worker's connection did not answer and the pool has no other", async () => {
+  it("says that the job may be queued when the worker's connection hangs and the pool has no other", async () => {
     const small = openPool(postgres.url, 2);
     const busy = createJobTable({ db: small, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
@@ -165,7 +165,7 @@ describe("deadlines of a job table on a plain pool", function () {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`answers 503 with Retry-After where a handler of ${major} lets a passed deadline through`, async () => {
+    it(`answers 503 with Retry-After when a handler of ${major} lets a passed deadline through`, async () => {
       const app = express();
       app.post("/", (_req, res, next) => {
         table.enqueue({ task: "a" }).then(() => res.end(), next);

@@ -13,7 +13,7 @@ describe("enqueue", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-enqueue" });
 
-  it("JOB-1 JOB-2 JOB-3 JOB-15 queues a job with the contract's defaults and an id of 32 hex", async () => {
+  it("JOB-1 JOB-2 JOB-3 JOB-15 queues a job with the contract's defaults and an id of 32 hex digits", async () => {
     await using bench = await openBench(database.url, { name: "svc_jobs" });
     const { id, enqueued } = await bench.table.enqueue({ task: "mail.send", payload: { to: "ann" } });
     expect(id).to.match(/^[0-9a-f]{32}$/);
@@ -36,7 +36,7 @@ describe("enqueue", function () {
     expect((await bench.rows())[1]?.payload).to.deep.equal({});
   });
 
-  it("JOB-3 ids are UUIDs of version 7 without hyphens, so that those of one moment stand side by side in the key", async () => {
+  it("JOB-3 generates UUIDv7 ids without hyphens, so that consecutive ids are neighbours in the index", async () => {
     await using bench = await openBench(database.url);
     const before = Date.now();
     const queued = await bench.table.enqueueMany(Array.from({ length: 9000 }, () => ({ task: "a" })));
@@ -56,7 +56,7 @@ describe("enqueue", function () {
     expect(rows[0]?.id.replaceAll("-", "")).to.equal(first);
   });
 
-  it("JOB-3 ids are such ones whatever the clock says: it stands at 0, and goes back", () => {
+  it("JOB-3 generates such ids with a clock that stands at 0 or goes back", () => {
     const real = Date.now;
     const ids = new Set<string>();
     try {
@@ -71,7 +71,7 @@ describe("enqueue", function () {
     for (const id of ids) expect(id).to.match(/^0{11}[053]7[0-9a-f]{3}8[0-9a-f]{15}$/);
   });
 
-  it("takes no payload that is longer when it is read than may be: PostgreSQL writes numbers in full", async () => {
+  it("rejects a payload that is too long once PostgreSQL writes its numbers out", async () => {
     await using bench = await openBench(database.url);
     const payload = Array<number>(6500).fill(1e308);
     const refused = rejection(bench.table.enqueue({ task: "a", payload }));
@@ -82,7 +82,7 @@ describe("enqueue", function () {
     expect((await bench.table.claim(1))[0]?.payload).to.deep.equal(payload.slice(0, 3000));
   });
 
-  it("takes no client, no pool and no misspelt name for a transaction: a job would outlive its rollback", async () => {
+  it("rejects a client, a pool and a misspelt option name as transaction, because the job would outlive a rollback", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     await using client = await openClient(database.url);
@@ -112,7 +112,7 @@ describe("enqueue", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-3 does nothing for an id that is there, in whatever state", async () => {
+  it("JOB-3 changes nothing for an id that already exists, in any state", async () => {
     await using bench = await openBench(database.url);
     const job = { id: "once", task: "a", payload: 1 };
     expect(await bench.table.enqueue(job)).to.deep.equal({ id: "once", enqueued: true });
@@ -123,7 +123,7 @@ describe("enqueue", function () {
     expect((await bench.rows())[0]).to.deep.include({ payload: 1, status: "running" });
   });
 
-  it("JOB-3 of 16 callers that queue one id at once one has queued it", async () => {
+  it("JOB-3 queues once when 16 callers use the same id", async () => {
     await using bench = await openBench(database.url);
     const results = await Promise.all(
       Array.from({ length: 16 }, () => bench.table.enqueue({ id: "same", task: "a" })),
@@ -131,7 +131,7 @@ describe("enqueue", function () {
     expect(results.filter(({ enqueued }) => enqueued)).to.have.lengthOf(1);
   });
 
-  it("JOB-3 queues many in one statement and says of each whether it was new, in their order", async () => {
+  it("JOB-3 queues many jobs in one statement and reports in order which ones were new", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ id: "b", task: "old" });
     const ids = ["c", "b", "a", "c", undefined];
@@ -154,7 +154,7 @@ describe("enqueue", function () {
     expect(await bench.table.enqueueMany([])).to.deep.equal([]);
   });
 
-  it("JOB-27 takes request id, tenant and trace from the current context, unless the job says otherwise", async () => {
+  it("JOB-27 takes request id, tenant and trace from the current context unless the job sets them", async () => {
     await using bench = await openBench(database.url);
     const trace = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
     const context = new RequestContext({ requestId: "r-1", tenantId: "acme", trace });
@@ -182,7 +182,7 @@ describe("enqueue", function () {
     ]);
   });
 
-  it("belongs to the transaction of the caller, given or as db", async () => {
+  it("writes in the transaction of the caller, given as tx or as db", async () => {
     await using bench = await openBench(database.url);
     const undone = rejection(
       withTransaction(bench.pool, async (tx) => {
@@ -198,14 +198,14 @@ describe("enqueue", function () {
     expect(await bench.rows()).to.have.lengthOf(1);
   });
 
-  it("tells who listens: at once, once more for those in between, and with the commit of a transaction", async () => {
+  it("notifies listeners at once, once more for jobs queued meanwhile, and at the commit of a transaction", async () => {
     let now = 0;
     await using bench = await openBench(database.url, { notifyEveryMs: 500, now: () => now });
     await using listener = await openClient(database.url);
     const heard: string[] = [];
     listener.on("notification", ({ channel }) => heard.push(channel));
     await listener.query(`listen "svc_job:${bench.table.name}"`);
-    // At one moment: the late one is sent when half a second is over, whatever is queued by then.
+    // All at once: the delayed notification follows after half a second.
     await Promise.all(Array.from({ length: 5 }, () => bench.table.enqueue({ task: "a" })));
     await until("the first and the late one", () => heard.length === 2);
     now = 1000;
@@ -221,7 +221,7 @@ describe("enqueue", function () {
     await until("that of a moment that has come", () => heard.length === 4);
   });
 
-  it("tells nobody when notify is false", async () => {
+  it("sends no notification with notify: false", async () => {
     await using bench = await openBench(database.url, { notify: false });
     await using listener = await openClient(database.url);
     const heard: string[] = [];
@@ -236,7 +236,7 @@ describe("enqueue", function () {
   const circular: unknown[] = [];
   circular.push(circular);
   const wrong: readonly (readonly [string, unknown, string])[] = [
-    ["no object", 1, "a job must be an object with a task"],
+    ["a number", 1, "a job must be an object with a task"],
     ["an unknown member", { task: "a", delay: 1 }, 'a job has no "delay"'],
     ["no task", {}, "task must be a string; it is undefined"],
     ["an empty task", { task: "" }, "task must have 1 to 255 characters; it has 0"],
@@ -245,9 +245,9 @@ describe("enqueue", function () {
     ["an id that is a number", { task: "a", id: 7 }, "id must be a string; it is 7"],
     ["a long id", { task: "a", id: "x".repeat(256) }, "id must have 1 to 255 characters"],
     ["half a surrogate pair in the id", { task: "a", id: "\ud83d" }, "id must not contain"],
-    ["a function as payload", { task: "a", payload: () => 1 }, "nothing that JSON can say: a function"],
-    ["a circle as payload", { task: "a", payload: circular }, "nothing that JSON can say"],
-    ["a bigint as payload", { task: "a", payload: 1n }, "nothing that JSON can say"],
+    ["a function as payload", { task: "a", payload: () => 1 }, "cannot be written as JSON: a function"],
+    ["a circle as payload", { task: "a", payload: circular }, "cannot be written as JSON"],
+    ["a bigint as payload", { task: "a", payload: 1n }, "cannot be written as JSON"],
     ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or half a surrogate pair"],
     ["NUL in a key of it", { task: "a", payload: { "\0": 1 } }, "contains NUL"],
     ["half a surrogate pair in it", { task: "a", payload: "\udc00" }, "half a surrogate pair"],
@@ -259,8 +259,8 @@ describe("enqueue", function () {
     ],
     ["half an attempt", { task: "a", maxAttempts: 1.5 }, "maxAttempts must be a whole number"],
     ["a delay below zero", { task: "a", delaySeconds: -1 }, "delaySeconds must be a number from 0"],
-    ["a delay that is no number", { task: "a", delaySeconds: NaN }, "delaySeconds must be a number from 0"],
-    ["no date", { task: "a", availableAt: "tomorrow" }, "availableAt must be a Date; it is string"],
+    ["a delay of NaN", { task: "a", delaySeconds: NaN }, "delaySeconds must be a number from 0"],
+    ["a text as date", { task: "a", availableAt: "tomorrow" }, "availableAt must be a Date; it is string"],
     ["an invalid date", { task: "a", availableAt: new Date(NaN) }, "availableAt must be a valid date"],
     ["a date too far away", { task: "a", availableAt: new Date(8.64e15) }, "from 1970 to 9999"],
     [
@@ -268,7 +268,11 @@ describe("enqueue", function () {
       { task: "a", delaySeconds: 1, availableAt: new Date() },
       "delaySeconds or availableAt, not both",
     ],
-    ["no trace context", { task: "a", trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
+    [
+      "an invalid trace context",
+      { task: "a", trace: { traceparent: "x" } },
+      "trace must have a valid traceparent",
+    ],
     ...Object.entries(badTenantIds).map(
       ([what, tenantId]) =>
         [`a tenant with ${what}`, { task: "a", tenantId }, "tenantId must have 1 to 255 characters"] as const,
@@ -278,7 +282,7 @@ describe("enqueue", function () {
     ["an empty request id", { task: "a", requestId: "" }, "requestId must have 1 to 255 characters"],
   ];
   for (const [what, job, message] of wrong) {
-    it(`refuses ${what}, alone and among others, before anything is sent`, async () => {
+    it(`rejects ${what}, alone and among other jobs, before anything is sent`, async () => {
       const unreachable = { query: () => Promise.reject(new Error("sent")) };
       const table = createJobTable({ db: unreachable });
       const error = await rejection(table.enqueue(job as NewJob));
@@ -290,13 +294,13 @@ describe("enqueue", function () {
     });
   }
 
-  it("queues a job of every tenant id (AUTH-39)", async () => {
+  it("queues a job with every valid tenant id (AUTH-39)", async () => {
     await using bench = await openBench(database.url);
     for (const tenantId of goodTenantIds) await bench.table.enqueue({ task: "a", tenantId });
     expect((await bench.rows()).map((row) => row.tenant_id)).to.have.members([...goodTenantIds]);
   });
 
-  it("refuses what is no list of at most 10,000 jobs", async () => {
+  it("rejects a value that is not a list of at most 10,000 jobs", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const error = await rejection(table.enqueueMany(Array.from({ length: 10_001 }, () => ({ task: "a" }))));
     expect(error).to.include({
@@ -305,7 +309,7 @@ describe("enqueue", function () {
     });
   });
 
-  it("refuses payloads that are too much together", async () => {
+  it("rejects payloads that are too long together", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const payload = "x".repeat(1e6);
     const error = await rejection(
@@ -316,7 +320,7 @@ describe("enqueue", function () {
   });
 
   for (const how of ["one by one", "together"]) {
-    it(`keeps every payload that JSON can say, to the letter, ${how}`, async () => {
+    it(`keeps every JSON payload unchanged, ${how}`, async () => {
       await using bench = await openBench(database.url);
       const payloads = [
         null,

@@ -14,7 +14,7 @@ describe("errorText", () => {
     ["an error", new TypeError("no"), "TypeError: no"],
     ["an error without a message", new RangeError(), "RangeError"],
     [
-      "an error with nothing but a code",
+      "an error with only a code",
       Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }),
       "AggregateError: ECONNREFUSED",
     ],
@@ -36,10 +36,10 @@ describe("errorText", () => {
     ["a password with an @", "postgres://ann:p@ss@host/db", "postgres://***@host/db"],
   ];
   for (const [what, error, text] of cases) {
-    it(`JOB-13 keeps of ${what} what can be kept`, () => expect(errorText(error)).to.equal(text));
+    it(`JOB-13 keeps the storable part of ${what}`, () => expect(errorText(error)).to.equal(text));
   }
 
-  it("JOB-13 keeps 2,000 characters and no half of one", () => {
+  it("JOB-13 keeps 2,000 characters and cuts no surrogate pair", () => {
     expect(errorText("x".repeat(1e6))).to.have.lengthOf(2000);
     expect(errorText(`${"x".repeat(1999)}😀`)).to.equal(`${"x".repeat(1999)}\ufffd`);
   });
@@ -48,7 +48,7 @@ describe("errorText", () => {
     this.timeout(30_000);
     const database = testDatabase({ name: "job-error" });
 
-    it("JOB-13 stands in last_error", async () => {
+    it("JOB-13 is stored in last_error", async () => {
       await using bench = await openBench(database.url);
       await bench.table.enqueueMany([{ task: "a" }, { task: "b" }]);
       const jobs = await bench.table.claim(2);

@@ -13,9 +13,9 @@ describe("a worker whose database fails", function () {
 
     for (const [prefetch, how] of [
       [0, ""],
-      [60, ", jobs being fetched ahead and ends recorded beside"],
+      [60, ", with prefetch and a second connection for outcomes"],
     ] as const) {
-      it(`goes on when its connections are ended, again and again, and loses no job${how}`, async () => {
+      it(`continues when its connections are closed repeatedly, and loses no job${how}`, async () => {
         await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 2 });
         const starts = new Map<string, number>();
         await bench.table.enqueueMany(
@@ -37,13 +37,13 @@ describe("a worker whose database fails", function () {
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
           );
         }
-        // What a claim leased whose answer was lost comes back when that lease ends.
+        // Jobs of a claim whose answer was lost return when their lease ends.
         await until("all ended", async () => (await bench.rows()).length === 0, 60_000);
         expect(starts.size).to.equal(400);
       });
     }
 
-    it("tries again after a missing table, not in a busy loop, and says so once", async () => {
+    it("retries with pauses after the table went missing, and logs it once", async () => {
       const pool = openPool(database.url);
       const logger = collectingLogger();
       const table = createJobTable({ db: pool, name: "later" });
@@ -66,7 +66,7 @@ describe("a worker whose database fails", function () {
       await pool.end();
     });
 
-    it("waits while there is no connection to be had, and goes on", async () => {
+    it("waits while the pool has no free connection, and continues afterwards", async () => {
       await using bench = await openBench(database.url);
       await using login = await openTestLogin({
         url: database.url,
@@ -92,10 +92,10 @@ describe("a worker whose database fails", function () {
       expect(await bench.rows()).to.deep.equal([]);
     });
 
-    it("waits while the server that answers takes no writes, as one does before it is promoted", async () => {
+    it("waits while the server is read-only, as before its promotion, and continues afterwards", async () => {
       await using bench = await openBench(database.url);
       await using admin = await openClient(database.url);
-      // One after the other: who is back before the setting is committed would have the old one.
+      // In sequence: a session that reconnects before the commit would get the old setting.
       const readOnly = async (yes: boolean): Promise<void> => {
         await admin.query(`do $$ begin
           execute format('alter database %I set default_transaction_read_only = ${yes ? "on" : "off"}', current_database());
@@ -121,7 +121,7 @@ describe("a worker whose database fails", function () {
       expect(await bench.rows()).to.deep.equal([]);
     });
 
-    it("gives up a statement that hangs, and goes on", async () => {
+    it("gives up a statement that hangs, and continues", async () => {
       await using bench = await openBench(database.url);
       await bench.table.enqueue({ task: "a" });
       const blocker = await bench.pool.connect();
@@ -139,7 +139,7 @@ describe("a worker whose database fails", function () {
     describe(`some statements, on a ${kind} without listening`, () => {
       const database = testDatabase({ name: "job-faults" });
 
-      it("takes no jobs by claims that it has given up, and no connection for good", async () => {
+      it("loses no jobs to abandoned claims, and keeps no connection", async () => {
         await using bench = await openBench(database.url);
         await using client = await openClient(database.url);
         const few = openPool(database.url, 2);
@@ -166,7 +166,7 @@ describe("a worker whose database fails", function () {
   describe("as a whole", () => {
     const postgres = testPostgresServer();
 
-    it("survives a restart: what ended meanwhile is recorded when the server is back, and stop() ends without it", async () => {
+    it("survives a restart: records earlier outcomes when the server is back, and stop() ends without it", async () => {
       await using bench = await openBench(postgres.url);
       const { opened, open } = gate();
       await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a" })));

@@ -6,11 +6,11 @@ import { work } from "./support/working.ts";
 
 const TRACEPARENT = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
-describe("rows that others have written", function () {
+describe("rows of other writers", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-foreign" });
 
-  it("JOB-5 JOB-28 a table made by hand may count in bigint or smallint, and keep its trace as json", async () => {
+  it("JOB-5 JOB-28 are claimed from a table made by hand with bigint or smallint counts and a json trace", async () => {
     const pool = openPool(database.url);
     await pool.query(`create table counted (id varchar(64) primary key, task varchar not null, payload jsonb,
       attempts bigint default 0, max_attempts smallint default 3, available_at timestamptz, locked_until timestamptz,
@@ -34,7 +34,7 @@ describe("rows that others have written", function () {
     await pool.end();
   });
 
-  it("JOB-4 no row of odd times or counts keeps the others from being claimed", async () => {
+  it("JOB-4 with odd times or counts do not block other rows", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(`insert into ${name} (id, task, available_at, attempts, max_attempts) values
@@ -47,7 +47,7 @@ describe("rows that others have written", function () {
     expect(working.ids("fault")).to.deep.equal([]);
   });
 
-  it("JOB-18 a trace is handed on as one that can be queued again, or not at all", async () => {
+  it("JOB-18 return their trace only if it is valid and can be queued again", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(
@@ -58,7 +58,7 @@ describe("rows that others have written", function () {
     const traces = new Map(jobs.map(({ id, trace }) => [id, trace]));
     expect(traces.get("null state")).to.deep.equal({ traceparent: TRACEPARENT });
     expect([traces.get("no carrier"), traces.get("odd")]).to.deep.equal([undefined, undefined]);
-    // From JavaScript, as it stands in the column.
+    // The value as JavaScript writes it into the column.
     const trace = JSON.parse(JSON.stringify({ traceparent: TRACEPARENT, tracestate: null })) as {
       traceparent: string;
     };

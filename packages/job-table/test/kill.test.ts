@@ -9,7 +9,7 @@ import { work } from "./support/working.ts";
 
 const script = fileURLToPath(new URL("support/dying-worker.ts", import.meta.url));
 
-/** Starts a worker process and kills it as soon as three of its handlers run. */
+/** Starts a worker process and kills it once three of its handlers run. */
 async function dieAtWork(url: string, name: string): Promise<void> {
   const child: ChildProcess = spawn(process.execPath, ["--conditions=@svc/source", script, url, name], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -21,11 +21,11 @@ async function dieAtWork(url: string, name: string): Promise<void> {
   await once(child, "exit");
 }
 
-describe("a worker that is killed", function () {
+describe("a killed worker", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "job-kill" });
 
-  it("JOB-16 JOB-22 loses no job: others take over what it held, and what killed it every time is dead", async () => {
+  it("JOB-16 JOB-22 loses no job: others take over its jobs, and a job that kills every worker is dead", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query("create table starts (job text, pid int)");
     const last = new Set(["00", "01", "02"]);
@@ -38,8 +38,8 @@ describe("a worker that is killed", function () {
     );
     await Promise.all([dieAtWork(database.url, bench.table.name), dieAtWork(database.url, bench.table.name)]);
     const { rows: held } = await bench.pool.query<{ job: string }>("select job from starts");
-    expect(new Set(held.map(({ job }) => job)).size, "nothing beside the six that ran was held").to.equal(6);
-    // The second one may have come up long after the first one died: no lease ends before both have.
+    expect(new Set(held.map(({ job }) => job)).size, "only the six running jobs are leased").to.equal(6);
+    // Expire leases only after both workers died, because the second may have started late.
     await expire(bench);
     const attempts = new Map<string, number>();
     await using working = work(bench, {

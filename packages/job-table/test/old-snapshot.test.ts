@@ -10,34 +10,34 @@ const RUBBISH = 20_000;
 
 interface Slow {
   readonly table: JobTable;
-  /** The claims that were sent, and whether each looked at everything; `read` is one that reads the table itself. */
+  /** The claims sent, and whether each was the full statement; `read`: the one that reads the table itself. */
   readonly sent: {
     readonly text: string;
     readonly values: unknown[];
     readonly whole: boolean;
     readonly read: boolean;
   }[];
-  /** Milliseconds that have passed. */
+  /** The fake time in milliseconds. */
   now: number;
-  /** By how many milliseconds the server's clock is ahead. */
+  /** Milliseconds by which the server's clock is ahead. */
   ahead: number;
-  /** Milliseconds for which claims after a slow one seem to take. */
+  /** The fake duration of claims after a slow one, in milliseconds. */
   took: number;
-  /** The same for those that read the table itself, where that is another time. */
+  /** The fake duration of claims that read the table itself, if different. */
   readTook?: number;
-  /** What the planner seems to know of the table; undefined: what it knows. */
+  /** Fake planner statistics; undefined: the real ones. */
   known: { readonly relpages: number; readonly reltuples: number } | undefined;
-  /** Milliseconds for which the others seem to take. */
+  /** The fake duration of full claims, in milliseconds. */
   wholeTook: number;
   fails: boolean;
-  /** What becomes of its statements. */
+  /** Changes a statement before it is sent. */
   through: (text: string) => string;
 }
 
-// One that found something, and took long.
+// A full claim that found a job and was slow.
 const SLOW = { id: "slow", attempts: 1, max_attempts: 3, spent: false, available_ms: 0, took_ms: 500 };
 
-/** The same table of somebody to whom every claim seems slow, and has seemed so for long enough. */
+/** The same table, opened with a history of slow claims. */
 async function slow(bench: Bench, claimOrder: "exact" | "relaxed" = "relaxed"): Promise<Slow> {
   const mine = open(bench, claimOrder);
   if (claimOrder === "relaxed") return mine.slow;
@@ -47,7 +47,7 @@ async function slow(bench: Bench, claimOrder: "exact" | "relaxed" = "relaxed"): 
   return mine.slow;
 }
 
-/** With answers to the first claims in place of the table's. */
+/** With fake answers to the first claims. */
 function open(
   { pool, table: { name } }: Bench,
   claimOrder: "exact" | "relaxed",
@@ -98,9 +98,9 @@ async function idsOf(table: JobTable, limit?: number): Promise<string[]> {
   return (await table.claim(limit)).map(({ id }) => id);
 }
 
-/** Has an old snapshot keep what is left of so many jobs that were done. Answers who holds it. */
+/** Keeps the dead rows of that many finished jobs with an old snapshot; returns the client that holds it. */
 async function keep({ pool, table: { name } }: Bench, url: string, jobs: number): Promise<AsyncDisposable> {
-  // When it looks at a table is chance, and with it what the planner knows.
+  // Autovacuum would run at random, and update the planner's statistics.
   await pool.query(`alter table ${name} set (autovacuum_enabled = false)`);
   const other = await openClient(url);
   await other.query("begin isolation level repeatable read");
@@ -113,7 +113,7 @@ async function keep({ pool, table: { name } }: Bench, url: string, jobs: number)
 }
 
 interface Gate extends AsyncDisposable {
-  /** Makes a statement wait here for whatever is due, after it began. */
+  /** Makes a started statement wait here for each due row. */
   readonly through: (text: string) => string;
   somebodyWaits(): Promise<void>;
   open(): Promise<void>;
@@ -131,7 +131,7 @@ async function openGate({ pool, table: { name } }: Bench, keeper: Client): Promi
         `available_at <= statement_timestamp() and gate_${name}()`,
       ),
     async somebodyWaits() {
-      await until("somebody waits", async () => (await waiting(keeper)) === 1);
+      await until("a statement waits", async () => (await waiting(keeper)) === 1);
     },
     open,
     [Symbol.asyncDispose]: open,
@@ -143,7 +143,7 @@ async function planOf({ pool }: Bench, { text, values }: Slow["sent"][number]): 
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
-/** How many blocks a statement reads. */
+/** Returns the number of blocks that a statement reads. */
 async function blocksOf({ pool }: Bench, { text, values }: Slow["sent"][number]): Promise<number> {
   const client = await pool.connect();
   await client.query("begin");
@@ -157,11 +157,11 @@ async function blocksOf({ pool }: Bench, { text, values }: Slow["sent"][number])
   return (plan?.["Shared Hit Blocks"] ?? 0) + (plan?.["Shared Read Blocks"] ?? 0);
 }
 
-describe("claim while an old snapshot keeps the rows of others", function () {
+describe("claim() while an old snapshot keeps the rows of finished jobs", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-snapshot" });
 
-  it("JOB-4 JOB-25 one of an ordinary table looks at everything every time", async () => {
+  it("JOB-4 JOB-25 uses the full statement every time on a healthy table", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     await table.enqueueMany(["a", "b"].map((id) => ({ id, task: "a", availableAt: past(10) })));
@@ -173,7 +173,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await idsOf(table)).to.deep.equal(["first"]);
   });
 
-  it("JOB-4 JOB-16 JOB-25 after a slow one of an exact order too: earlier jobs and ended leases come first", async () => {
+  it("JOB-4 JOB-16 JOB-25 in exact order still returns earlier jobs and expired leases first after a slow claim", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(
@@ -194,7 +194,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false, false]);
   });
 
-  it("JOB-22 one at the end of its last lease is dead within a second of slow ones, at once where too few are due", async () => {
+  it("JOB-22 marks exhausted jobs as dead within a second of slow claims, and at once when too few are due", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     const deadIds = async (): Promise<string[]> => (await bench.table.dead()).map(({ id }) => id);
@@ -221,7 +221,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, true, false, true]);
   });
 
-  it("JOB-24 JOB-25 one of an exact order reads what is kept of 20,000 jobs by both indexes, and nothing else", async () => {
+  it("JOB-24 JOB-25 in exact order reads the dead rows of 20,000 jobs through both indexes only", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     for (const [status, moment] of [
@@ -236,7 +236,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     for (const step of ["select 1", `analyze ${name}`]) {
       await bench.pool.query(step);
       const mine = await slow(bench, "exact");
-      // The table is larger than what could be read of it meanwhile.
+      // The table is too large to be read in that time.
       mine.wholeTook = mine.took = 2;
       mine.known = undefined;
       await mine.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
@@ -253,12 +253,12 @@ describe("claim while an old snapshot keeps the rows of others", function () {
         .to.match(/BitmapOr\s+->\s+Bitmap Index Scan on \S+_pending_idx\s+Index Cond: \(available_at <= /)
         .and.match(/Bitmap Index Scan on \S+_running_idx\s+Index Cond: \(locked_until < /)
         .and.not.match(/Seq Scan/);
-      // What was there before and what is due tomorrow are not read: more blocks than both are.
+      // Together they have more blocks than this claim may read.
       expect(await blocksOf(bench, gathering)).to.be.lessThan((await blocksOf(bench, whole)) * 1.5);
     }
   });
 
-  it("JOB-25 one of an exact order reads the table itself where little but what is kept lies there", async () => {
+  it("JOB-25 in exact order reads the table itself when it contains little besides dead rows", async () => {
     await using bench = await openBench(database.url);
     await using _kept = await keep(bench, database.url, RUBBISH);
     const { name } = bench.table;
@@ -269,7 +269,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       for (let n = 0; n < 3; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
       return mine.sent.filter(({ read }) => read);
     };
-    // Nobody knows how large it is.
+    // Without statistics the size of the table is unknown.
     expect(await reads()).to.deep.equal([]);
     await bench.pool.query(`analyze ${name}`);
     const [reading] = await reads();
@@ -278,11 +278,11 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     const { rows } = await bench.pool.query<{ pages: number }>(
       `select (pg_relation_size('${name}') / 8192)::int as pages`,
     );
-    // Each page of the table once, and next to nothing of the indexes.
+    // It reads each page of the table once, and almost nothing of the indexes.
     expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
   });
 
-  it("JOB-25 reads no table of more pages or rows than an index takes the time for", async () => {
+  it("JOB-25 does not read a table with too many pages or rows for the time that an index takes", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
     for (const [relpages, reltuples, isRead] of [
@@ -302,7 +302,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     }
   });
 
-  it("JOB-25 asks what is known of a table of any name, and goes on claiming where that may not be asked", async () => {
+  it("JOB-25 reads the statistics of a table with any name, and still claims without permission to read them", async () => {
     await using bench = await openBench(database.url, { name: `It's "the" Jobs` });
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 4 }, () => ({ task: "a" })));
@@ -320,7 +320,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await refused.table.claim()).to.have.lengthOf(1);
   });
 
-  it("JOB-25 tries both ways of reading, goes on with the quicker one, and tries the other one again later", async () => {
+  it("JOB-25 tries both statements, continues with the faster one, and tries the other one again later", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
@@ -334,7 +334,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     };
     [mine.took, mine.readTook] = [300, 200];
     expect(await sent(6)).to.equal("wgrrrr");
-    // One that is slow by chance changes nothing, several do.
+    // A single slow claim changes nothing, several do.
     mine.readTook = 400;
     expect(await sent(1)).to.equal("r");
     mine.readTook = 200;
@@ -346,7 +346,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await sent(12)).to.equal("wggggggggggg");
     mine.now = 10_000;
     expect(await sent(5)).to.equal("rgggg");
-    // One that takes much longer than an index in its order keeps nobody from the other one, and is tried again ever later.
+    // A far slower statement does not block the other one, and its trials become rarer.
     mine.readTook = 2000;
     for (const [now, expected] of [
       [20_000, "wgrgg"],
@@ -360,7 +360,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     }
   });
 
-  it("JOB-25 learns which way is the quicker one from claims that find too few as well", async () => {
+  it("JOB-25 learns which statement is faster also from claims that find too few jobs", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     [mine.took, mine.readTook] = [100, 300];
@@ -374,14 +374,14 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(sent.join("")).to.equal("wgwrwgwg");
   });
 
-  for (const way of ["the ordinary one", "that by both indexes", "that of the table"] as const) {
-    it(`JOB-4 a job that somebody changes while the statement looks for it is claimed, one that is locked passed over (${way})`, async () => {
+  for (const way of ["full statement", "both indexes", "sequential scan"] as const) {
+    it(`JOB-4 claims a job that changes while the statement runs, and skips one that is locked (${way})`, async () => {
       await using bench = await openBench(database.url);
       await using other = await openClient(database.url);
       const mine = await slow(bench, "exact");
-      if (way === "the ordinary one") mine.wholeTook = 0;
+      if (way === "full statement") mine.wholeTook = 0;
       else {
-        mine.readTook = way === "that of the table" ? 100 : 900;
+        mine.readTook = way === "sequential scan" ? 100 : 900;
         await bench.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
         for (let n = 0; n < 3; n++) await mine.table.claim();
       }
@@ -400,14 +400,11 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       await gate.open();
       expect(await claimed).to.deep.equal(["a"]);
       const last = mine.sent.at(-1);
-      expect([last?.whole, last?.read]).to.deep.equal([
-        way === "the ordinary one",
-        way === "that of the table",
-      ]);
+      expect([last?.whole, last?.read]).to.deep.equal([way === "full statement", way === "sequential scan"]);
     });
   }
 
-  it("JOB-25 takes the other one after three slow ones in a row: one that was slow by chance changes nothing", async () => {
+  it("JOB-25 changes the statement after three slow claims in a row, not after one", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -420,7 +417,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(mine.sent.at(-1)?.whole).to.equal(false);
   });
 
-  it("JOB-25 returns to the ordinary statement where the other one is the slower of the two, for longer each time", async () => {
+  it("JOB-25 returns to the full statement when the other one is slower, for longer each time", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.wholeTook = 10;
@@ -456,7 +453,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     }
   });
 
-  it("JOB-25 returns to it for as long where the other one fails, and counts those that were sent at once as one", async () => {
+  it("JOB-25 returns to it as long when the other one fails, and counts concurrent failures once", async () => {
     await using bench = await openBench(database.url);
     const failing = await slow(bench, "exact");
     const lost = await slow(bench, "exact");
@@ -480,7 +477,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     }
   });
 
-  it("JOB-25 a claim that finds nothing neither ends such a time nor shortens the next one", async () => {
+  it("JOB-25 a claim that finds nothing neither ends such a pause nor shortens the next one", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.took = 2010;
@@ -499,7 +496,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     }
   });
 
-  it("JOB-22 makes no pause while there are more at the end of their last lease than one statement makes dead", async () => {
+  it("JOB-22 continues without a pause while more exhausted jobs remain than one statement marks as dead", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 250 }, () => ({ task: "a", maxAttempts: 1 })));
@@ -511,7 +508,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect((await bench.table.stats()).dead).to.equal(250);
   });
 
-  it("JOB-4 JOB-25 steps over what is kept of 20,000 jobs, and reads next to nothing of it", async () => {
+  it("JOB-4 JOB-25 in relaxed order skips the dead rows of 20,000 jobs and reads almost none", async () => {
     await using bench = await openBench(database.url);
     await using _kept = await keep(bench, database.url, RUBBISH);
     const mine = await slow(bench);
@@ -528,7 +525,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await blocksOf(bench, stepping)).to.be.lessThan(blocks / 4);
   });
 
-  it("JOB-4 finds an earlier job of somebody else within a second, and one of its own at once", async () => {
+  it("JOB-4 finds an earlier job of another process within a second, and its own at once", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await bench.table.enqueueMany(
@@ -548,7 +545,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await idsOf(mine.table)).to.deep.equal(["d"]);
   });
 
-  it("JOB-16 JOB-22 finds whatever is due when there are fewer than it asks for, ended leases too", async () => {
+  it("JOB-16 JOB-22 finds every due job when fewer are due than asked for, expired leases too", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await bench.table.enqueueMany([
@@ -568,7 +565,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await idsOf(mine.table, 10)).to.deep.equal([]);
   });
 
-  it("JOB-22 JOB-25 goes on stepping over what is kept after a claim that found nothing but ended last leases", async () => {
+  it("JOB-22 JOB-25 continues to skip dead rows after a claim that found only exhausted jobs", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await mine.table.enqueueMany([{ task: "a" }, { task: "a", maxAttempts: 1 }]);
@@ -583,7 +580,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, true, false]);
   });
 
-  it("JOB-8 JOB-11 JOB-12 finds what was put back: released, failed, retried, given back by a transaction", async () => {
+  it("JOB-8 JOB-11 JOB-12 finds released, failed and retried jobs, and those of a rolled-back transaction", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     const all = ["a", "b", "c", "d", "e", "f"];
@@ -600,13 +597,13 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await bench.table.fail(third, "x", { dead: true })).to.equal("dead");
     await bench.table.retryDead("all");
     await bench.pool.query(`update ${bench.table.name} set available_at = $1 where id = 'c'`, [past(5000)]);
-    // The two that are due after it, then the rest, and those before it.
+    // First the two due jobs after the position, then the later ones, then the earlier ones.
     expect(await idsOf(mine.table, 2)).to.deep.equal(["e", "f"]);
     expect(await idsOf(mine.table, 10)).to.deep.equal(["c", "a", "b", "d"]);
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false]);
   });
 
-  it("JOB-4 a claim in a transaction looks at everything, and what it found comes back first", async () => {
+  it("JOB-4 uses the full statement in a transaction, and returns its jobs first after a rollback", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await bench.table.enqueueMany(
@@ -625,7 +622,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
   });
 
   for (const order of ["exact", "relaxed"] as const) {
-    it(`JOB-4 a server whose clock goes back an hour keeps no job from it (${order})`, async () => {
+    it(`JOB-4 finds every job when the server's clock goes back an hour (${order})`, async () => {
       await using bench = await openBench(database.url);
       const mine = await slow(bench, order);
       mine.ahead = 3_600_000;
@@ -636,7 +633,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false]);
     });
 
-    it(`JOB-4 two that claim at once get every job once, those that others queue in between for the past too (${order})`, async () => {
+    it(`JOB-4 returns every job once to two concurrent callers, also jobs queued meanwhile for the past (${order})`, async () => {
       await using bench = await openBench(database.url);
       const claimers = [await slow(bench, order), await slow(bench, order)];
       await bench.table.enqueueMany(Array.from({ length: 300 }, () => ({ task: "a" })));

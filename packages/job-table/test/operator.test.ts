@@ -18,7 +18,7 @@ describe("dead, retryDead, stats and readiness", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-operator" });
 
-  it("JOB-31 dead() shows dead jobs, those that were queued last first, with their errors", async () => {
+  it("JOB-31 dead() returns dead jobs with their errors, most recently queued first", async () => {
     await using bench = await openBench(database.url);
     await bury(bench, "a", "b", "c");
     await bench.table.enqueue({ task: "alive" });
@@ -37,7 +37,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(dead[0]?.createdAt).to.be.an.instanceOf(Date);
   });
 
-  it("JOB-12 JOB-31 retryDead() makes some or all of them pending with no attempts", async () => {
+  it("JOB-12 JOB-31 retryDead() makes the given or all dead jobs pending with 0 attempts", async () => {
     await using bench = await openBench(database.url);
     await bury(bench, "a", "b", "c");
     await bench.table.enqueue({ id: "alive", task: "x" });
@@ -50,7 +50,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(await bench.table.stats()).to.deep.equal({ pending: 0, running: 4, dead: 0 });
   });
 
-  it("refuses limits and ids that are none", async () => {
+  it("rejects invalid limits and ids", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     expect(await rejection(table.dead(0))).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
     for (const ids of ["some", [1], ["a\0"], undefined]) {
@@ -59,7 +59,7 @@ describe("dead, retryDead, stats and readiness", function () {
     }
   });
 
-  it("readiness is `queue`: fine, then a note that is not critical about dead jobs", async () => {
+  it("readiness `queue` is healthy, then degraded but not critical with dead jobs", async () => {
     let now = 0;
     await using bench = await openBench(database.url, { now: () => now });
     const check = bench.table.readiness();
@@ -83,7 +83,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(await check.check(signal)).to.include({ healthy: true });
   });
 
-  it("readiness is critical when the table cannot be reached, and says why without a secret", async () => {
+  it("readiness is critical when the table cannot be reached, and gives the reason without a secret", async () => {
     const pool = openPool(database.url);
     const missing = createJobTable({ db: pool, name: "nowhere" });
     expect(await missing.readiness().check(signal)).to.deep.equal({
@@ -117,7 +117,7 @@ describe("dead, retryDead, stats and readiness", function () {
     [{ visibilityTimeout: 1 }, "visibilityTimeout: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`refuses ${JSON.stringify(options).slice(0, 60)}`, async () => {
+    it(`rejects ${JSON.stringify(options).slice(0, 60)}`, async () => {
       const db = { query: () => Promise.resolve({ rows: [] }) };
       const given = message.startsWith("db") ? options : { db, ...options };
       const error = await rejection(() => createJobTable(given as JobTableOptions));

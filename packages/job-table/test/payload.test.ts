@@ -6,7 +6,7 @@ import { work } from "./support/working.ts";
 const refusal = (path: string): string =>
   `JobError: ${path} is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string`;
 
-/** Queues jobs as another language does: the payload is the text as it stands. */
+/** Queues jobs as another language does, with the payload as literal text. */
 async function insert({ pool, table }: Bench, payloads: Readonly<Record<string, string>>): Promise<void> {
   for (const [id, payload] of Object.entries(payloads)) {
     await pool.query(`insert into ${table.name} (id, task, payload) values ($1, 'a', $2::jsonb)`, [
@@ -16,7 +16,7 @@ async function insert({ pool, table }: Bench, payloads: Readonly<Record<string, 
   }
 }
 
-describe("payloads that another language has written", function () {
+describe("payloads written by another language", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-payload" });
 
@@ -27,7 +27,7 @@ describe("payloads that another language has written", function () {
     even: '{"n":9007199254740992}',
   };
 
-  it("are dead at once where JavaScript would round an integer, and keep it (JOB-33)", async () => {
+  it("are dead at once and unchanged when JavaScript would round an integer (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     await insert(bench, foreign);
     const seen = new Map<string, unknown>();
@@ -59,7 +59,7 @@ describe("payloads that another language has written", function () {
     ]);
     const errors = working.events.flatMap((event) => (event.type === "dead" ? [event.error] : []));
     for (const error of errors) expect(error).to.include({ code: "ERR_SVC_JOB_PAYLOAD" });
-    // A retry after a correction runs it.
+    // After a correction and a retry the job runs.
     await bench.pool.query(
       `update ${bench.table.name} set payload = '{"order":{"id":"9007199254740993"}}' where id = 'id'`,
     );
@@ -72,7 +72,7 @@ describe("payloads that another language has written", function () {
     ["many at a time", { concurrency: 20, prefetch: 40 }],
     ["one at a time", { concurrency: 1 }],
   ] as const) {
-    it(`are dead wherever the worker claims them: ${title} (JOB-33)`, async () => {
+    it(`are dead when the worker claims ${title} (JOB-33)`, async () => {
       await using bench = await openBench(database.url);
       const payloads = Object.fromEntries(
         Array.from({ length: 120 }, (_, n) => [
@@ -96,7 +96,7 @@ describe("payloads that another language has written", function () {
     });
   }
 
-  it("are made dead by claim(), which answers the others (JOB-33)", async () => {
+  it("are marked as dead by claim(), which returns the other jobs (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     await insert(bench, foreign);
     const jobs = await bench.table.claim(10);
@@ -115,7 +115,7 @@ describe("payloads that another language has written", function () {
     });
   });
 
-  it("that JavaScript wrote come back with every number unchanged (JOB-33)", async () => {
+  it("keep every number that JavaScript wrote (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     const payload = [
       1e300,
@@ -135,7 +135,7 @@ describe("payloads that another language has written", function () {
     }
   });
 
-  it("do not keep others from being claimed where they are nested deeper than the stack (JOB-33)", async () => {
+  it("do not block other jobs when they are nested deeper than the stack allows (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     const deep = 3_000;
     await insert(bench, { deep: `${"[".repeat(deep)}9007199254740993${"]".repeat(deep)}`, usual: "{}" });

@@ -10,7 +10,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
   const database = testDatabase({ name: "job-pgbouncer" });
   const pgBouncer = testPgBouncer();
 
-  it("works without listening, and leaves nothing behind on connections that are everybody's", async () => {
+  it("works with listen: false, and leaves no settings on shared connections", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,
@@ -36,7 +36,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("warns where it listens, and does not where nothing stands between", async () => {
+  it("warns with listen: true, and does not on a direct connection", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,
@@ -47,7 +47,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     const table = createJobTable({ db: pool, name: bench.table.name });
     const behind = collectingLogger();
     const direct = collectingLogger();
-    // A worker has four jobs in hand until the other one has some too, so neither can do all eight.
+    // Each worker holds four jobs until the other has some, so neither can run all eight.
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 8 }, () => ({ task: "a" })));
     await using pooled = work({ ...bench, table }, { logger: behind, handlers: { a: () => opened } });

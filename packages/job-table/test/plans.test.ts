@@ -10,7 +10,7 @@ import { work } from "./support/working.ts";
 const MANY = 250_000;
 const LEASE = { id: "x", attempts: 1, lockedUntil: "2026-01-01T00:00:00.000000Z" };
 
-/** A database that explains what it is asked instead of doing it. */
+/** A database that explains statements instead of running them. */
 function explaining(
   pool: Pool,
   plans: string[],
@@ -64,7 +64,7 @@ describe("the plans of the statements", function () {
   });
   after(() => pool.end());
 
-  it("JOB-24 a worker's plans are kept while the table grows: made for an empty one, they use the indexes and the key", async () => {
+  it("JOB-24 keeps using the indexes and the key after the table grew, with plans made for an empty table", async () => {
     const table = createJobTable({ db: pool, name: "empty" });
     await table.ensureSchema();
     await pool.query("vacuum analyze empty");
@@ -95,7 +95,7 @@ describe("the plans of the statements", function () {
     );
     for (let n = 0; statements.size < 5; n++) {
       await table.enqueueMany(["a", "a", "a", "b"].map((task) => ({ task })));
-      // A job whose lease has ended on the last attempt.
+      // A job whose last lease has expired.
       await pool.query(
         `insert into empty (id, task, status, attempts, max_attempts, locked_until)
          values ('exhausted' || $1, 'a', 'running', 1, 1, now() - interval '1 second')`,
@@ -120,14 +120,14 @@ describe("the plans of the statements", function () {
       const { rows } = await client.query<Record<string, string>>(`explain execute ${call}`);
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
       expect(plan, `${name}\n${plan}`).not.to.match(/Seq Scan/);
-      // A scan of a whole index is one too.
+      // A scan of a whole index also counts.
       expect(plan.match(/Index (Only )?Scan/g)?.length, `${name}\n${plan}`).to.equal(
         plan.match(/Index Cond/g)?.length,
       );
       const isSweep = name === "svc_job_recover" || name === "svc_job_dead_letter";
       if (!isSweep) expect(plan, `${name}\n${plan}`).not.to.include("empty_running_idx");
       if (!/few|hot|fused/.test(name)) continue;
-      // Once, to find jobs in their order; they are taken by where they lie.
+      // One index scan finds the jobs in order; the update uses their ctid.
       expect(plan.split("empty_pending_idx"), `${name}\n${plan}`).to.have.lengthOf(2);
       expect(plan).to.match(
         /Index Cond: \(\(available_at <= statement_timestamp\(\)\) AND \(available_at >= /,
@@ -143,11 +143,11 @@ describe("the plans of the statements", function () {
     ["running", "now()", "now() + n * interval '1 ms'"],
   ];
   for (const [status, available, locked] of states) {
-    it(`JOB-24 a claim finds its rows by the two indexes beside ${MANY} rows that are ${status}, and an end by the key`, async () => {
+    it(`JOB-24 finds claimed rows by the two indexes beside ${MANY} rows that are ${status}, and finished ones by the key`, async () => {
       const name = `many_${status}`;
       await createJobTable({ db: pool, name }).ensureSchema();
       await fill(name, status, available, locked);
-      // Once as the planner guesses before it was told, once with statistics.
+      // First without statistics, then with them.
       for (const step of ["select 1", `analyze ${name}`]) {
         await pool.query(step);
         for (const plan of await plansOf(name)) expect(plan, `${step}: ${plan}`).not.to.match(/Seq Scan/);
@@ -161,7 +161,7 @@ describe("the plans of the statements", function () {
     });
   }
 
-  it("JOB-24 a claim and an end find their rows where a few lie at the end of a table and of a key that many have left", async () => {
+  it("JOB-24 finds the rows of a claim and an ack in a table and a key that are mostly empty", async () => {
     const name = "deserted";
     await createJobTable({ db: pool, name }).ensureSchema();
     await pool.query(
@@ -175,7 +175,7 @@ describe("the plans of the statements", function () {
       await pool.query(`vacuum analyze ${name}`);
       const [claim = "", many = "", ...ends] = await plansOf(name);
       await explaining(pool, ends).query(deleteSql(name, 1), deleteValues(Array(50).fill(LEASE)));
-      // Of two rows one is believed to take half of the key to be found.
+      // With two rows the planner expects to read half of the key.
       if (kept === 2) continue;
       for (const plan of [claim, many, ...ends]) expect(plan, `${kept}: ${plan}`).not.to.match(/Seq Scan/);
       for (const plan of [claim, many])
@@ -184,6 +184,6 @@ describe("the plans of the statements", function () {
     const { rows } = await pool.query<{ pages: number }>(
       `select (pg_relation_size('${name}') / 8192)::int as pages`,
     );
-    expect(rows[0]?.pages, "nothing was left of what it had been").to.be.greaterThan(1000);
+    expect(rows[0]?.pages, "the table keeps its old pages").to.be.greaterThan(1000);
   });
 });

@@ -15,7 +15,7 @@ import { gate, work, type Working } from "./support/working.ts";
 
 const dyingWorker = fileURLToPath(new URL("support/dying-worker.ts", import.meta.url));
 
-/** Queues jobs, and leaves them with leases that have ended, as a lost worker does. */
+/** Queues jobs and expires their leases, as after the loss of a worker. */
 async function lose(bench: Bench, ids: readonly string[]): Promise<void> {
   const availableAt = new Date(Date.now() - 3_600_000);
   await bench.table.enqueueMany(ids.map((id) => ({ id, task: "a", availableAt })));
@@ -26,7 +26,7 @@ async function lose(bench: Bench, ids: readonly string[]): Promise<void> {
 const numbered = (count: number, name = "lost"): string[] =>
   Array.from({ length: count }, (_, n) => `${name}-${n}`);
 
-/** The same table over a pool of its own, and the statements that are sent there. */
+/** The same table on its own pool, with the statements sent there. */
 interface Overheard extends AsyncDisposable {
   readonly table: JobTable;
   readonly sent: string[];
@@ -46,7 +46,7 @@ async function emptied(bench: Bench): Promise<void> {
   await until("no job is left", async () => (await bench.rows()).length === 0, 30_000);
 }
 
-describe("recovery of leases that have ended", function () {
+describe("recovery of expired leases", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "job-recovery" });
 
@@ -62,11 +62,11 @@ describe("recovery of leases that have ended", function () {
       );
       await emptied(bench);
       const claims = sent.filter(isClaim).length;
-      expect(claims, "of four jobs each, and some that found fewer").to.be.within(100, 200);
+      expect(claims, "claims of four jobs each, some of fewer").to.be.within(100, 200);
     });
   }
 
-  it("starts older jobs of ended leases before newer pending ones (JOB-34 JOB-4)", async () => {
+  it("starts older jobs with expired leases before newer pending ones (JOB-34 JOB-4)", async () => {
     await using bench = await openBench(database.url);
     const older = numbered(40);
     await lose(bench, older);
@@ -82,10 +82,10 @@ describe("recovery of leases that have ended", function () {
   });
 
   for (const prefetch of [0, 4]) {
-    it(`meets jobs whose lease ends beside a flow of newer ones that fills every claim, with prefetch: ${prefetch} (JOB-34)`, async () => {
+    it(`finds expired leases while newer jobs fill every claim, with prefetch: ${prefetch} (JOB-34)`, async () => {
       await using bench = await openBench(database.url);
       await lose(bench, numbered(20));
-      // They end once the worker runs: nothing of them is found at its start.
+      // They expire while the worker runs, so that its first sweep finds nothing.
       await bench.pool.query(`update ${bench.table.name} set locked_until = now() + interval '1 day'`);
       await bench.table.enqueueMany(numbered(50, "newer").map((id) => ({ id, task: "a" })));
       const started: string[] = [];
@@ -100,7 +100,7 @@ describe("recovery of leases that have ended", function () {
             started.push(id);
             if (id === "newer-10") await expire(bench);
             if (id.startsWith("lost")) left -= 1;
-            // Two for one: there is always more than a claim asks for, as long as an older job is left.
+            // Two for each: more jobs than a claim asks for, as long as an older one is left.
             else if (left > 0 && newer < 20_000) {
               const more = [newer++, newer++].map((n) => ({ id: `newer-${n}`, task: "a" }));
               await bench.table.enqueueMany(more);
@@ -112,7 +112,7 @@ describe("recovery of leases that have ended", function () {
       await working.worker.stop();
       const first = started.findIndex((id) => id.startsWith("lost"));
       const together = started.slice(first, first + 24).filter((id) => id.startsWith("lost"));
-      expect(together, "the first one and what was claimed beside it").to.have.lengthOf(20);
+      expect(together, "the first job and those claimed with it").to.have.lengthOf(20);
     });
   }
 
@@ -148,7 +148,7 @@ describe("recovery of leases that have ended", function () {
     expect(attempts).to.deep.equal([2, 2]);
   });
 
-  it("makes 250 jobs dead whose last lease has ended, in one go, and reports each (JOB-22 JOB-34)", async () => {
+  it("marks 250 jobs with expired last leases as dead in one go, and reports each (JOB-22 JOB-34)", async () => {
     await using bench = await openBench(database.url);
     await lose(bench, numbered(500));
     await bench.pool.query(`update ${bench.table.name} set max_attempts = 1 where substr(id, 6)::int < 250`);
@@ -168,7 +168,7 @@ describe("recovery of leases that have ended", function () {
     );
   });
 
-  it("recovers all of a worker that is killed with prefetch 1000 (JOB-34 JOB-16 JOB-23)", async () => {
+  it("recovers all jobs of a worker killed with prefetch 1000 (JOB-34 JOB-16 JOB-23)", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query("create table if not exists starts (job text, pid int)");
     await bench.table.enqueueMany(numbered(1000).map((id) => ({ id, task: "a" })));
@@ -197,7 +197,7 @@ describe("recovery of leases that have ended", function () {
     expect(sent.filter(isClaim).length).to.be.within(250, 500);
   });
 
-  it("reads a batch after the other once: each begins where the one before it ended (JOB-34)", async () => {
+  it("reads each batch once, because the next one starts where the last one ended (JOB-34)", async () => {
     await using bench = await openBench(database.url);
     await lose(bench, numbered(2500));
     await bench.pool.query(
@@ -223,10 +223,10 @@ describe("recovery of leases that have ended", function () {
     expect(ended).to.deep.equal([1000, 2000, 2500]);
     const [first, second, third] = sinces as number[];
     expect(first).to.equal(-Infinity);
-    expect(Number(third) - Number(second), "a thousand leases further").to.be.within(995, 1005);
+    expect(Number(third) - Number(second), "starts a thousand leases later").to.be.within(995, 1005);
   });
 
-  it("sweeps when a lease ends that it saw, soon after others were recovering, and rarely where it reads long (JOB-34)", async () => {
+  it("sweeps when a known lease expires, soon after other sessions recovered, and rarely when reading is slow (JOB-34)", async () => {
     const nothing = {
       ended: 0,
       exhausted: 0,
@@ -246,11 +246,11 @@ describe("recovery of leases that have ended", function () {
     expect(await pauseAfter({ next_ms: 300_000 })).to.be.within(200_000, 300_002);
     expect(await pauseAfter({ any: true })).to.be.within(-60_000, 100);
     expect(await pauseAfter({ ended: 10, any: true, took_ms: 50_000 })).to.be.within(-60_000, 100);
-    // Five times as long as it took, at most ten seconds.
+    // Five times the duration of the sweep, at most ten seconds.
     expect(await pauseAfter({ any: true, took_ms: 1e9 })).to.be.within(100, 10_000);
   });
 
-  it("claims from the very front after a sweep: what was recovered lies before the place reached (JOB-34 JOB-25)", async () => {
+  it("claims from the front again after a sweep, because recovered jobs are earlier (JOB-34 JOB-25)", async () => {
     const froms: unknown[] = [];
     const session = {
       query: (name: string, _text: string, values: readonly unknown[]) => {
@@ -268,7 +268,7 @@ describe("recovery of leases that have ended", function () {
     expect(froms).to.deep.equal([-Infinity, 950, -Infinity]);
   });
 
-  it("passes over a job that another session holds locked, and recovers the others (JOB-34 JOB-4)", async () => {
+  it("skips a job that another session has locked, and recovers the others (JOB-34 JOB-4)", async () => {
     await using bench = await openBench(database.url);
     await lose(bench, numbered(3));
     await using other = await openClient(database.url);

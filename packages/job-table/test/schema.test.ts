@@ -58,7 +58,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-30 comes from the migrations as well, into a schema of one's own", async () => {
+  it("JOB-30 is also created by the migrations, in a custom schema", async () => {
     const pool = openPool(database.url);
     await pool.query("create schema later");
     const table = createJobTable({ db: pool, name: "later.Jobs" });
@@ -72,7 +72,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-30 16 starts at once on an empty database make it once", async () => {
+  it("JOB-30 is created once by 16 concurrent starts on an empty database", async () => {
     const pools = Array.from({ length: 16 }, () => openPool(database.url, 1));
     const made = await Promise.all(
       pools.map((db) => createJobTable({ db, name: "together" }).ensureSchema()),
@@ -81,7 +81,7 @@ describe("the table", function () {
     await Promise.all(pools.map((pool) => pool.end()));
   });
 
-  it("JOB-28 accepts a table made by hand, adds the indexes that it lacks and nothing else", async () => {
+  it("JOB-28 is accepted when made by hand, and gets only its missing indexes", async () => {
     const pool = openPool(database.url);
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const table = createJobTable({ db: pool, name: "by_hand" });
@@ -95,7 +95,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-28 knows its indexes by what they are, whatever they are called", async () => {
+  it("JOB-28 is accepted with indexes of any name", async () => {
     const pool = openPool(database.url);
     for (const [name, sql] of [
       ["named", BY_HAND],
@@ -109,7 +109,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-29 takes no lock above ACCESS SHARE when nothing is missing", async () => {
+  it("JOB-29 is checked with no lock above ACCESS SHARE when nothing is missing", async () => {
     const pool = openPool(database.url);
     await createJobTable({ db: pool, name: "busy" }).ensureSchema();
     await using holder = await openClient(database.url);
@@ -128,14 +128,14 @@ describe("the table", function () {
     ],
     ["an id that is not unique", "no_key", " primary key", "needs a primary key or unique index of id alone"],
     [
-      "a column that takes no null",
+      "a column that rejects null",
       "no_null",
       "last_error text",
       "last_error, trace of no_null must take null",
     ],
   ];
   for (const [what, name, part, message] of faults) {
-    it(`refuses a table with ${what}, naming it, and alters nothing`, async () => {
+    it(`is rejected with ${what}, which the error names, and stays unchanged`, async () => {
       const pool = openPool(database.url);
       const replacement =
         { no_zone: "available_at timestamp", no_null: "last_error text not null" }[name] ?? "";
@@ -149,7 +149,7 @@ describe("the table", function () {
     });
   }
 
-  it("says what a table lacks beside one that was renamed and has its indexes' names, or what is there instead", async () => {
+  it("is rejected with the missing index when a renamed table has its name, or with what the name belongs to", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "moved" });
     await table.ensureSchema();
@@ -174,7 +174,7 @@ describe("the table", function () {
     ],
     ["tables that inherit from it", "; create table heir () inherits (heirs)"],
   ] as const) {
-    it(`refuses a table with ${what}: a row of each may lie at the same place`, async () => {
+    it(`is rejected with ${what}, because two rows may have the same ctid`, async () => {
       const pool = openPool(database.url);
       const name = what === "partitions" ? "parts" : "heirs";
       await pool.query(BY_HAND.replace("%s", name) + sql);

@@ -7,7 +7,7 @@ import { expire, openBench, openPool } from "./support/bench.ts";
 import { orAfter } from "../src/worker/or-after.ts";
 import { gate, work } from "./support/working.ts";
 
-/** Resolves when the signal is aborted; with it, rejects with its reason. */
+/** Resolves when the signal aborts; in the second form rejects with its reason. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
@@ -18,7 +18,7 @@ describe("a worker that stops", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-stop" });
 
-  it("JOB-11 waits for what runs, and claims nothing more", async () => {
+  it("JOB-11 waits for running jobs, and claims no more", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 6 }, () => ({ task: "a" })));
@@ -36,7 +36,7 @@ describe("a worker that stops", function () {
     expect(() => working.worker.start()).to.throw("a worker that was stopped does not start again");
   });
 
-  it("JOB-11 at the end of its time it aborts what runs and gives it back, whether or not it listens", async () => {
+  it("JOB-11 aborts and releases running jobs at the end of drainSeconds, with and without listen", async () => {
     await using bench = await openBench(database.url);
     const reasons: unknown[] = [];
     const tasks = ["heeds", "throws", "ignores", "finishes"];
@@ -71,7 +71,7 @@ describe("a worker that stops", function () {
     expect(rows).to.have.lengthOf(3);
   });
 
-  it("JOB-11 JOB-26 a second stop releases at once, though it would drain for 25 s", async () => {
+  it("JOB-11 JOB-26 releases jobs immediately at a second stop(), with 25 s of drain time left", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ task: "a" });
     const worker = createWorker({ table: bench.table, handlers: { a: () => new Promise(() => undefined) } });
@@ -85,10 +85,10 @@ describe("a worker that stops", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("JOB-11 200 running jobs are either done or given back with their attempt", async () => {
+  it("JOB-11 finishes each of 200 running jobs or releases it with its attempt", async () => {
     await using bench = await openBench(database.url);
     for (let round = 0; round < 5; round++) {
-      // What is left of the rounds before may be none.
+      // Earlier rounds may have left no jobs.
       await bench.table.enqueueMany(Array.from({ length: 300 }, (_, n) => ({ task: "a", payload: n })));
       const working = work(bench, {
         concurrency: 200,
@@ -109,14 +109,14 @@ describe("a worker that stops", function () {
     expect((await bench.rows()).length).to.be.below(1500);
   });
 
-  it("JOB-11 a claim that lands while it stops is given back", async () => {
+  it("JOB-11 releases the jobs of a claim that returns during the stop", async () => {
     await using bench = await openBench(database.url);
     const landing = gate();
     let held = 0;
     const slow = {
       async query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
         const answer = await bench.pool.query<R>(text, values);
-        // Whichever claim finds it: the first one may come just before the job.
+        // Any claim that finds the job: the first one may run just before it is queued.
         if (text.includes("skip locked") && answer.rows.some(({ id }) => id === "x")) {
           held += 1;
           await landing.opened;
@@ -135,7 +135,7 @@ describe("a worker that stops", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("stops when it never started, twice, and says so at /ready", async () => {
+  it("can be stopped twice without a start, and reports it at /ready", async () => {
     await using bench = await openBench(database.url);
     const worker = createWorker({ table: bench.table, handlers: { a: () => undefined } });
     const check = worker.readiness();
@@ -162,7 +162,7 @@ describe("a job that takes too long", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-timeout" });
 
-  it("JOB-19 is aborted with a reason, and has failed", async () => {
+  it("JOB-19 is aborted with a reason, and fails", async () => {
     await using bench = await openBench(database.url);
     let reason: unknown;
     await bench.table.enqueue({ task: "a" });
@@ -188,7 +188,7 @@ describe("a job that takes too long", function () {
     });
   });
 
-  it("JOB-19 one that ignores its signal has failed before its lease ends; when too many do, nothing more is claimed", async () => {
+  it("JOB-19 fails before its lease ends if it ignores its signal; too many of them stop further claims", async () => {
     await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 8 });
     const logger = collectingLogger();
     const never = gate();
@@ -209,7 +209,7 @@ describe("a job that takes too long", function () {
     expect(working.ids("lease_lost")).to.deep.equal([]);
   });
 
-  it("JOB-11 JOB-19 one that has run out of time when the worker stops has failed", async () => {
+  it("JOB-11 JOB-19 fails when it has timed out before the worker stops", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ task: "a" });
     let late: AbortSignal | undefined;
@@ -229,7 +229,7 @@ describe("a job that takes too long", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 1 });
   });
 
-  it("JOB-6 JOB-21 one that ends after its lease changes nothing; it is told and logged", async () => {
+  it("JOB-6 JOB-21 changes nothing when it ends after its lease; the loss is reported and logged", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const { opened, open } = gate();
@@ -264,7 +264,7 @@ describe("a job that takes too long", function () {
     ).to.equal(true);
   });
 
-  it("ends a process that has nothing else to do", async () => {
+  it("lets a process exit that has nothing else to do", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "none" });
     await table.ensureSchema();
@@ -277,7 +277,7 @@ describe("a job that takes too long", function () {
     await pool.end();
   });
 
-  it("waits no longer, and has Node say nothing, when its time was up before it began to wait", async () => {
+  it("does not wait, and causes no Node warning, when its time is over before the wait", async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);

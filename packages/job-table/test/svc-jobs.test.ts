@@ -46,7 +46,7 @@ describe("svc-jobs", function () {
     return runJobCommand(args, { databaseUrl: database.url, width: 60, interrupted });
   }
 
-  it("JOB-12 JOB-31 shows what is dead and why, and has it tried again", async () => {
+  it("JOB-12 JOB-31 lists dead jobs with their errors, and retries them", async () => {
     await using bench = await openBench(database.url);
     const at = ["--table", bench.table.name] as const;
     await bench.table.enqueueMany(
@@ -81,7 +81,7 @@ describe("svc-jobs", function () {
     });
   });
 
-  it("makes a table, queues jobs and runs them with the handlers of a module", async () => {
+  it("creates a table, queues jobs and runs them with the handlers of a module", async () => {
     const file = join(folder, "handlers.mjs");
     await writeFile(file, "export function good() {} export default { bad() { throw new Error('no'); } };");
     const at = ["--table", "by_command"] as const;
@@ -95,7 +95,7 @@ describe("svc-jobs", function () {
     });
     await run("enqueue", ...at, "bad", "--max-attempts", "1");
     await run("enqueue", ...at, "bad");
-    // However long the rest takes, none is tried once more.
+    // Prevent a retry, however long the rest takes.
     await using client = await openClient(database.url);
     await client.query(`create function put_off() returns trigger language plpgsql as
       $$ begin new.available_at := new.available_at + interval '1 hour'; return new; end $$;
@@ -108,7 +108,7 @@ describe("svc-jobs", function () {
     expect(exitCode).to.equal(1);
   });
 
-  it("drain goes on with --watch until it is interrupted, and takes handlers that are exported by name", async () => {
+  it("drain --watch continues until it is interrupted, and accepts handlers exported by name", async () => {
     await using bench = await openBench(database.url);
     const file = join(folder, "named.mjs");
     await writeFile(file, "export function good() {}\nexport const version = 1;");
@@ -124,13 +124,13 @@ describe("svc-jobs", function () {
     expect((await draining).text).to.include("done      1\n");
   });
 
-  it("drain waits for a claim that takes long: no job that may run is left", async () => {
+  it("drain waits for a slow claim, so that no due job is left", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany([{ task: "good" }, { task: "good" }]);
     const file = join(folder, "slow.mjs");
     await writeFile(file, "export function good() {}");
     const blocker = await bench.pool.connect();
-    // It can be counted, and not be claimed from.
+    // The lock allows counting but blocks claims.
     await blocker.query(`begin; lock table ${bench.table.name} in share row exclusive mode`);
     const draining = run("drain", "--table", bench.table.name, "--handlers", file);
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -140,7 +140,7 @@ describe("svc-jobs", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("a module that ends the process, or waits for ever, is no success; colours of its errors are dropped", async () => {
+  it("drain fails when the module exits the process or hangs, and removes colours from its errors", async () => {
     const modules = {
       "exits.mjs": "process.exit(0)",
       "waits.mjs": "await new Promise(() => {})",
@@ -157,7 +157,7 @@ describe("svc-jobs", function () {
     }
   });
 
-  it("drain ends when it is done, whatever a module of handlers holds open", async () => {
+  it("drain ends when it is done, even if the module holds connections open", async () => {
     await using bench = await openBench(database.url);
     const file = join(folder, "holds.mjs");
     await writeFile(file, "setInterval(() => {}, 1000); export function t() {}");
@@ -175,7 +175,7 @@ describe("svc-jobs", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("shows dead jobs of a table made by hand, whenever they were queued", async () => {
+  it("lists dead jobs of a table made by hand with any creation time", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(`alter table ${name} alter created_at drop not null;
@@ -184,7 +184,7 @@ describe("svc-jobs", function () {
     expect((await run("dead", "--table", name, "--json")).text).to.include('"id":"a"');
   });
 
-  it("says what is wrong with DATABASE_URL, and not what it is", async () => {
+  it("reports an invalid DATABASE_URL without its value", async () => {
     for (const url of ["secret", "host=127.0.0.1 password=secret", "mysql://ann:secret@127.0.0.1/x"]) {
       const error = await rejection(runJobCommand(["stats"], { databaseUrl: url, width: 80, interrupted }));
       expect(error).to.include({ code: "ERR_SVC_JOBS_USAGE" });
@@ -193,10 +193,10 @@ describe("svc-jobs", function () {
         .and.not.include("secret");
     }
     const { stderr } = await spawned("postgres://ann:secret@127.0.0.1:99999/x", "stats");
-    expect(stderr).to.equal("svc-jobs: DATABASE_URL is no connection string\n");
+    expect(stderr).to.equal("svc-jobs: DATABASE_URL is not a connection string\n");
   });
 
-  it("JOB-11 drain gives back what runs at once when it is interrupted twice", async () => {
+  it("JOB-11 drain releases running jobs immediately at the second interrupt", async () => {
     await using bench = await openBench(database.url);
     const file = join(folder, "hangs.mjs");
     await writeFile(file, "export const hangs = () => new Promise(() => undefined);");
@@ -216,7 +216,7 @@ describe("svc-jobs", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("says what failed without the password, as JSON when it is asked to", async () => {
+  it("reports failures without the password, and as JSON with --json", async () => {
     expect((await rejection(run("stats", "--table", "nowhere"))).message).to.include(
       '"nowhere" does not exist',
     );
@@ -237,7 +237,7 @@ describe("svc-jobs", function () {
     expect(down.stderr).not.to.include("secret");
   });
 
-  it("is a program: help, wrong use with exit code 2, and a table", async () => {
+  it("runs as a program: help, exit code 2 for wrong use, and a table", async () => {
     await using bench = await openBench(database.url);
     const [help, wrong, stats] = await Promise.all([
       spawned(database.url, "--help"),
@@ -249,7 +249,7 @@ describe("svc-jobs", function () {
     expect(wrong).to.deep.equal({
       code: 2,
       stdout: "",
-      stderr: "svc-jobs: stat is no command; did you mean stats?\nsvc-jobs --help tells more\n",
+      stderr: "svc-jobs: stat is not a command; did you mean stats?\nsvc-jobs --help tells more\n",
     });
     expect(stats.stdout).to.equal("STATE    JOBS\npending  0\nrunning  0\ndead     0\n");
   });
@@ -271,14 +271,14 @@ describe("svc-jobs", function () {
     ["stats --nonsense", "--nonsense"],
   ];
   for (const [line, message] of wrong) {
-    it(`refuses \`${line}\``, () => {
+    it(`rejects \`${line}\``, () => {
       expect(() => readJobCommand(line.split(" ")))
         .to.throw(message)
         .with.property("code", "ERR_SVC_JOBS_USAGE");
     });
   }
 
-  it("refuses to guess the database", async () => {
+  it("requires DATABASE_URL", async () => {
     const error = await rejection(
       runJobCommand(["stats"], { databaseUrl: undefined, width: 80, interrupted }),
     );

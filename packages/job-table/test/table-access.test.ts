@@ -8,7 +8,7 @@ describe("tableAccess()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-access" });
 
-  it("JOB-3 queues a job as a part of a statement that decides whether", async () => {
+  it("JOB-3 queues a job as a part of a statement that decides whether to queue it", async () => {
     await using bench = await openBench(database.url);
     const access = tableAccess("mine()", bench.table, 5000);
     expect([access.db, access.channel]).to.deep.equal([bench.pool, `svc_job:${bench.table.name}`]);
@@ -35,14 +35,14 @@ describe("tableAccess()", function () {
     expect(row).to.deep.include({ request_id: "r-1", tenant_id: null, trace: null });
   });
 
-  it("gives a statement up in time, and tells nobody where notifications are off", async () => {
+  it("ends a statement at its deadline, and has no channel with notify: false", async () => {
     const table = createJobTable({ db: { query: () => new Promise(() => undefined) }, notify: false });
     const access = tableAccess("mine()", table, 20);
     expect(access.channel).to.equal(undefined);
     expect(await rejection(access.query("select", []))).to.include({ code: "ERR_SVC_SQL_DEADLINE" });
   });
 
-  it("refuses what is no table, no time and no job, for whoever asks", async () => {
+  it("rejects an invalid table, timeout and job, naming the caller", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const other = await rejection(() => tableAccess("mine()", {} as JobTable, 5000));
     expect(other.message).to.include("mine()").and.include("table: must be what createJobTable() answers");

@@ -13,7 +13,7 @@ const fixture = new URL("./fixtures/svc_jobs.txt", import.meta.url);
 const readme = new URL("../README.md", import.meta.url);
 const script = fileURLToPath(new URL("support/ensuring.ts", import.meta.url));
 
-/** Everything that the catalogue says of a table, a line for each. */
+/** Returns the catalogue's description of a table, one line per object. */
 async function dump(pool: Pool, table: string): Promise<string> {
   const { rows } = await pool.query<{ line: string }>(
     `select line from (
@@ -34,7 +34,7 @@ async function dump(pool: Pool, table: string): Promise<string> {
   return rows.map(({ line }) => `${line}\n`).join("");
 }
 
-/** `create table` as somebody would write it who has the table of the README and nothing else. */
+/** Returns the `create table` that follows from the README's table of columns. */
 function documented(table: string): string {
   const [, section = ""] = readFileSync(readme, "utf8").split("## The table");
   const columns: string[] = [];
@@ -48,7 +48,7 @@ function documented(table: string): string {
       );
     const [type = ""] = types;
     names.forEach((name, n) => {
-      // Of two columns that share a line the second names what is different, if anything.
+      // The second of two columns in one line names only its differences.
       const other = n === 0 ? undefined : types[n];
       columns.push(`${name} ${other === undefined ? type : type.replace(/\S+$/, other)}`);
     });
@@ -57,18 +57,18 @@ function documented(table: string): string {
   return `create table ${table} (${columns.join(", ")})`;
 }
 
-describe("the table as it stands", function () {
+describe("the table's schema", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-dump" });
 
-  it("JOB-2 JOB-24 JOB-30 is what it was when others began to read it", async () => {
+  it("JOB-2 JOB-24 JOB-30 equals the published dump", async () => {
     const pool = openPool(database.url);
     await createJobTable({ db: pool }).ensureSchema();
     expect(await dump(pool, "svc_jobs")).to.equal(readFileSync(fixture, "utf8"));
     await pool.end();
   });
 
-  it("JOB-2 JOB-28 is accepted when it was made from the columns that the README names", async () => {
+  it("JOB-2 JOB-28 is accepted when created from the columns of the README", async () => {
     const pool = openPool(database.url);
     const sql = documented("by_readme");
     expect(sql).to.include("max_attempts integer not null default 3").and.include("trace jsonb");
@@ -88,7 +88,7 @@ describe("the table as it stands", function () {
     await pool.end();
   });
 
-  it("JOB-30 16 processes that start at once on an empty database make it once", async () => {
+  it("JOB-30 is created once by 16 processes that start at once on an empty database", async () => {
     await using gate = await openClient(database.url);
     await gate.query("select pg_advisory_lock(5)");
     const processes = Array.from({ length: 16 }, () => {

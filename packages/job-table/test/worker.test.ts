@@ -16,7 +16,7 @@ describe("createWorker", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-worker" });
 
-  it("JOB-7 runs jobs, deletes them, and tells of each how long it waited and took", async () => {
+  it("JOB-7 runs jobs, deletes them, and reports how long each waited and took", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     await bench.table.enqueueMany([1, 2, 3].map((n) => ({ id: `${n}`, task: "count", payload: { n } })));
@@ -31,7 +31,7 @@ describe("createWorker", function () {
     expect(done?.type === "done" && done.durationMs).to.be.within(0, 60_000);
   });
 
-  it("JOB-17 JOB-18 JOB-27 a handler runs in the context of the job; what it queues carries it on", async () => {
+  it("JOB-17 JOB-18 JOB-27 runs a handler in the job's context, which jobs that it queues inherit", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const trace = { traceparent: TRACEPARENT, tracestate: "a=1" };
@@ -75,7 +75,7 @@ describe("createWorker", function () {
     });
   });
 
-  it("JOB-27 a job without a request is known by its own id, and one with a broken trace has none", async () => {
+  it("JOB-27 uses a job's own id without a request id, and drops a malformed trace", async () => {
     await using bench = await openBench(database.url);
     const contexts: ReturnType<typeof currentContext>[] = [];
     await bench.pool.query(
@@ -89,7 +89,7 @@ describe("createWorker", function () {
     expect(contexts[1]?.trace).to.equal(undefined);
   });
 
-  it("JOB-17 withTenant sees the rows of the job's tenant and no others", async () => {
+  it("JOB-17 withTenant sees only rows of the job's tenant", async () => {
     await using db = createDatabase({ url: database.url, logger: collectingLogger() });
     await db.query("create table notes (tenant_id text not null, text text not null)");
     await enableRowSecurity(db, { table: "notes" });
@@ -115,7 +115,7 @@ describe("createWorker", function () {
     expect(policies).to.have.deep.members([{ tenant: "acme" }, { tenant: "umbrella" }]);
   });
 
-  it("JOB-10 JOB-20 a job without a handler is dead at once, whatever names JavaScript objects have", async () => {
+  it("JOB-10 JOB-20 marks a job without a handler as dead at once, also for names of Object.prototype", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     await bench.table.enqueueMany(
@@ -136,7 +136,7 @@ describe("createWorker", function () {
     expect(logger.at("error")).to.include("job is dead");
   });
 
-  it("JOB-8 JOB-9 JOB-13 what a handler throws is kept, and the job tried again until it is dead", async () => {
+  it("JOB-8 JOB-9 JOB-13 stores the error of a handler, and retries the job until it is dead", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const thrown: readonly unknown[] = ["a text", undefined, new Error("the third")];
@@ -162,7 +162,7 @@ describe("createWorker", function () {
     );
   });
 
-  it("JOB-23 JOB-26 claims as many as there are free slots, 4 by default, and no more", async () => {
+  it("JOB-23 JOB-26 claims as many jobs as there are free slots, 4 by default", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -174,7 +174,7 @@ describe("createWorker", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-23 with prefetch as many more wait, and are given back with their attempt when it stops", async () => {
+  it("JOB-23 holds as many more jobs as prefetch, and releases them with their attempt at a stop", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -191,7 +191,7 @@ describe("createWorker", function () {
     expect(rows.every(({ status, attempts }) => status === "pending" && attempts === 0)).to.equal(true);
   });
 
-  it("JOB-23 a job that waited so long that its lease is short is given back, not begun", async () => {
+  it("JOB-23 releases a job that waited until its lease is too short, without starting it", async () => {
     await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 30 });
     const { opened, open } = gate();
     const begun: string[] = [];
@@ -215,7 +215,7 @@ describe("createWorker", function () {
     expect(begun).to.deep.equal(["a", "b"]);
   });
 
-  it("JOB-16 JOB-22 JOB-25 takes over what other workers have lost, and tells of the dead", async () => {
+  it("JOB-16 JOB-22 JOB-25 takes over jobs of lost workers, and reports the dead ones", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany([
       { id: "lost", task: "a" },
@@ -235,7 +235,7 @@ describe("createWorker", function () {
     await working.told("done", 2);
   });
 
-  it("a job that is queued while it idles is begun by the message, not by the poll", async () => {
+  it("starts a job queued while it is idle at the notification, before the next poll", async () => {
     await using bench = await openBench(database.url);
     await using working = work(bench, { pollMs: 1000, handlers: { a: () => undefined } });
     await until("it listens", async () => {
@@ -253,13 +253,13 @@ describe("createWorker", function () {
       await theirs.enqueue({ task: "a" });
       await working.told("done", n);
     }
-    // It has what was told before by then.
+    // This connection has received the earlier notifications.
     await other.query("select 1");
     // Twenty polls would have taken twenty seconds.
     expect(heard.length).to.be.at.least(1);
   });
 
-  it("polls where it must not listen, on a pool and on a single connection", async () => {
+  it("polls with listen: false, on a pool and on a single connection", async () => {
     await using bench = await openBench(database.url, { notify: false });
     const pool = openPool(database.url);
     await using client = await openClient(database.url);
@@ -284,7 +284,7 @@ describe("createWorker", function () {
     await pool.end();
   });
 
-  it("works on a pool of another driver, which takes nothing but texts and tells nothing", async () => {
+  it("works on a pool of another driver, which takes only texts and emits no notifications", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     const other = {
@@ -307,7 +307,7 @@ describe("createWorker", function () {
     expect(new Set(seen)).to.deep.equal(new Set(["string"]));
   });
 
-  it("calls `around` for every handler, in the job's context; one that does not call the handler makes the job fail", async () => {
+  it("calls `around` for every handler in the job's context; an `around` that skips the handler fails the job", async () => {
     await using bench = await openBench(database.url);
     const order: string[] = [];
     await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a", requestId: "r" })));
@@ -325,7 +325,7 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
 
-  it("a job lasts as long as its handler, and fails with it, though `around` awaits nothing or calls it twice", async () => {
+  it("ends a job with its handler, and fails with it, when `around` does not await it or calls it twice", async () => {
     await using bench = await openBench(database.url);
     let runs = 0;
     await bench.table.enqueueMany([
@@ -356,7 +356,7 @@ describe("createWorker", function () {
     ]);
   });
 
-  it("JOB-27 is no part of the request that started it: what its listener queues has no tenant", async () => {
+  it("JOB-27 does not inherit the context of the request that started it", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     const context = new RequestContext({ requestId: "of-the-start", tenantId: "acme" });
@@ -368,12 +368,12 @@ describe("createWorker", function () {
       }),
     );
     await bench.table.enqueue({ task: "a" });
-    await until("it told of the depth", () => seen.length >= 4);
+    await until("the depth was reported", () => seen.length >= 4);
     await working.worker.stop();
     expect(new Set(seen)).to.deep.equal(new Set([undefined]));
   });
 
-  it("outlives a logger that throws", async () => {
+  it("survives a logger that throws", async () => {
     await using bench = await openBench(database.url);
     const broken = (): void => {
       throw new Error("the log is closed");
@@ -386,7 +386,7 @@ describe("createWorker", function () {
     expect(working.ids("fault")).to.deep.equal([]);
   });
 
-  it("counts a table one time after the other, however long it takes", async () => {
+  it("never counts the table concurrently, even when a count is slow", async () => {
     await using bench = await openBench(database.url);
     await using blocker = await openClient(database.url);
     await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
@@ -398,7 +398,7 @@ describe("createWorker", function () {
     await working.told("depth", 2);
   });
 
-  it("tells the depth of the table, and goes on when its listener throws", async () => {
+  it("reports the depth of the table, and continues when its listener throws", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const depths: unknown[] = [];
@@ -420,7 +420,7 @@ describe("createWorker", function () {
     expect(logger.at("warn")).to.deep.equal(["the listener of a worker's events throws"]);
   });
 
-  it("an async listener that rejects ends nothing, and a strict default isolation is no error", async () => {
+  it("continues when an async listener rejects, and with a strict default isolation level", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const { pathname } = new URL(database.url);
@@ -450,7 +450,7 @@ describe("createWorker", function () {
     }
   });
 
-  it("JOB-20 is warned of workers with other handlers on its table, and not of those with the same", async () => {
+  it("JOB-20 warns about workers with other handlers on its table, and not about those with the same", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const quiet = collectingLogger();
@@ -474,11 +474,11 @@ describe("createWorker", function () {
     expect(other.ids("fault")).to.deep.equal([]);
   });
 
-  it("two workers share a table, and every job is done once", async () => {
+  it("shares a table with another worker, and each job runs once", async () => {
     await using bench = await openBench(database.url);
     const other = openPool(database.url);
     const seen: string[] = [];
-    // Whoever is first waits until the other one has begun as well.
+    // The first worker waits until the second has started a job too.
     const begun = new Set<string>();
     const { opened, open } = gate();
     const handlersOf = (worker: string) => ({
@@ -524,7 +524,7 @@ describe("createWorker", function () {
     [{ ...fine, concurency: 1 }, "concurency: is unknown; did you mean concurrency?"],
   ];
   for (const [options, message] of wrong) {
-    it(`JOB-26 refuses ${JSON.stringify(options)} (${message})`, async () => {
+    it(`JOB-26 rejects ${JSON.stringify(options)} (${message})`, async () => {
       const table = createJobTable({ db: { query: () => Promise.resolve({ rows: [] }) } });
       const error = await rejection(() => createWorker({ table, ...options } as WorkerOptions));
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });

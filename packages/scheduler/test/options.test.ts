@@ -66,7 +66,7 @@ describe("createScheduler()", () => {
     [{ task: "a", cron: "@daily", zone: "Mars/Base" }, 'schedules.it.zone: "Mars/Base" is not a time zone'],
     [{ task: "a", cron: "@daily", payload: [] }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: new Map([["a", 1]]) }, "schedules.it.payload: must be an object"],
-    [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload is nothing that JSON can say"],
+    [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload cannot be written as JSON"],
     [{ task: "a", cron: "@daily", payload: { a: "\0" } }, "schedules.it: payload contains NUL"],
     [{ task: "a", cron: "@daily", catchUp: 1 }, "schedules.it.catchUp: must be true or false"],
     [{ task: "a", cron: "@daily", maxAttempts: 0 }, "schedules.it.maxAttempts: must be a whole number"],

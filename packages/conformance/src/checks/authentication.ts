@@ -15,7 +15,7 @@ const families: readonly (readonly Algorithm[])[] = [
   ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
 ];
 
-/** Algorithms that the key could sign with although the service was not told to take them. */
+/** Returns algorithms that the key supports but the service does not accept. */
 function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
   const { algorithm, keys } = kit.tokens;
   const allowed = keys.algorithms ?? [algorithm];
@@ -23,7 +23,7 @@ function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
   return family.filter((each) => !allowed.includes(each)).slice(0, 3);
 }
 
-/** Members of two refusals of one token that differ: times and ids, which tell nothing about it. */
+/** Returns members that differ between two refusals of one token: times and ids, which reveal nothing about it. */
 function volatile(one: Answer, other: Answer): ReadonlySet<string> {
   const [first, second] = [one.object ?? {}, other.object ?? {}];
   const names = Object.keys({ ...first, ...second });
@@ -31,7 +31,7 @@ function volatile(one: Answer, other: Answer): ReadonlySet<string> {
   return new Set(["request_id", "instance", ...differing]);
 }
 
-/** What a client can see of a refusal. Of its headers those with digits are left out: times, ids and lengths. */
+/** Returns what a client sees of a refusal, without headers that contain digits: times, ids and lengths. */
 function visible(answer: Answer, without: ReadonlySet<string>): string {
   const members = Object.entries(answer.object ?? { text: answer.text });
   const headers = answer.headers.filter(
@@ -53,7 +53,7 @@ export const authenticationChecks: readonly Check[] = [
         verdicts.push(await refuses(kit, `${foreign}, which is not configured`, shape));
       }
       if (publicKey !== undefined) {
-        // The oldest trick: the public key as the secret of an HMAC.
+        // The key confusion attack: the public key as HMAC secret.
         for (const type of ["spki", "pkcs1"] as const) {
           if (type === "pkcs1" && publicKey.asymmetricKeyType !== "rsa") continue;
           const pem = publicKey.export({ format: "pem", type }).toString();
@@ -163,7 +163,7 @@ export const authenticationChecks: readonly Check[] = [
       const answers = await Promise.all(
         tokens.map(async ([what, token]) => [what, await protectedRoute(kit, token)] as const),
       );
-      // One that was let in is for the rule of its defect, and a 403 among 401s for AUTH-13.
+      // Another rule judges an accepted token, and AUTH-13 judges a 403 among 401s.
       const refusals = answers.filter(([, answer]) => isRefusal(answer));
       const bare = refusals.filter(([, { status }]) => status === 401);
       const refused = bare.length > 0 ? bare : refusals;
@@ -192,7 +192,7 @@ export const authenticationChecks: readonly Check[] = [
         const shape = { header: { alg: each }, signWith: { algorithm: each, key } };
         verdicts.push(await accepts(kit, `a token of ${each}`, shape));
       }
-      // Whoever never looks at `alg` keeps the contract.
+      // A service that ignores `alg` passes the checks above.
       const odd = algorithm.toLowerCase();
       verdicts.push(await refuses(kit, `alg ${odd}`, { header: { alg: odd } }));
       return every(verdicts);

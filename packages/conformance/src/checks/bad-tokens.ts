@@ -7,10 +7,10 @@ import { protectedRoute, rights } from "./callers.ts";
 
 type Case = readonly [what: string, token: TokenShape | string];
 
-/** Tokens that make nobody a caller: 401, which tells a client to sign in again. */
+/** Checks that tokens without a valid caller get 401, which makes a client sign in again. */
 export async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   const now = kit.tokens.now();
-  // Those may be let in, which is for the rule of their defect.
+  // Other rules judge whether these are rejected.
   const spoilt: readonly Case[] = [
     ["that has expired", { claims: { iat: now - 9000, exp: now - 8000 } }],
     ["without sub", { claims: { sub: undefined } }],
@@ -23,7 +23,7 @@ export async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   return answers.map(([what, { status }]) => must(status === 401, `${status} for a token ${what}`, "401"));
 }
 
-/** Tokens that the issuer has not made. */
+/** Returns tokens that the issuer did not make. */
 async function forged(kit: Kit): Promise<readonly Case[]> {
   const { tokens } = kit;
   const [header, payload, signature = ""] = tokens.mint(rights(kit)).split(".");
@@ -33,7 +33,7 @@ async function forged(kit: Kit): Promise<readonly Case[]> {
   const { key, jwk } = await strangerOf(tokens.algorithm);
   const signWith = { algorithm: tokens.algorithm, key };
   return [
-    ["that is no token", "not-a-token"],
+    ["that is not a JWT", "not-a-token"],
     ["with another signature", `${header}.${payload}.${spoilt}`],
     ["without its signature", `${header}.${payload}.`],
     ["that another key has signed", { signWith }],

@@ -3,12 +3,12 @@ import { every, must, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { TokenShape } from "../tokens.ts";
 
-/** Whether a request was turned away for who called; with which of the two is AUTH-13's to judge. */
+/** Whether a request was refused because of its caller; AUTH-13 judges which of the two statuses is right. */
 export function isRefusal({ status }: Answer): boolean {
   return status === 401 || status === 403;
 }
 
-/** All rights that the probes name, so that nothing but the defect of a token can be the reason of a refusal. */
+/** Returns all rights of the probes, so that only the token's defect can cause a refusal. */
 export function rights(kit: Kit): TokenShape {
   const { probes, keys } = kit.settings;
   return {
@@ -17,13 +17,13 @@ export function rights(kit: Kit): TokenShape {
   };
 }
 
-/** The protected route, asked with a token. */
+/** Requests the protected route with a token. */
 export function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
   const token = typeof given === "string" ? given : kit.tokens.mint({ ...rights(kit), ...given });
   return kit.ask(kit.settings.probes.protected ?? "/", { token });
 }
 
-/** The protected route must turn a token away. */
+/** Requires that the protected route refuses a token. */
 export async function refuses(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
   const answer = await protectedRoute(kit, given);
   return must(isRefusal(answer), `${answer.status} for a token with ${what}`, "401");
@@ -36,7 +36,7 @@ export async function refusesAll(
   return every(await Promise.all(cases.map(([what, given]) => refuses(kit, what, given))));
 }
 
-/** The protected route must let a token in. */
+/** Requires that the protected route accepts a token. */
 export async function accepts(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
   const answer = await protectedRoute(kit, given);
   return must(answer.ok, `${answer.status} for ${what}`, "an answer");

@@ -9,7 +9,7 @@ export const claimChecks: readonly Check[] = [
       const { scoped, role } = kit.settings.probes;
       const { scopeClaim = "scope", rolesClaim = "roles" } = kit.tokens.keys;
       const verdicts: Verdict[] = [];
-      // A text and a list: that both are read of either claim is a choice of the house.
+      // A text and a list: accepting both in either claim is a house convention.
       for (const [usual, own, probe, value] of [
         ["scope", scopeClaim, scoped?.request, scoped?.scopes.join(" ")],
         ["roles", rolesClaim, role?.request, role?.roles],
@@ -44,7 +44,7 @@ export const claimChecks: readonly Check[] = [
       const verdicts: Verdict[] = [];
       for (const probe of [scoped?.request, role?.request]) {
         if (probe === undefined) continue;
-        // A route that lets in a caller without any rights is for another rule.
+        // Another rule judges a route that admits a caller without rights.
         if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
         const { ok, status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
         verdicts.push(must(!ok, `${status} with rights in grt alone`, "grt decides nothing"));

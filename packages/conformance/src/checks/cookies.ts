@@ -1,10 +1,10 @@
 import type { Answer } from "../answer.ts";
 
-/** A cookie as an answer sets it. */
+/** A cookie set by an answer. */
 export interface Cookie {
   readonly name: string;
   readonly value: string;
-  /** By name in lower case; those without a value are empty. */
+  /** By lower-case name; attributes without a value are empty. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly isDeleted: boolean;
 }
@@ -25,12 +25,12 @@ function halves(text: string): readonly [string, string] {
   return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What a browser keeps of one site, whatever the path. */
+/** The cookies of one site, regardless of their path. */
 export interface Jar {
   readonly size: number;
   has(name: string): boolean;
   take(answer: Answer): void;
-  /** The headers that send it back. */
+  /** Returns the headers that send them back. */
   headers(): readonly (readonly [string, string])[];
 }
 

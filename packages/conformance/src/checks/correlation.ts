@@ -4,12 +4,12 @@ import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { ordinary, samplesOf } from "./samples.ts";
 
-/** A request for a path that does not exist: its problem names the id that the service works with. */
+/** Requests a path that does not exist: its problem contains the service's request id. */
 function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
   return kit.get(`/${kit.unique()}`, { headers });
 }
 
-/** The id that the service gave a request, from wherever it tells. */
+/** Returns the request id of an answer, from its header or body. */
 function idOf(answer: Answer): unknown {
   return answer.header("x-request-id") ?? answer.object?.["request_id"];
 }
@@ -19,7 +19,7 @@ export const correlationChecks: readonly Check[] = [
     rule: "COR-1",
     async run(kit) {
       const verdicts: Verdict[] = [];
-      // Names of headers are often written in lower case on their way through a proxy.
+      // Proxies often send header names in lower case.
       for (const name of ["X-Request-ID", "x-request-id"]) {
         const id = kit.unique();
         const answer = await unknownPath(kit, [[name, id]]);
@@ -62,7 +62,7 @@ export const correlationChecks: readonly Check[] = [
           must(!differs, () => `${show(echoed)} on a problem of ${id}`, "the id of the request"),
         );
       }
-      // What handles exceptions often stands where the header is lost.
+      // Exception handlers often lose the header.
       for (const { what, answer } of await samplesOf(kit, ...ordinary)) {
         const echoed = Boolean(answer.header("x-request-id"));
         verdicts.push(must(echoed, `${what}: no X-Request-ID on ${answer.status}`, "the id of the request"));

@@ -5,19 +5,19 @@ import type { DependencyProbe, Probe } from "../options.ts";
 import { createHttpClient } from "../http-client.ts";
 import { requestOf, withExtra } from "../requests.ts";
 
-/** What `/ready` and `/health` said while some dependencies were broken. */
+/** The answers of `/ready` and `/health` while some dependencies are broken. */
 export interface Fault {
   readonly dependencies: readonly DependencyProbe[];
   readonly ready: Answer;
   readonly health: Answer;
-  /** From the moment it was broken until `/ready` showed it; undefined when it never did. */
+  /** Milliseconds from the break until `/ready` showed it; undefined if it never did. */
   readonly noticedMs: number | undefined;
-  /** Whether a check of them hangs. */
+  /** Whether one of their checks hangs. */
   readonly hangs: boolean;
 }
 
 export interface FaultsSeen {
-  /** With every dependency broken that is not critical. */
+  /** With every non-critical dependency broken. */
   readonly harmless: Fault | undefined;
   /** With one critical dependency broken whose check fails. */
   readonly critical: Fault | undefined;
@@ -25,10 +25,10 @@ export interface FaultsSeen {
   readonly criticalThrown: Fault | undefined;
 }
 
-/** `/ready` may show an older result for a second; a service that breaks that rule is given longer. */
+/** `/ready` may show a result up to one second old; a service that breaks that rule gets longer. */
 const patienceMs = 4000;
 
-/** Breaks dependencies, looks and repairs them; once for all checks. */
+/** Breaks dependencies, reads the reports and repairs them; once for all checks. */
 export function faultsSeen(kit: Kit): Promise<FaultsSeen> {
   return kit.once("faults", async () => {
     const all = kit.settings.probes.dependencies ?? [];
@@ -77,7 +77,7 @@ export function checksOf(answer: Answer): Readonly<Record<string, unknown>> {
   return isObject(checks) ? checks : {};
 }
 
-/** Sends a request that breaks or repairs something, to the service or to whatever it names. */
+/** Sends a request that breaks or repairs something, to the service or to the server that it names. */
 async function control(kit: Kit, probe: Probe): Promise<void> {
   const request = requestOf(probe);
   if (!/^https?:/.test(request.path)) {

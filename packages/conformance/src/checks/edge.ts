@@ -2,7 +2,7 @@ import { type Check, every, must, notApplicable, ruledOut } from "../check.ts";
 import { show } from "../show.ts";
 import { grant } from "../grant.ts";
 
-/** Headers whose absence on a page would matter. */
+/** Headers that a page must have. */
 const pageHeaders: readonly string[] = [
   "content-security-policy",
   "cross-origin-opener-policy",

@@ -6,7 +6,7 @@ import { grant } from "../grant.ts";
 import { eachNamed } from "./named-samples.ts";
 import { echoMark, loggedId, sampleOf, samplesOf } from "./samples.ts";
 
-/** What the failures of each kind are answered with. */
+/** Checks of the answers to each kind of failure. */
 export const errorChecks: readonly Check[] = [
   {
     rule: "ERR-7",
@@ -17,7 +17,11 @@ export const errorChecks: readonly Check[] = [
       const answer = await kit.ask(failing.request, { token: grant(kit) });
       if (answer.status !== 500) return fail(`${answer.status}`, "500");
       const leak = leakIn(answer.text, failing.message);
-      return must(leak === undefined, `the body tells ${leak}`, "a detail that tells nothing of the cause");
+      return must(
+        leak === undefined,
+        `the body reveals ${leak}`,
+        "a detail that reveals nothing about the cause",
+      );
     },
   },
   {
@@ -213,7 +217,7 @@ export const errorChecks: readonly Check[] = [
       const detail = seen.answer.object?.["detail"];
       return every([
         must(seen.answer.status === 400, `${seen.answer.status}`, "400"),
-        must(!seen.answer.text.includes(echoMark), "the body is repeated", "nothing of the body"),
+        must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body"),
         must(
           seen.answer.object === undefined || /\d/.test(String(detail)),
           () => `detail ${show(detail)}`,
@@ -237,7 +241,7 @@ export const errorChecks: readonly Check[] = [
   },
 ];
 
-/** What of the cause a body tells, in words that repeat none of it. */
+/** Returns which part of the cause a body reveals, without quoting it. */
 function leakIn(text: string, message: string | undefined): string | undefined {
   if (message !== undefined && text.includes(message)) return "the message of the exception";
   if (

@@ -4,9 +4,9 @@ import { type Cookie, type Jar, setCookies } from "./cookies.ts";
 
 export interface Start {
   readonly answer: Answer;
-  /** Where the browser is sent to. */
+  /** The redirect target. */
   readonly to: URL | undefined;
-  /** What belongs to this attempt. */
+  /** The cookie of this attempt. */
   readonly cookie: Cookie | undefined;
 }
 
@@ -24,12 +24,12 @@ export async function start(
   return { answer, to: URL.parse(answer.header("location") ?? "") ?? undefined, cookie };
 }
 
-/** One start, looked at by all checks. */
+/** Starts one sign-in for all checks. */
 export function started(kit: Kit): Promise<Start> {
   return kit.once("start", () => start(kit));
 }
 
-/** Comes back from the provider with an error, as somebody does who has changed their mind. */
+/** Calls the callback with the provider's error for a cancelled sign-in. */
 export function cancel(
   kit: Kit,
   { to }: Start,
@@ -40,7 +40,7 @@ export function cancel(
   return kit.get(`${routeOf(kit, "callback")}?${query.toString()}`, { headers: headers.headers() });
 }
 
-/** Where people work on it, a cookie need not be Secure. */
+/** Whether the service runs in development, where a cookie need not be Secure. */
 export function isDevelopment(kit: Kit): Promise<boolean> {
   return kit.once("development", async () =>
     ["local", "dev"].includes(String((await kit.get("/health")).object?.["env"])),
@@ -51,7 +51,7 @@ export function isMissing({ status }: Answer): boolean {
   return status === 404 || status === 405;
 }
 
-/** Whether there is a callback to look at. */
+/** Whether the service has a callback. */
 export async function hasCallback(kit: Kit): Promise<boolean> {
   return kit.once("callback", async () => !isMissing(await kit.get(routeOf(kit, "callback"))));
 }

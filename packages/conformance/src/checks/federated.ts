@@ -8,7 +8,7 @@ import { cancel, hasCallback, isDevelopment, isMissing, routeOf, start, started 
 const needs: readonly Need[] = ["full", "probe:federated"];
 const mostLive = 5;
 
-/** What a browser would take for the address of another site. */
+/** Return paths that a browser would resolve to another site. */
 const foreign = [
   "//svc-conformance.example/x",
   "https://svc-conformance.example/x",

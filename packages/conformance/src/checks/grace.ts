@@ -7,23 +7,23 @@ import { isRefusal } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { isReusable, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
 
-/** Behind the window: what clocks and timers may differ by. */
+/** Extra wait after the window, for differences of clocks and timers. */
 const marginMs = 500;
 
 interface Presented {
-  /** What the first presentation gave. */
+  /** The pair of the first presentation. */
   readonly pair: Pair;
-  /** The answer to the second one. */
+  /** The answer to the second presentation. */
   readonly answer: Answer;
-  /** When the pair had come, and when the second presentation was sent, in milliseconds. */
+  /** When the pair arrived and when the second presentation was sent, in milliseconds. */
   readonly rotatedAt: number;
   readonly presentedAt: number;
   readonly token: string;
 }
 
 /**
- * Presents a token, and again when a part of the window has passed. Undefined when that did not succeed within the
- * window, which a loaded machine can do to it.
+ * Presents a token, and again after a part of the window. Returns undefined when a busy machine delayed the second
+ * presentation past the window.
  */
 export async function presentWithin(kit: Kit, part: number): Promise<Presented | undefined> {
   const graceMs = sessionOf(kit).graceSeconds * 1000;
@@ -43,7 +43,7 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
 
 const tooLate = notApplicable("a second request did not get through within the window");
 
-/** Whether a session goes on: the pair of it that is the newest works. Its refresh token is used up by that. */
+/** Checks that a session continues: its newest pair works. This uses up the refresh token. */
 async function goesOn(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);
@@ -53,7 +53,7 @@ async function goesOn(kit: Kit, pair: Pair): Promise<Verdict> {
   ]);
 }
 
-/** Whether a session has ended: both tokens of its newest pair are refused, here or at another replica. */
+/** Checks that a session has ended: both tokens of its newest pair are refused, here or at another replica. */
 export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http): Promise<Verdict> {
   const visited = await visit(kit, pair.access, at);
   const renewed = await refresh(kit, pair.refresh, at);
@@ -84,17 +84,17 @@ export async function replayAt(
     if (pair === undefined) return undefined;
   }
   if (pair === undefined) return undefined;
-  // Both replicas have seen the token, and may remember that it was good.
+  // Let both replicas see the token, because they may cache that it was valid.
   for (const each of new Set([kit.http, second])) await visit(kit, pair.access, each);
   const { graceSeconds } = sessionOf(kit);
   await sleep(graceSeconds === 0 ? 0 : graceSeconds * 1000 + marginMs);
   return { ...pair, again: await refresh(kit, token, second) };
 }
 
-/** What a replay does, seen once for all checks. */
+/** Runs one replay for all checks. */
 export function replay(kit: Kit): Promise<Replay> {
   return kit.once("replay", async () => {
-    // The token that the newest one replaced, and one before that.
+    // The token replaced by the newest one, and an older one.
     const [session, older] = await Promise.all([
       replayAt(kit, kit.http),
       replayAt(kit, kit.http, { rotations: 2 }),
@@ -112,7 +112,7 @@ export function replay(kit: Kit): Promise<Replay> {
   });
 }
 
-/** What a second presentation within the window does, at once: seen once for all checks. */
+/** Presents a token twice at once, for all checks. */
 function racedAtOnce(kit: Kit): Promise<Verdict> {
   return kit.once("raced", async () => {
     const seen = await presentWithin(kit, 0);
@@ -124,7 +124,7 @@ function racedAtOnce(kit: Kit): Promise<Verdict> {
   });
 }
 
-/** Whether the window closes on time although a token is presented within it. */
+/** Checks that the window closes on time although a token is presented within it. */
 async function prolonged(kit: Kit): Promise<Verdict> {
   const graceMs = sessionOf(kit).graceSeconds * 1000;
   for (let tries = 0; tries < 3; tries++) {
@@ -133,7 +133,7 @@ async function prolonged(kit: Kit): Promise<Verdict> {
     if (!(await visit(kit, seen.pair.access)).ok) return notApplicable("see REF-14");
     await sleep(Math.max(0, seen.rotatedAt + graceMs + marginMs / 2 - performance.now()));
     await refresh(kit, seen.token);
-    // Later than this a window that was prolonged would have closed as well.
+    // After that time an extended window would also be closed.
     if (performance.now() - seen.presentedAt < graceMs) return hasEnded(kit, seen.pair);
   }
   return tooLate;

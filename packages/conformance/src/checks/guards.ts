@@ -5,7 +5,7 @@ import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.t
 import { eachNamed } from "./named-samples.ts";
 import { anonymously } from "./tenants.ts";
 
-/** Who gets past which guard, and what the others are answered. */
+/** Checks of who passes which guard, and of the answers to others. */
 export const guardChecks: readonly Check[] = [
   {
     rule: "AUTH-1",
@@ -46,7 +46,7 @@ export const guardChecks: readonly Check[] = [
       const { protected: route, scoped, role } = kit.settings.probes;
       const verdicts: Verdict[] = [];
       for (const probe of [route, scoped?.request, role?.request]) {
-        // Where every request needs a tenant, one without a caller is refused for that (TEN-3).
+        // If every request needs a tenant, an anonymous one is refused for that (TEN-3).
         if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
         const { status } = await kit.ask(probe);
         verdicts.push(must(status === 401, `${status} without a caller`, "401"));
@@ -92,7 +92,7 @@ export const guardChecks: readonly Check[] = [
       if (scoped === undefined) return notApplicable("no probe");
       const verdicts: Verdict[] = [];
       for (const missing of [undefined, ...scoped.scopes]) {
-        // Names that contain the missing one are other scopes.
+        // Scope names that contain the missing name are different scopes.
         const scopes = [
           ...scoped.scopes.filter((scope) => scope !== missing),
           ...(missing === undefined ? [] : [`${missing}-not`, `not-${missing}`]),

@@ -9,7 +9,7 @@ import { claimsOf, names, pairOf, refresh, sessionOf, signIn, tell, visit } from
 
 const withHook = [...needs, "session:hook"] as const;
 
-/** Refreshes a session while the hook does as it was told. */
+/** Refreshes a session while the hook behaves as the probe says. */
 async function whileTold<T>(kit: Kit, probe: Probe, look: () => Promise<T>): Promise<T | undefined> {
   const { hook } = sessionOf(kit);
   if (hook === undefined) return undefined;
@@ -21,13 +21,13 @@ async function whileTold<T>(kit: Kit, probe: Probe, look: () => Promise<T>): Pro
   }
 }
 
-/** What a refresh does that the hook declines: seen once for all checks, which run alone. */
+/** Runs one declined refresh for all checks, which run alone. */
 export function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | undefined> {
   return kit.once("declined", async () => {
     const decline = sessionOf(kit).hook?.decline;
     if (decline === undefined) return undefined;
     const session = await signIn(kit);
-    // The service has seen the token, and may remember that it was good.
+    // Let the service see the token, because it may cache that it was valid.
     await visit(kit, session.access);
     const answer = await whileTold(kit, decline, () => refresh(kit, session.refresh));
     if (answer === undefined) return undefined;

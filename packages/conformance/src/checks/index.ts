@@ -19,7 +19,7 @@ import { tenancyChecks } from "./tenancy.ts";
 import { tokenFormChecks } from "./tokens.ts";
 import { sessionChecks } from "./sessions.ts";
 
-/** Every check, one a rule. Those that run alone keep this order. */
+/** All checks, one per rule. Those that run alone keep this order. */
 export const checks: readonly Check[] = [
   ...systemChecks,
   ...readinessChecks,

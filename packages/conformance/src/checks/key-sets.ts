@@ -7,7 +7,7 @@ import { accepts, refuses } from "./callers.ts";
 
 const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];
 
-/** Names unknown keys until the service asks for them in vain; whether it did. */
+/** Sends unknown key ids until the service fetches the set; returns whether it did. */
 async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
   const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
   const before = keySet.fetches;
@@ -19,7 +19,7 @@ async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
   }
 }
 
-/** Waits until the service accepts a token, as long as the checks of the key set are patient. */
+/** Waits until the service accepts a token, at most for the patience of the key set checks. */
 async function untilAccepted(
   kit: Kit,
   header: Readonly<Record<string, unknown>>,
@@ -79,7 +79,7 @@ export const keySetChecks: readonly Check[] = [
   {
     rule: "KEY-12",
     needs,
-    // A kid of no usable key is an unknown one: before KEY-2 it would use up the fetch of that minute.
+    // An unusable key's kid is unknown: before KEY-2 it would use up that minute's fetch.
     alone: true,
     async run(kit) {
       const { keySet, tokens } = kit;

@@ -6,7 +6,7 @@ import { requestOf } from "../requests.ts";
 import { grant } from "../grant.ts";
 import { sampleOf, tooLong } from "./samples.ts";
 
-/** Sends a head that announces a body, and only as much of the body as is given; the connection stays open. */
+/** Sends a head that announces a body, and a part of the body; the connection stays open. */
 async function unfinished(
   kit: Kit,
   headers: readonly (readonly [string, string])[],
@@ -32,7 +32,7 @@ async function unfinished(
   }
 }
 
-/** A status other than that for a body which was sent as a whole is for another fault; what that one is LIM-1 says. */
+/** Requires the status that a complete body got; LIM-1 judges that status itself. */
 function refusedAs(
   status: number | undefined,
   answer: Answer | undefined,
@@ -46,7 +46,7 @@ function refusedAs(
   );
 }
 
-/** How long an answer may take that comes with or after the service's own timeout. */
+/** Milliseconds allowed for an answer at or after the service's own timeout. */
 function beyondTimeout({ settings }: Kit): number {
   return (settings.limits.requestTimeoutSeconds + settings.requestSeconds) * 1000;
 }

@@ -8,7 +8,7 @@ import { needs } from "./pairs.ts";
 import { anonymously } from "./tenants.ts";
 import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
 
-/** A token without a session, as other issuers make it; undefined when the service does not take what the kit makes. */
+/** Returns a token without a session, as other issuers make it; undefined when the service rejects the kit's tokens. */
 async function loose(kit: Kit, changes: Claims = {}): Promise<string | undefined> {
   const { access } = await signIn(kit);
   const token = copyOf(kit, access, { fam: undefined, ...changes });
@@ -17,7 +17,7 @@ async function loose(kit: Kit, changes: Claims = {}): Promise<string | undefined
 
 const notTaken = notApplicable("the service does not take tokens that the kit makes as one of its own");
 
-/** What was asked with a token of a session that has ended must be turned away. */
+/** Requires that the token of an ended session was refused. */
 export function refused(what: string, answer: Answer): Verdict {
   return must(isRefusal(answer), `${answer.status} for ${what}`, "401");
 }
@@ -65,12 +65,12 @@ export const logoutChecks: readonly Check[] = [
   {
     rule: "ISS-5",
     needs,
-    // A service that ends more than it should would end the sessions of other checks.
+    // A service that ends too many sessions would end those of other checks.
     alone: true,
     async run(kit) {
       const first = await signIn(kit);
       const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
-      // The service has seen both, and may remember that they were good.
+      // Let the service see both, because it may cache that they were valid.
       for (const { access } of [first, last]) await visit(kit, access);
       const { ok, status } = await logout(kit, last.access);
       return every([

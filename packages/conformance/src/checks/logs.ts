@@ -15,7 +15,7 @@ interface Logged {
   readonly lines: readonly LogLine[];
 }
 
-/** Sends a request whose path and id are unique, and waits for its lines. */
+/** Sends a request with a unique path and id, and waits for its log lines. */
 async function logged(kit: Kit): Promise<Logged> {
   const path = `/${kit.unique()}`;
   const sent = kit.unique();
@@ -23,12 +23,12 @@ async function logged(kit: Kit): Promise<Logged> {
   return { path, id, lines: (await kit.log?.about(path, isAccess)) ?? [] };
 }
 
-/** One such request for all checks that look at its lines. */
+/** Sends one such request for all checks of its lines. */
 function request(kit: Kit): Promise<Logged> {
   return kit.once("logged request", () => logged(kit));
 }
 
-/** A request behind all others: when its lines are there, so are theirs. */
+/** Sends a request after all others: when its lines are written, so are the earlier ones. */
 function lastRequest(kit: Kit): Promise<Logged> {
   return kit.once("last logged request", async () => {
     await sendMalformed(kit);
@@ -36,7 +36,7 @@ function lastRequest(kit: Kit): Promise<Logged> {
   });
 }
 
-/** Members that a line has only when it is written inside a request. */
+/** Members that only a line written inside a request has. */
 const ofRequests = ["http_method", "http_path", "http_status"];
 
 interface Incomplete {
@@ -45,7 +45,7 @@ interface Incomplete {
   readonly missing: readonly string[];
 }
 
-/** A line without one of the members that it has to have as text; undefined when every line is complete. */
+/** Returns a line that lacks a required text member; undefined when every line is complete. */
 function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete | undefined {
   for (const line of lines) {
     const isInside = asksForId && ofRequests.some((name) => line.value?.[name] !== undefined);
@@ -56,7 +56,7 @@ function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete |
   return undefined;
 }
 
-/** Rules about every line: they go last, so that they see what all other checks have caused. */
+/** Checks of every line: they run last, to see the lines caused by all other checks. */
 export const everyLineChecks: readonly Check[] = [
   {
     rule: "LOG-1",
@@ -82,7 +82,7 @@ export const everyLineChecks: readonly Check[] = [
       if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
         return notApplicable("the log says nothing about a request of this run");
       }
-      // Lines of an ordinary request without their id are COR-4's to judge.
+      // COR-4 judges lines of an ordinary request without their id.
       const ownLines = lines.filter(({ text }) => text.includes(path));
       const asksForId = ownLines.every(({ value }) => typeof value?.["request_id"] === "string");
       const wrong = incomplete(lines, asksForId);

@@ -8,11 +8,11 @@ import { anonymously } from "./tenants.ts";
 interface Malformed {
   readonly what: string;
   readonly values: readonly string[];
-  /** Whether a server may refuse the request before anything reads the header. Default: false. */
+  /** Whether a server may reject the request before it reads the header. Default: false. */
   readonly isLong?: boolean;
 }
 
-/** `Authorization` headers that bring no token. */
+/** `Authorization` headers without a token. */
 const malformed: readonly Malformed[] = [
   { what: "a scheme alone", values: ["Bearer"] },
   { what: "two words behind the scheme", values: ["Bearer a b"] },
@@ -32,7 +32,7 @@ interface Sent extends Malformed {
   readonly guarded: Answer | undefined;
 }
 
-/** Sends every malformed header to the open route and to the protected one; once for all checks. */
+/** Sends every malformed header to the open and the protected route, once for all checks. */
 function sent(kit: Kit): Promise<readonly Sent[]> {
   return kit.once("malformed authorization", async () => {
     const { open = "/health", protected: inner } = kit.settings.probes;
@@ -56,12 +56,12 @@ function sent(kit: Kit): Promise<readonly Sent[]> {
   });
 }
 
-/** Sends the headers for what they leave in the log. */
+/** Sends the headers so that they appear in the log. */
 export async function sendMalformed(kit: Kit): Promise<void> {
   await sent(kit);
 }
 
-/** An open route ignores such a header. */
+/** Requires that an open route ignores such a header. */
 export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
   return (await sent(kit))
     .filter(({ isLong, open }) => isLong !== true && open !== undefined)
@@ -74,7 +74,7 @@ export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
     );
 }
 
-/** A protected route answers 401 to such a header. */
+/** Requires that a protected route answers 401 to such a header. */
 export async function malformedOnGuarded(kit: Kit): Promise<readonly Verdict[]> {
   return (await sent(kit)).flatMap(({ what, isLong, guarded }) => {
     if (guarded === undefined) return [];

@@ -7,12 +7,12 @@ import { grant } from "../grant.ts";
 
 interface Scrape {
   readonly answer: Answer;
-  /** What stood for `{random}` in the templated path, and in a path that does not exist. */
+  /** The values of `{random}` in the templated path, and of a path that does not exist. */
   readonly marks: readonly string[];
   readonly templated: boolean;
 }
 
-/** Sends requests whose paths can be told apart, and then looks at the metrics. */
+/** Sends requests with distinguishable paths, then reads the metrics. */
 function scrape(kit: Kit): Promise<Scrape> {
   return kit.once("scrape", async () => {
     const marks = [kit.unique(), kit.unique()];
@@ -27,7 +27,7 @@ function scrape(kit: Kit): Promise<Scrape> {
   });
 }
 
-/** A check of the text of `/metrics`, which is SYS-7's to demand. */
+/** Builds a check of the text of `/metrics`; SYS-7 requires the endpoint itself. */
 function ofMetrics(rule: string, needs: readonly Need[], judge: (kit: Kit) => Promise<Verdict>): Check {
   return {
     rule,
@@ -40,7 +40,7 @@ function ofMetrics(rule: string, needs: readonly Need[], judge: (kit: Kit) => Pr
   };
 }
 
-/** The label sets of a metric, as text between the braces. */
+/** Returns the label sets of a metric, as the text between the braces. */
 async function labelsOf(kit: Kit, name: string): Promise<readonly string[]> {
   const { answer } = await scrape(kit);
   const line = new RegExp(`^${name}\\{([^\\n]*)\\} `, "gm");

@@ -2,19 +2,19 @@ import type { Kit } from "../kit.ts";
 import type { NamedRoute } from "../openapi.ts";
 import type { Expectation } from "./samples.ts";
 
-/** A request for a route that `/openapi.json` names, or for one beside it, that has to be refused. */
+/** A request that must be refused, for a route of `/openapi.json` or for one beside it. */
 export interface NamedProbe {
   readonly what: string;
   readonly request: { readonly method: string; readonly path: string };
   readonly named: Expectation;
 }
 
-/** Methods whose refusals have a body. The one that changes nothing goes first where the document does not name it. */
+/** Methods whose refusals have a body. GET comes first, because it changes nothing. */
 const probedMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
-/** Unknown paths are asked for below so many routes. */
+/** The number of routes below which unknown paths are requested. */
 const mostUnknown = 10;
 
-/** Requests with a method that a path does not have, without a caller, and for paths that no route has. */
+/** Returns requests with an unsupported method, without a caller, and for unknown paths. */
 export function probesOf(kit: Kit, routes: readonly NamedRoute[]): readonly NamedProbe[] {
   const byPath = [...new Map(routes.map((route) => [route.path, route])).values()];
   const byMethod = byPath.flatMap(({ path, methods }) => {
@@ -30,7 +30,7 @@ export function probesOf(kit: Kit, routes: readonly NamedRoute[]): readonly Name
       probe(method, path, { status: 401, methods }, "without a caller"),
     ),
     ...byPath.slice(0, mostUnknown).map(({ path }) =>
-      // Deeper by more than a segment, since a route with a parameter takes any one.
+      // Two segments deeper, because a route with a parameter matches any single one.
       probe("GET", `${path.replace(/\/$/, "")}/${kit.unique()}/${kit.unique()}/x`, {
         status: 404,
         methods: new Set(),

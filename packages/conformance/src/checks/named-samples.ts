@@ -2,14 +2,14 @@ import { must, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { type Expectation, type Sample, samples } from "./samples.ts";
 
-/** Judges the status of the samples that `/openapi.json` names. */
+/** Judges the status of the samples from `/openapi.json`. */
 export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {
   return (await namedSamples(kit, status)).map(({ what, answer }) =>
     must(answer.status === status, `${answer.status} for ${what}`, String(status)),
   );
 }
 
-/** The samples that `/openapi.json` names, of those that were refused with what they have to be or for nothing else. */
+/** Returns the samples of `/openapi.json` whose refusal has the expected status or no other explanation. */
 async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(
     ({ named, answer }) => named?.status === status && !isOther(status, answer.status),
@@ -17,15 +17,15 @@ async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<re
 }
 
 /**
- * Whether a status leaves open how the service keeps the rule. A document may name a route that is not there and lack
- * one that is there: a method of a path, or a route that takes every path below it.
+ * Whether a status does not show how the service keeps the rule. A document may list a missing route and omit an
+ * existing one: a method of a path, or a route that matches every path below it.
  */
 function isOther(expected: Expectation["status"], status: number): boolean {
   if (expected !== 401 && status < 400) return true;
   return refusals[expected].includes(status);
 }
 
-/** A request without a body may be refused for that. */
+/** Statuses with which a service may refuse a request without a body. */
 const ofBodies = [400, 411, 415, 422];
 
 const refusals: Readonly<Record<Expectation["status"], readonly number[]>> = {

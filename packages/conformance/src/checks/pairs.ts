@@ -19,22 +19,22 @@ export const needs = ["full", "auth", "probe:session"] as const;
 interface Pairs {
   readonly first: Pair;
   readonly second: Pair;
-  /** What a refresh of the first gave, more than a second later; missing when it gave none. */
+  /** The result of a refresh of the first, more than a second later; absent if it gave none. */
   readonly renewed: Pair | undefined;
 }
 
-/** Two sessions of one person, the first of them refreshed: made once for all checks that only look at tokens. */
+/** Creates two sessions of one user and refreshes the first; once for all checks that only read tokens. */
 export function pairs(kit: Kit): Promise<Pairs> {
   return kit.once("pairs", async () => {
     const first = await signIn(kit);
     const second = await signIn(kit);
-    // So that a date that is taken over differs from one that is written anew.
+    // Makes a copied timestamp differ from a new one.
     await sleep(1100);
     return { first, second, renewed: pairOf(kit, await refresh(kit, first.refresh)) };
   });
 }
 
-/** The tokens of a session before and after its refresh. */
+/** Returns the tokens of a session before and after its refresh. */
 async function tokens(kit: Kit): Promise<readonly { what: string; isAccess: boolean; token: string }[]> {
   const { first, renewed } = await pairs(kit);
   return [first, renewed].flatMap((pair, index) =>
@@ -189,13 +189,13 @@ export const pairChecks: readonly Check[] = [
   },
 ];
 
-/** Dates of a token that was good once. */
+/** Returns the timestamps of an expired token. */
 function past(kit: Kit): Claims {
   const exp = kit.tokens.now() - kit.tokens.leeway - 60;
   return { iat: exp - 3600, nbf: exp - 3600, exp };
 }
 
-/** Whether two names are numbers that come close after one another. */
+/** Whether two names are numbers close to each other. */
 function areCounted(...fams: readonly [string, string]): boolean {
   if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
   const apart = BigInt(fams[0]) - BigInt(fams[1]);

@@ -4,7 +4,7 @@ import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { failures, ordinary, type Sample, unanswered } from "./samples.ts";
 
-/** The phrases of RFC 9110, in the wording of this house first, then those of other editions. */
+/** The phrases of RFC 9110, first in this project's wording, then in that of other editions. */
 const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
   400: ["Bad Request"],
   401: ["Unauthorized"],
@@ -23,7 +23,7 @@ const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
   504: ["Gateway Timeout"],
 };
 
-/** Judges every problem among the failures that were provoked. */
+/** Judges every problem among the provoked failures. */
 async function eachProblem(
   kit: Kit,
   judge: (problem: Readonly<Record<string, unknown>>, sample: Sample) => Verdict,
@@ -38,7 +38,7 @@ async function eachProblem(
   return every(verdicts);
 }
 
-/** Members that every error has, with what is wrong with one; `request_id` is judged apart. */
+/** Returns the fault in a member that every error has; `request_id` is judged separately. */
 function memberFault(problem: Readonly<Record<string, unknown>>, sample: Sample): string | undefined {
   const { type, title, status, detail, instance } = problem;
   if (typeof type !== "string") return `type ${show(type)}`;
@@ -61,7 +61,7 @@ function idFault(
   return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
 }
 
-/** The form that every failure has. */
+/** Checks of the format of every failure. */
 export const problemChecks: readonly Check[] = [
   {
     rule: "ERR-1",
@@ -98,7 +98,7 @@ export const problemChecks: readonly Check[] = [
     run: (kit) =>
       eachProblem(kit, ({ title }, { answer }) => {
         const known = phrases[answer.status];
-        // Another text altogether is ERR-2's to judge.
+        // ERR-2 judges an entirely different text.
         if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
         return must(title === known[0], () => `title ${show(title)} of ${answer.status}`, known[0]);
       }),

@@ -9,7 +9,7 @@ import { open, type Pair, refresh, sessionOf, signIn, tell, visit } from "./sess
 
 type Jwk = Readonly<Record<string, unknown>>;
 
-/** What only its owner may know of a key. */
+/** Private members of a JWK. */
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
 
 function published(kit: Kit): Promise<Answer> {
@@ -30,13 +30,13 @@ function nothingPrivate(keys: readonly Jwk[]): Verdict {
   return must(shown === undefined, `a key with the private member ${shown}`, "public members alone");
 }
 
-/** Whether one of the keys has signed a token, and is named by it. */
+/** Whether one of the keys has signed a token and has its `kid`. */
 function verifiedBy(keys: readonly Jwk[], token: string): boolean {
   const { kid, alg } = open(token)?.header ?? {};
   return keys.some((key) => key["kid"] === kid && hasSigned(key, token, String(alg)));
 }
 
-/** Whether one of the keys has signed a token, whatever it is called there. */
+/** Whether one of the keys has signed a token, under any `kid`. */
 function signedBy(keys: readonly Jwk[], token: string): boolean {
   const { alg } = open(token)?.header ?? {};
   return keys.some((key) => hasSigned(key, token, String(alg)));

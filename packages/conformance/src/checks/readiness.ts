@@ -10,7 +10,7 @@ function ready(kit: Kit): Promise<Answer> {
 
 const statuses: readonly unknown[] = ["ok", "fail", "timeout", "error"];
 
-/** Judges every check result of the report as it is now. */
+/** Judges every check result of the current report. */
 async function eachResult(
   kit: Kit,
   judge: (name: string, result: Readonly<Record<string, unknown>>) => Verdict,
@@ -24,7 +24,7 @@ async function eachResult(
   );
 }
 
-/** A rule about the check with a fixed name: not applicable when the service has none of that name. */
+/** Builds a check of the result with a fixed name; not applicable when the service has no such check. */
 async function named(
   kit: Kit,
   name: string,
@@ -143,7 +143,7 @@ export const readinessChecks: readonly Check[] = [
       if (harmless === undefined || hanging < 2) {
         return notApplicable("needs two dependencies that are not critical and whose checks hang");
       }
-      // Between one timeout and all of them in turn.
+      // Between one timeout and the sum of all timeouts.
       const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;
       return must(
         harmless.ready.durationMs < limitMs,
@@ -160,7 +160,7 @@ export const readinessChecks: readonly Check[] = [
       const { critical } = await faultsSeen(kit);
       if (critical === undefined) return notApplicable("no critical dependency was given");
       const { noticedMs } = critical;
-      // A second for the reuse, and one for a slow machine.
+      // One second for the reuse, and one for a slow machine.
       return must(
         noticedMs !== undefined && noticedMs < 2000,
         noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`,
@@ -222,7 +222,7 @@ export const readinessChecks: readonly Check[] = [
       const verdict = await named(kit, "metrics", ({ critical }) =>
         must(critical === false, () => `critical ${show(critical)}`, "false"),
       );
-      // Metrics that readiness does not look at cannot be critical.
+      // Metrics outside of readiness cannot be critical.
       const hasReport = isObject((await ready(kit)).object?.["checks"]);
       return verdict.status === "not applicable" && hasReport ? pass : verdict;
     },

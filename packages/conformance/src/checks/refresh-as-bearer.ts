@@ -3,7 +3,7 @@ import type { Kit } from "../kit.ts";
 import { isRefusal, refusesAll } from "./callers.ts";
 import { logout, pairOf, signIn, visit } from "./session-calls.ts";
 
-/** Whether refresh tokens make callers, those that the kit makes and those of the service itself. */
+/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
 export async function refreshAsBearer(kit: Kit): Promise<Verdict> {
   const { keys, profile, probes } = kit.settings;
   const verdicts: Verdict[] = [];
@@ -22,7 +22,7 @@ async function ofTheService(kit: Kit): Promise<Verdict> {
   const visited = await visit(kit, token);
   const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
   const loggedOut = await logout(kit, token);
-  // A service may answer 204 to whoever signs out: what counts is whether the session has ended.
+  // A service may answer 204 to any sign-out: only the end of the session counts.
   const after = await visit(kit, access);
   const what = "a refresh token in the Authorization header";
   return every([

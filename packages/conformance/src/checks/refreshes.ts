@@ -18,10 +18,10 @@ import {
   visit,
 } from "./session-calls.ts";
 
-/** One token, presented so many times at once; how often it was good for a pair. */
+/** How many times one token is presented concurrently. */
 const atOnce = 16;
 
-/** What is no refresh token of the service, whatever it looks like, gives nobody a pair. */
+/** Requires that an invalid refresh token of any form gives no pair. */
 async function impostors(kit: Kit, session: Pair): Promise<Verdict> {
   const [header = "", payload = "", signature = ""] = session.refresh.split(".");
   const middle = Math.floor(signature.length / 2);
@@ -137,7 +137,7 @@ interface Refusal {
   readonly what: string;
   readonly detail: string;
   readonly answer: Answer | undefined;
-  /** What another rule judges already: nothing, that nobody is let in, or that the answer is a 401. */
+  /** What another rule judges: nothing, that no caller is admitted, or that the answer is a 401. */
   readonly elsewhere?: "entry" | "status";
 }
 

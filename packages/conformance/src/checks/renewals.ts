@@ -4,7 +4,7 @@ import type { Claims } from "../tokens.ts";
 import { needs, pairs } from "./pairs.ts";
 import { claimsOf, names, pairOf, refresh } from "./session-calls.ts";
 
-/** What a refresh answers, and what the new tokens say. */
+/** Checks of the answer to a refresh and of the new tokens. */
 export const renewalChecks: readonly Check[] = [
   {
     rule: "REF-2",

@@ -10,7 +10,7 @@ const withReplica = [...needs, "replica"] as const;
 const raceRounds = 10;
 const logoutRounds = 3;
 
-/** One token at both replicas at once, several times. */
+/** Presents one token at both replicas concurrently, several times. */
 function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
   return kit.once("races", async () => {
     const verdicts: Verdict[] = [];
@@ -68,7 +68,7 @@ export const replicaChecks: readonly Check[] = [
       const verdicts: Verdict[] = [];
       for (let round = 0; round < logoutRounds; round++) {
         const session = await signIn(kit);
-        // The second replica has seen the token, and may remember that it was good.
+        // Let the second replica see the token, because it may cache that it was valid.
         const before = await visit(kit, session.access, replica);
         await logout(kit, session.access);
         if (!isRefusal(await visit(kit, session.access)) || !isRefusal(await refresh(kit, session.refresh))) {

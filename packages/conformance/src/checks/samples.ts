@@ -7,17 +7,17 @@ import { requestOf, withExtra } from "../requests.ts";
 import { probesOf } from "./named-routes.ts";
 import { anonymously } from "./tenants.ts";
 
-/** A request that has to fail, and what came back. */
+/** A request that must fail, and its answer. */
 export interface Sample {
   readonly what: string;
   readonly path: string;
   readonly requestId: string;
   readonly answer: Answer;
-  /** What `/openapi.json` lets one expect of the request. Default: nothing; the sample is not due to that document. */
+  /** The refusal expected from `/openapi.json`. Default: none; the sample does not come from that document. */
   readonly named?: Expectation | undefined;
 }
 
-/** The status that a request has to be refused with, and the methods that the document names for its path. */
+/** The expected status of a refusal, and the documented methods of its path. */
 export interface Expectation {
   readonly status: 401 | 404 | 405;
   readonly methods: ReadonlySet<string>;
@@ -25,13 +25,13 @@ export interface Expectation {
 
 type Extra = NonNullable<Parameters<typeof withExtra>[1]>;
 
-/** A request that has to fail, and that nobody answered. */
+/** A request that must fail and got no answer. */
 export interface Unanswered {
   readonly what: string;
   readonly reason: NoAnswer;
 }
 
-/** Requests that fail for every reason that the probes allow; sent once for all checks. */
+/** Sends requests that fail for every reason that the probes allow; once for all checks. */
 function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
   return kit.once("samples", async () => {
     const [routes, anonymous] = await Promise.all([findRoutes(kit), anonymously(kit)]);
@@ -39,18 +39,18 @@ function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
   });
 }
 
-/** Those that were answered. */
+/** Returns the answered ones. */
 export async function samples(kit: Kit): Promise<readonly Sample[]> {
   return (await attempts(kit)).filter((each): each is Sample => "answer" in each);
 }
 
-/** Those that were not. One with a body that is too long is not counted: the contract sets no limit. */
+/** Returns the unanswered ones, except a body that is too long, because the contract sets no limit. */
 export async function unanswered(kit: Kit): Promise<readonly Unanswered[]> {
   const all = await attempts(kit);
   return all.filter((each): each is Unanswered => "reason" in each && each.what !== tooLong);
 }
 
-/** The sample of one kind; undefined when its probe was not given. @throws NoAnswer */
+/** Returns the sample of one kind; undefined without its probe. @throws NoAnswer */
 export async function sampleOf(kit: Kit, what: string): Promise<Sample | undefined> {
   const found = (await attempts(kit)).find((each) => each.what === what);
   if (found !== undefined && "reason" in found) throw found.reason;
@@ -59,12 +59,12 @@ export async function sampleOf(kit: Kit, what: string): Promise<Sample | undefin
 
 export const tooLong = "a body that is too long";
 
-/** The samples whose answer is a failure of a certain status. */
+/** Returns the samples that failed with one of these statuses. */
 export async function samplesOf(kit: Kit, ...statuses: readonly number[]): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => statuses.includes(answer.status));
 }
 
-/** Those of all samples that were answered by a failure. */
+/** Returns the samples that failed. */
 export async function failures(kit: Kit): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
 }
@@ -131,7 +131,7 @@ function failing(
   if (probes.session !== undefined) {
     const body = { refresh_token: "not-a-token" };
     add("a refresh that is refused", { method: "POST", path: "/auth/refresh", body });
-    add("nobody who signs out", "POST /auth/logout");
+    add("a logout without a caller", "POST /auth/logout");
   }
   for (const route of probesOf(kit, routes)) {
     const isAnonymous = route.named.status === 401;
@@ -140,14 +140,14 @@ function failing(
   return made;
 }
 
-/** The statuses whose request id the contract's own text asks for; those of the edge are the house's addition. */
+/** The statuses for which the contract itself requires a request id; the house adds those of the edge. */
 export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 
-/** What the malformed body contains: it must not come back. */
+/** A part of the malformed body that no answer may repeat. */
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
 
-/** The id under which the log has a request: the one that it was answered with, which may not be the one sent. */
+/** Returns the id of a request in the log: that of its answer, which may differ from the one sent. */
 export function loggedId(answer: Answer, sent: string): string {
   return answer.header("x-request-id") ?? sent;
 }

@@ -7,14 +7,14 @@ import { requestOf, withExtra } from "../requests.ts";
 import type { ResolvedSession } from "../session-settings.ts";
 import type { Claims } from "../tokens.ts";
 
-/** What one sign-in or one refresh has given. */
+/** The tokens of one sign-in or refresh. */
 export interface Pair {
   readonly access: string;
   readonly refresh: string;
   readonly answer: Answer;
 }
 
-/** A token as anybody can read it. */
+/** A decoded token. */
 export interface OpenToken {
   readonly header: Claims;
   readonly claims: Claims;
@@ -26,7 +26,7 @@ export function sessionOf(kit: Kit): ResolvedSession {
   return session;
 }
 
-/** @throws NoAnswer when the sign-in gives no pair */
+/** @throws NoAnswer when the sign-in returns no pair */
 export async function signIn(kit: Kit): Promise<Pair> {
   const { request, accessToken, refreshToken } = sessionOf(kit);
   const answer = await kit.ask(request);
@@ -42,8 +42,8 @@ export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Pro
 }
 
 /**
- * The pair in the answer to a refresh. Its members are a choice of the house; those of the sign-in do as well, and so
- * do their names without the objects around them.
+ * Returns the pair in the answer to a refresh. Its member names are a house convention; the names of the sign-in are
+ * also accepted, with or without their enclosing objects.
  */
 export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
   const { accessToken, refreshToken } = sessionOf(kit);
@@ -60,12 +60,12 @@ export function logout(kit: Kit, token: string | undefined): Promise<Answer> {
   return kit.ask("POST /auth/logout", { token });
 }
 
-/** What somebody who has signed in may ask for, asked with a token. */
+/** Requests the route for signed-in users with a token. */
 export function visit(kit: Kit, token: string, at: HttpClient = kit.http): Promise<Answer> {
   return at.send(withExtra(requestOf(sessionOf(kit).route), { token }));
 }
 
-/** Tells the service under test to behave otherwise. */
+/** Sends a control request to the service under test. */
 export async function tell(kit: Kit, probe: Probe): Promise<void> {
   const { ok, status } = await kit.ask(probe);
   if (ok) return;
@@ -87,12 +87,12 @@ function partOf(part: string): Claims | undefined {
   }
 }
 
-/** The claims of a token; none when it cannot be read. */
+/** Returns the claims of a token; none when it cannot be decoded. */
 export function claimsOf(token: string): Claims {
   return open(token)?.claims ?? {};
 }
 
-/** Whether a refresh token is good for a second pair, one request after the other. */
+/** Whether a refresh token can be used twice in sequence. */
 export function isReusable(kit: Kit): Promise<boolean> {
   return kit.once("reuse", async () => {
     const { refresh: token } = await signIn(kit);
@@ -101,7 +101,7 @@ export function isReusable(kit: Kit): Promise<boolean> {
   });
 }
 
-/** A copy of a token of the service, signed by the kit, with an id and a family of its own. */
+/** Returns a copy of a service's token, signed by the kit, with its own id and family. */
 export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
   const { header = {}, claims = {} } = open(token) ?? {};
   const own = { jti: randomBytes(16).toString("hex"), fam: kit.unique(), ...changes };
@@ -112,8 +112,7 @@ export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
 }
 
 /**
- * Presents a refresh token that the kit has made after one of the service's own; undefined when the service does not
- * take such tokens at all.
+ * Presents a refresh token that the kit copied from the service's own; undefined when the service rejects such tokens.
  */
 export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | undefined> {
   if (kit.settings.keys === undefined) return undefined;
@@ -122,7 +121,7 @@ export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | u
   return isTaken ? refresh(kit, copyOf(kit, session.refresh, changes)) : undefined;
 }
 
-/** A claim that lists names, as a text or as a list. */
+/** Returns the names in a claim that is a text or a list. */
 export function names(value: unknown): readonly string[] {
   if (typeof value === "string") return value.split(" ").filter((each) => each !== "");
   return Array.isArray(value) ? value.map(String) : [];

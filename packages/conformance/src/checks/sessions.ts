@@ -10,9 +10,11 @@ import { renewalChecks } from "./renewals.ts";
 import { replicaChecks } from "./replicas.ts";
 import { storeChecks } from "./store-outage.ts";
 
-/** Checks of services that issue tokens. The store goes last: whoever has missed it may do without it for a while. */
+/**
+ * Checks of services that issue tokens. The store comes last: after its outage a service may not use it for a while.
+ */
 export const sessionChecks: readonly Check[] = [
-  // Those that wait for the window to close begin first.
+  // Those that wait for the window start first.
   ...graceChecks,
   ...replicaChecks,
   ...pairChecks,

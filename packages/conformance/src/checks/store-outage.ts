@@ -9,9 +9,9 @@ import { logout, refresh, sessionOf, signIn, tell, visit } from "./session-calls
 
 const withStore = [...needs, "session:store"] as const;
 
-/** A readiness report may be a second old, and tell of what a probe saw that took its time. */
+/** A readiness report may be a second old and include a slow check. */
 const readinessMs = 4000;
-/** For a service that does not call a store which did not answer for a while. */
+/** Enough for a service whose circuit breaker pauses calls to the store after an outage. */
 const recoveryMs = 40_000;
 
 interface Outage {
@@ -20,11 +20,11 @@ interface Outage {
   readonly refreshed: Answer;
   readonly loggedOut: Answer;
   readonly ready: Answer;
-  /** The refresh with the same token, when the store was back. */
+  /** The refresh with the same token after the store returned. */
   readonly refreshedLater: Answer;
 }
 
-/** Takes the store away once for all checks, which run alone. */
+/** Breaks the store once for all checks, which run alone. */
 function outage(kit: Kit): Promise<Outage> {
   return kit.once("outage", async () => {
     const { store } = sessionOf(kit);
@@ -46,7 +46,7 @@ function outage(kit: Kit): Promise<Outage> {
   });
 }
 
-/** Waits for the check `auth`: a report may still tell of a dependency that was broken before. */
+/** Waits for the check `auth`: a report may still show the previously broken dependency. */
 async function readiness(kit: Kit): Promise<Answer> {
   const deadline = performance.now() + readinessMs;
   for (;;) {

@@ -5,7 +5,7 @@ import { show } from "../show.ts";
 import { faultsSeen } from "./dependencies.ts";
 import { loggedId } from "./samples.ts";
 
-/** `/health`, asked once for all checks that read it. */
+/** Requests `/health` once for all checks that read it. */
 export function health(kit: Kit): Promise<Answer> {
   return kit.once("health", () => kit.get("/health"));
 }
@@ -144,7 +144,7 @@ export const systemChecks: readonly Check[] = [
       const reported = (await health(kit)).object?.["version"];
       const second = await info(kit);
       if (second.status !== 200) {
-        // What /info answers instead is for SYS-8.
+        // SYS-8 judges the answer of /info.
         return must(Boolean(reported), "no version in /health", "a version");
       }
       const other = second.object?.["version"];

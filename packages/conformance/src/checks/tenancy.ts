@@ -18,7 +18,7 @@ import {
   tokenOf,
 } from "./tenants.ts";
 
-/** Who may act in a tenant, and what everybody else is told. */
+/** Checks of who may act in a tenant, and of the answers to others. */
 export const tenancyChecks: readonly Check[] = [
   {
     rule: "TEN-3",
@@ -26,7 +26,7 @@ export const tenancyChecks: readonly Check[] = [
     async run(kit) {
       if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
       const token = callers(kit) ? tokenOf(kit, undefined) : undefined;
-      // A path that no route takes may be a 404 before anybody asks for the tenant.
+      // An unknown path may be a 404 before the tenant is checked.
       const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
       const verdicts = [must(unscoped.status === 403, `${unscoped.status} without a tenant`, "403")];
       for (const path of ["/health", "/ready"]) {
@@ -49,7 +49,7 @@ export const tenancyChecks: readonly Check[] = [
           must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401"),
         );
         const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
-        // Acting in the named tenant is TEN-4's to judge.
+        // TEN-4 judges whether the request acts in the named tenant.
         if (actsIn(kit, foreign) !== other) {
           verdicts.push(
             must(

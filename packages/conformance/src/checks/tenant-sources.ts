@@ -20,7 +20,7 @@ import {
   unsigned,
 } from "./tenants.ts";
 
-/** Where a tenant comes from. */
+/** Checks of the sources of a tenant. */
 export const tenantSourceChecks: readonly Check[] = [
   {
     rule: "TEN-1",
@@ -51,7 +51,7 @@ export const tenantSourceChecks: readonly Check[] = [
       for (const source of unsigned) {
         if (source === "subdomain" && kit.settings.tenancy.baseDomain === "") continue;
         if (source === "path" && !(await listened(kit)).includes("path")) continue;
-        // One that is listed before the token is TEN-8's to judge.
+        // TEN-8 judges a source that is listed before the token.
         if (isBeforeToken(kit, source)) continue;
         const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
         const seen = actsIn(kit, answer);
@@ -85,7 +85,7 @@ export const tenantSourceChecks: readonly Check[] = [
           ),
         );
         const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
-        // Acting in the named tenant is TEN-4's to judge.
+        // TEN-4 judges whether the request acts in the named tenant.
         if (actsIn(kit, scoped) !== other) {
           verdicts.push(
             must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored"),
@@ -135,7 +135,7 @@ export const tenantSourceChecks: readonly Check[] = [
       if (source === undefined) return noSource(kit, "neither subdomain nor path is a source");
       const verdicts: Verdict[] = [];
       for (const slug of ["-dash", "under_score", "x".repeat(64)]) {
-        // What is no slug names nobody, so the token alone decides; by path the route is another one.
+        // An invalid slug names no tenant, so the token alone decides; in a path it leads to another route.
         const token = callers(kit) ? tokenOf(kit, tenant) : undefined;
         const answer = await tenantRoute(kit, { ...naming(kit, source, slug), token });
         const seen = actsIn(kit, answer);
@@ -144,7 +144,7 @@ export const tenantSourceChecks: readonly Check[] = [
           must(
             seen !== slug && !taken,
             `${answer.status}: ${show(slug)} was taken for a tenant`,
-            "it is no slug",
+            "not a tenant, because it is not a slug",
           ),
         );
       }
@@ -155,7 +155,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-13",
     needs: needsCaller,
     async run(kit) {
-      if (!(await listened(kit)).includes("subdomain")) return ruledOut("subdomain is no source");
+      if (!(await listened(kit)).includes("subdomain")) return ruledOut("subdomain is not a source");
       const [tenant, other] = tenants(kit);
       const { baseDomain } = kit.settings.tenancy;
       const token = tokenOf(kit, tenant);
@@ -181,7 +181,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-14",
     needs: needsCaller,
     async run(kit) {
-      if (!(await listened(kit)).includes("path")) return noSource(kit, "path is no source");
+      if (!(await listened(kit)).includes("path")) return noSource(kit, "path is not a source");
       const [tenant, other] = tenants(kit);
       const own = await tenantRoute(kit, { ...naming(kit, "path", tenant), token: tokenOf(kit, tenant) });
       if (!own.ok) return notApplicable("the path names no tenant: see TEN-1");
@@ -196,7 +196,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-15",
     needs: needsCaller,
     async run(kit) {
-      if (!kit.settings.tenancy.sources.includes("user")) return ruledOut("user is no source");
+      if (!kit.settings.tenancy.sources.includes("user")) return ruledOut("user is not a source");
       const claim = kit.tokens.keys.tenantClaim ?? "tenant_id";
       const token = kit.tokens.mint({ ...rights(kit), claims: { [claim]: undefined, sub: "user-7" } });
       return inTenant(kit, await tenantRoute(kit, { token }), "user-7", "the subject as source");

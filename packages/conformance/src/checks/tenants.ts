@@ -13,7 +13,7 @@ export function tenants(kit: Kit): readonly [string, string] {
   return [first, second];
 }
 
-/** A token with a tenant, or with none. */
+/** Returns a token with or without a tenant. */
 export function tokenOf(kit: Kit, tenant: string | undefined): string {
   const claim = kit.tokens.keys.tenantClaim ?? "tenant_id";
   return kit.tokens.mint({ ...rights(kit), claims: { [claim]: tenant } });
@@ -22,7 +22,7 @@ export function tokenOf(kit: Kit, tenant: string | undefined): string {
 export type Unsigned = "subdomain" | "path" | "header";
 export const unsigned: readonly Unsigned[] = ["subdomain", "path", "header"];
 
-/** How a request names a tenant by a source that nobody has signed. */
+/** Returns what a request needs to name a tenant by an unsigned source. */
 export function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
   const { tenancy, probes, url } = kit.settings;
   if (source === "header") return { headers: [["X-Tenant-ID", tenant]] };
@@ -34,14 +34,14 @@ export function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
   return { host: `${tenant}.${tenancy.baseDomain}${port}` };
 }
 
-/** The unsigned sources that the service listens to and that the probe `tenant` can be asked by. */
+/** Returns the unsigned sources that the service uses and that work with the probe `tenant`. */
 export async function listened(kit: Kit): Promise<readonly Unsigned[]> {
   const { sources } = kit.settings.tenancy;
   const fault = await pathFault(kit);
   return unsigned.filter((source) => sources.includes(source) && (source !== "path" || fault === undefined));
 }
 
-/** Why the probe `tenant` cannot be asked by path; undefined when it can, and where path is no source. */
+/** Returns why the probe `tenant` cannot be requested by path; undefined when it can, or when path is not a source. */
 export function pathFault(kit: Kit): Promise<string | undefined> {
   return kit.once("tenant by path", async () => {
     const { tenancy, keys, probes } = kit.settings;
@@ -56,15 +56,15 @@ export function pathFault(kit: Kit): Promise<string | undefined> {
   });
 }
 
-/** The verdict where no source is left to name a tenant by. */
+/** Returns the verdict when no source can name a tenant. */
 export async function noSource(kit: Kit, reason: string): Promise<Verdict> {
   const fault = await pathFault(kit);
   return fault === undefined ? ruledOut(reason) : notApplicable(fault);
 }
 
 /**
- * What a request without a caller has to have so that it is refused for that alone: where every request needs a tenant,
- * the name of one. Undefined when the service listens to no source that any request can name one by.
+ * Returns what an anonymous request needs so that it is refused only for its missing caller: the name of a tenant if
+ * every request needs one. Undefined when no source of the service can name one.
  */
 export async function anonymously(kit: Kit): Promise<Extra | undefined> {
   if (!kit.has("tenancy") || !kit.settings.tenancy.requireTenant) return {};
@@ -81,12 +81,12 @@ export function tenantRoute(kit: Kit, extra: Extra = {}): Promise<Answer> {
   return kit.ask(kit.settings.probes.tenant?.request ?? "/", extra);
 }
 
-/** The tenant that a successful answer acts in; undefined when it does not tell. */
+/** Returns the tenant in a successful answer; undefined when the answer does not contain it. */
 export function actsIn(kit: Kit, answer: Answer): unknown {
   return answer.ok ? answer.object?.[kit.settings.probes.tenant?.member ?? "tenant"] : undefined;
 }
 
-/** An answer that acts in a tenant, as far as it tells. */
+/** Requires that an answer acts in a tenant, as far as it shows that. */
 export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string): Verdict {
   const seen = actsIn(kit, answer);
   return must(
@@ -96,12 +96,12 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
   );
 }
 
-/** Whether a caller whose token names no tenant has one all the same. */
+/** Whether a caller whose token names no tenant still has one. */
 export function subjectsAreTenants(kit: Kit): boolean {
   return kit.settings.tenancy.sources.includes("user");
 }
 
-/** Whether a caller is asked for at all: with authentication off a named tenant is the tenant. */
+/** Whether callers are authenticated: otherwise a named tenant is accepted. */
 export function callers(kit: Kit): boolean {
   return kit.has("auth");
 }

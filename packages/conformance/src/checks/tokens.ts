@@ -5,7 +5,7 @@ import { accepts, refuses, refusesAll, rights } from "./callers.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
-/** Header and payload of a valid token as JSON text, to be spoilt. */
+/** Returns header and payload of a valid token as JSON text, to be corrupted. */
 function texts(
   kit: Kit,
   claims: Readonly<Record<string, unknown>> = {},
@@ -14,7 +14,7 @@ function texts(
   return { header: JSON.stringify(parts.header), payload: JSON.stringify(parts.claims) };
 }
 
-/** The same bytes in another spelling of base64url: the unused bits of the last character are set. */
+/** Returns the same bytes in another base64url spelling: with the unused bits of the last character set. */
 function otherSpelling(token: string): string | undefined {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const spare = [1, 4, 2, 1][(token.length - token.lastIndexOf(".") - 1) % 4] ?? 1;
@@ -23,13 +23,16 @@ function otherSpelling(token: string): string | undefined {
   return `${token.slice(0, -1)}${alphabet[at + 1]}`;
 }
 
-/** The seconds of the service's own clock, or of ours when its answers have no date. A little skew is no fault. */
+/**
+ * Returns the time of the service's clock in seconds, or of ours when its answers have no date. A little skew is
+ * allowed.
+ */
 function serviceTime(answer: Answer, ours: number): number {
   const theirs = Date.parse(answer.header("date") ?? "") / 1000;
   return Math.abs(theirs - ours) < 10 ? theirs : ours;
 }
 
-/** Rules about the form of a token, whoever signed it. */
+/** Checks of the form of a token, independent of its signer. */
 export const tokenFormChecks: readonly Check[] = [
   {
     rule: "AUTH-20",

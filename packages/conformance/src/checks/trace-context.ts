@@ -11,7 +11,7 @@ function traceparent(traceId: string): string {
   return `00-${traceId}-00f067aa0ba902b7-01`;
 }
 
-/** 32 hex that no other request has. */
+/** Returns a unique trace id of 32 hex digits. */
 function newTraceId(kit: Kit): string {
   return `a${kit.unique()}${kit.unique()}`
     .replaceAll(/[^0-9a-f]/g, "")
@@ -20,20 +20,20 @@ function newTraceId(kit: Kit): string {
 }
 
 interface Traced {
-  /** As it was sent, which for an invalid traceparent is not always one. */
+  /** As sent; for an invalid traceparent it may not be a valid id. */
   readonly traceId: string;
-  /** Whether the log has a line of the request, with the trace id or without it. */
+  /** Whether the log has a line of the request, with or without the trace id. */
   readonly inLog: boolean;
   readonly logged: boolean;
   readonly loggedAsTraceId: boolean;
   readonly sent: IncomingHttpHeaders | undefined;
-  /** The id that was sent, and the one that the service works with. */
+  /** The request id that was sent, and the one that the service uses. */
   readonly ids: readonly string[];
 }
 
 const tracestate = "vendor=opaque,other=1";
 
-/** A request with a trace context, and what became of it in the log and in an outbound call. */
+/** Sends a request with a trace context, and reads its log lines and outbound call. */
 async function traced(kit: Kit, make: (traceId: string) => string): Promise<Traced> {
   const header = make(newTraceId(kit));
   const traceId = header.split("-")[1] ?? header;
@@ -73,7 +73,7 @@ function valid(kit: Kit): Promise<Traced> {
   return kit.once("valid trace", () => traced(kit, traceparent));
 }
 
-/** Whether anything shows that the service read the trace context of that request. */
+/** Whether anything shows that the service read the request's trace context. */
 function wasRead({ logged, sent, traceId }: Traced): boolean {
   return logged || String(sent?.["traceparent"]).includes(traceId);
 }
@@ -98,7 +98,7 @@ const invalid: readonly (readonly [what: string, (traceId: string) => string])[]
   ["flags of one digit", (id) => `00-${id}-00f067aa0ba902b7-1`],
 ];
 
-/** What becomes of the trace context of a caller, in the log and in outbound calls. */
+/** Checks of a caller's trace context in the log and in outbound calls. */
 export const traceContextChecks: readonly Check[] = [
   {
     rule: "COR-5",
@@ -186,7 +186,7 @@ export const traceContextChecks: readonly Check[] = [
     async run(kit) {
       if (kit.has("telemetry")) return ruledOut("the service exports spans");
       const { sent, traceId } = await valid(kit);
-      // Nothing at all is COR-13's to judge.
+      // COR-13 judges a missing traceparent.
       if (sent?.["traceparent"] === undefined) return pass;
       return must(
         sent["traceparent"] === traceparent(traceId) &&

@@ -7,7 +7,7 @@ import { isBetween, isRefresh, overlook, principals, problem } from "./token-cha
 export const authenticationMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-1",
-    what: "garbage in Authorization is refused although authentication is off",
+    what: "malformed Authorization is refused although authentication is off",
     base: "anonymous",
     differences: {
       middleware(req, res, next) {
@@ -18,7 +18,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-10",
-    what: "a refresh token is a bearer token",
+    what: "a refresh token is accepted as a bearer token",
     base: "full",
     differences: overlook((token) => {
       if (!isRefresh(token)) return false;
@@ -46,7 +46,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-11",
-    what: "WWW-Authenticate names the claim that is missing",
+    what: "WWW-Authenticate names the missing claim",
     base: "swift",
     differences: {
       request(req) {
@@ -93,7 +93,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "400 for an Authorization header with two words behind its scheme",
+    what: "a 400 for an Authorization header with two words after its scheme",
     base: "swift",
     differences: {
       answer(answer, req) {
@@ -105,7 +105,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "403 without a caller",
+    what: "a 403 without a caller",
     base: "swift",
     differences: {
       answer(answer) {
@@ -119,7 +119,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "401 for a caller without the scopes",
+    what: "a 401 for a caller without the scopes",
     base: "swift",
     differences: {
       answer(answer) {
@@ -147,7 +147,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
     rule: "AUTH-13",
     what: "signatures are not checked",
     base: "reduced",
-    // Whatever else is wrong with a token stays wrong; what is spelt badly is not read at all.
+    // Repairs only the signature: other defects stay, and a malformed token is not read.
     differences: overlook(
       ({ header, claims, raw }) => {
         const parts = raw.split(".");
@@ -160,7 +160,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "the key is taken from the token's own header",
+    what: "the key comes from the token's own header",
     base: "full",
     differences: overlook(
       ({ header }) => {
@@ -173,7 +173,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "403 for a token that has expired",
+    what: "a 403 for an expired token",
     base: "swift",
     differences: {
       request(req) {
@@ -183,7 +183,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
       },
       answer(answer, req) {
         if (answer.status !== 401 || !("late" in req && req.late === true)) return;
-        // The answers to other bad tokens stay as they were: AUTH-11 compares them.
+        // AUTH-11 compares the answers to other bad tokens, so they stay unchanged.
         if (bearerOf(req) === undefined) return;
         answer.status = 403;
         answer.setJson({ ...answer.json(), status: 403, title: "Forbidden" });
@@ -192,7 +192,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-11",
-    what: "a header tells the reason",
+    what: "a header reveals the reason",
     base: "swift",
     differences: {
       request(req) {
@@ -209,7 +209,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-14",
-    what: "a caller without any scope is nobody",
+    what: "a caller without scopes counts as anonymous",
     base: "jwks",
     differences: {
       middleware(req, _res, next) {
@@ -229,13 +229,13 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-15",
-    what: "any one of the scopes is enough",
+    what: "any one of the scopes suffices",
     base: "swift",
     differences: principals(({ scopes: held }) => ({ scopes: held.length > 0 ? scopes : held })),
   },
   {
     rule: "AUTH-16",
-    what: "only the first role is looked at",
+    what: "only the first role is checked",
     base: "swift",
     differences: principals(({ roles: held }) => ({
       roles: held.length === 2 && held.includes("auditor") && held.includes("other") ? [] : held,
@@ -243,7 +243,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-15",
-    what: "a scope is looked for within the text of all",
+    what: "a scope matches as part of the whole text",
     base: "swift",
     differences: principals(({ scopes: held }) => ({
       scopes: [...held, ...scopes.filter((each) => held.join(" ").includes(each))],
@@ -251,7 +251,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-16",
-    what: "the beginning of a role is enough",
+    what: "the beginning of a role suffices",
     base: "swift",
     differences: principals(({ roles: held }) => ({
       roles: held.some((each) => each.startsWith("admin")) ? ["admin"] : held,
@@ -271,7 +271,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-33",
-    what: "a token in the query is taken",
+    what: "a token in the query is accepted",
     base: "swift",
     differences: {
       request(req) {

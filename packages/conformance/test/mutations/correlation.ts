@@ -25,7 +25,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-1",
-    what: "X-Request-ID is read in this spelling alone",
+    what: "X-Request-ID is read only in this spelling",
     base: "swift",
     differences: {
       request(req) {
@@ -35,7 +35,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-2",
-    what: "a request without an id has none",
+    what: "a request without an id gets none",
     base: "reduced",
     differences: {
       answer(answer, req) {
@@ -102,7 +102,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-8",
-    what: "ids are made with dashes",
+    what: "generated ids have dashes",
     base: "swift",
     differences: withId((id) => id ?? `0f8fad5b-d9cb-469f-a165-${String(++sequence).padStart(12, "0")}`),
   },
@@ -119,7 +119,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-10",
-    what: "a traceparent of another version is taken",
+    what: "a traceparent of another version is accepted",
     base: "swift",
     differences: {
       request(req) {
@@ -130,7 +130,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-10",
-    what: "a trace id of zeros is taken",
+    what: "a trace id of zeros is accepted",
     base: "swift",
     differences: {
       middleware(req, _res, next) {
@@ -143,7 +143,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-11",
-    what: "the tracestate of an invalid traceparent goes on",
+    what: "the tracestate of an invalid traceparent is passed on",
     base: "swift",
     differences: {
       middleware(req, _res, next) {
@@ -172,7 +172,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-15",
-    what: "outbound calls have a parent id of the service's own",
+    what: "outbound calls have the service's own parent id",
     base: "reduced",
     differences: {
       outbound: (headers) => ({

@@ -1,7 +1,7 @@
 import type { HeldAnswer } from "../support/mutating-layer.ts";
 import type { Mutation } from "../mutations.ts";
 
-/** Changes the problems that fit. */
+/** Changes matching problems. */
 function problems(
   fits: (answer: HeldAnswer) => boolean,
   change: (problem: Record<string, unknown>, answer: HeldAnswer) => Record<string, unknown> | void,
@@ -20,7 +20,7 @@ const status =
   (answer: HeldAnswer): boolean =>
     codes.includes(answer.status);
 
-/** Answers with another status, title included. */
+/** Answers with another status and title. */
 function instead(from: (answer: HeldAnswer) => boolean, to: number, title: string): Mutation["differences"] {
   return problems(from, (problem, answer) => {
     answer.status = to;
@@ -31,7 +31,7 @@ function instead(from: (answer: HeldAnswer) => boolean, to: number, title: strin
 export const errorMutations = (): readonly Mutation[] => [
   {
     rule: "ERR-1",
-    what: "404 as text",
+    what: "a 404 as text",
     base: "swift",
     differences: {
       answer(answer) {
@@ -59,13 +59,13 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-2",
-    what: "no instance in a 404",
+    what: "a 404 without instance",
     base: "swift",
     differences: problems(status(404), ({ instance: _instance, ...rest }) => rest),
   },
   {
     rule: "ERR-2",
-    what: "the request_id of a problem is another one",
+    what: "the request_id of a problem is a different one",
     base: "swift",
     differences: problems(status(404, 403), (problem) => ({ ...problem, request_id: "0" })),
   },
@@ -77,7 +77,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-4",
-    what: "instance carries the query",
+    what: "instance contains the query",
     base: "swift",
     differences: problems(status(404), (problem) => ({
       ...problem,
@@ -92,7 +92,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-6",
-    what: "members of its own stand in `extensions`",
+    what: "extension members are in `extensions`",
     base: "swift",
     differences: problems(status(404), (problem) => ({ ...problem, extensions: { code: "not_found" } })),
   },
@@ -105,20 +105,20 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-8",
-    what: "an exception is answered by `Something went wrong`",
+    what: "an exception is answered with `Something went wrong`",
     base: "swift",
     differences: problems(status(500), (problem) => ({ ...problem, detail: "Something went wrong" })),
   },
   {
     rule: "ERR-9",
-    what: "a method that a path does not have is a 404",
+    what: "an unsupported method is a 404",
     base: "swift",
     differences: instead(status(405), 404, "Not Found"),
     unjudged: ["ERR-10"],
   },
   {
     rule: "ERR-10",
-    what: "no Allow on a 405",
+    what: "a 405 without Allow",
     base: "swift",
     differences: {
       answer(answer) {
@@ -138,7 +138,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-12",
-    what: "no WWW-Authenticate on a 401",
+    what: "a 401 without WWW-Authenticate",
     base: "swift",
     differences: {
       answer(answer) {
@@ -148,7 +148,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-13",
-    what: "missing_scopes is absent",
+    what: "a 403 without missing_scopes",
     base: "swift",
     differences: problems(status(403), ({ missing_scopes: _missing, ...rest }) => rest),
   },
@@ -170,7 +170,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-16",
-    what: "errors of a 422 are plain texts",
+    what: "the errors of a 422 are plain texts",
     base: "swift",
     differences: problems(status(422), (problem) => ({ ...problem, errors: ["name is too long"] })),
   },
@@ -200,7 +200,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-21",
-    what: "what is not HTTP gets the bare 400 of Node",
+    what: "a request that is not HTTP gets Node's bare 400",
     base: "swift",
     differences: { server: (server) => void server.removeAllListeners("clientError") },
   },
@@ -212,7 +212,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LIM-2",
-    what: "the body is read before its length is looked at",
+    what: "the body is read before its length is checked",
     base: "swift",
     differences: {
       async request(req) {
@@ -224,11 +224,11 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LIM-3",
-    what: "a chunked body is looked at when it is complete",
+    what: "a chunked body is checked when it is complete",
     base: "swift",
     differences: {
       async request(req) {
-        // Nothing that the kit sends in chunks ever ends.
+        // The kit never finishes a chunked body.
         if (req.headers["transfer-encoding"] === "chunked")
           await new Promise((done) => req.once("aborted", done));
         return req.headers["transfer-encoding"] === "chunked";
@@ -237,13 +237,13 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LIM-4",
-    what: "a slow request is answered by 503",
+    what: "a slow request is answered with 503",
     base: "swift",
     differences: instead(status(504), 503, "Service Unavailable"),
   },
   {
     rule: "LIM-5",
-    what: "the timeout cuts an answer that has begun",
+    what: "the timeout cuts an answer that has started",
     base: "swift",
     differences: {
       request(req) {

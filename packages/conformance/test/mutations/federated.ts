@@ -9,7 +9,7 @@ function pathOf(url: string | undefined): string {
   return url?.split("?", 1)[0] ?? "";
 }
 
-/** Changes a header of the answers of one path. */
+/** Changes a header in the answers of one path. */
 function header(
   path: string,
   name: string,
@@ -27,12 +27,12 @@ function header(
   };
 }
 
-/** Changes the cookies that a start sets. */
+/** Changes the cookies set by a start. */
 function cookie(change: (line: string) => string): Mutation["differences"] {
   return header(start, "Set-Cookie", (lines) => lines.map(change));
 }
 
-/** Changes where people are sent to. */
+/** Changes the redirect target. */
 function location(change: (to: URL) => void): Mutation["differences"] {
   return header(start, "Location", ([value = ""]) => {
     const to = new URL(value);
@@ -46,7 +46,7 @@ const isDeletion = (line: string): boolean => line.includes("Max-Age=0");
 export const federatedMutations = (): readonly Mutation[] => [
   {
     rule: "OIDC-1",
-    what: "there is no callback",
+    what: "the callback does not exist",
     base: "ring",
     differences: {
       request: (req, res) => pathOf(req.url) === callback && answerJson(res, 404, { detail: "not here" }),
@@ -55,13 +55,13 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-2",
-    what: "start leads to a page that is not the provider's",
+    what: "start redirects to another page than the provider's",
     base: "ring",
     differences: location((to) => (to.pathname = "/welcome")),
   },
   {
     rule: "OIDC-2",
-    what: "the provider is told to come back somewhere else",
+    what: "the redirect_uri is a different one",
     base: "ring",
     differences: location((to) => to.searchParams.set("redirect_uri", "https://tested.example/back")),
   },
@@ -77,7 +77,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-3",
-    what: "no nonce",
+    what: "the request has no nonce",
     base: "ring",
     differences: location((to) => to.searchParams.delete("nonce")),
   },
@@ -89,7 +89,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-3",
-    what: "one code challenge for everybody",
+    what: "all attempts share one code challenge",
     base: "ring",
     differences: location((to) => to.searchParams.set("code_challenge", "a".repeat(43))),
   },
@@ -101,7 +101,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-4",
-    what: "the cookie goes along with requests of other sites",
+    what: "the cookie is sent with requests of other sites",
     base: "ring",
     differences: cookie((line) => line.replace("SameSite=Lax", "SameSite=None")),
   },
@@ -119,25 +119,25 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-5",
-    what: "any number of attempts is live",
+    what: "the number of concurrent attempts is unlimited",
     base: "ring",
     differences: header(start, "Set-Cookie", (lines) => lines.filter((line) => !isDeletion(line))),
   },
   {
     rule: "OIDC-6",
-    what: "the cookie can be read",
+    what: "the cookie is readable",
     base: "ring",
     differences: readable(),
   },
   {
     rule: "OIDC-7",
-    what: "the cookie of an attempt that failed stays",
+    what: "the cookie of a failed attempt stays",
     base: "ring",
     differences: header(callback, "Set-Cookie", () => []),
   },
   {
     rule: "OIDC-8",
-    what: "start sends people wherever return_to says",
+    what: "start redirects to any return_to",
     base: "ring",
     differences: {
       request(req, res) {
@@ -170,7 +170,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
 ];
 
-/** Writes the state behind the sealed value, and takes it off when it comes back. */
+/** Appends the readable state to the sealed cookie, and removes it on the way back. */
 function readable(): Mutation["differences"] {
   return {
     head(res, req) {

@@ -6,7 +6,7 @@ import { callerOf, claims, dressed, isLogout, refreshed } from "./session-change
 import { now } from "./token-changes.ts";
 import { forgetful } from "./unsound-stores.ts";
 
-/** Services that take at `/auth/refresh` what is none of their refresh tokens, or tell too much. */
+/** Services that accept an invalid token at `/auth/refresh`, or reveal too much. */
 export const impostorMutations = (): readonly Mutation[] => [
   {
     rule: "REF-1",
@@ -23,7 +23,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-1",
-    what: "nobody looks at the signature of a refresh token",
+    what: "the signature of a refresh token is not checked",
     base: "issuing",
     differences: {
       sessions: {
@@ -37,7 +37,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-4",
-    what: "a refresh token has no end",
+    what: "a refresh token never expires",
     base: "issuing",
     differences: overlooked((all) => {
       const isOver = all["typ"] === "refresh" && Number(all["exp"]) < now();
@@ -47,7 +47,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-10",
-    what: "a refresh token in the header does as well as one in the body",
+    what: "a refresh token is accepted in the header instead of the body",
     base: "issuing",
     differences: {
       async request(req, res) {
@@ -64,7 +64,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-10",
-    what: "a refresh token signs out",
+    what: "a refresh token is accepted for a logout",
     base: "issuing",
     differences: {
       request(req) {
@@ -77,7 +77,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-3",
-    what: "a refresh makes somebody else of a person",
+    what: "a refresh changes the subject",
     base: "issuing",
     differences: claims("access", (all, isRefreshed) => {
       if (isRefreshed) all["sub"] = "somebody-else";
@@ -97,20 +97,20 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-3",
-    what: "sessions are counted",
+    what: "session ids are sequential numbers",
     base: "issuing",
     differences: counted(),
   },
   {
     rule: "ISS-5",
-    what: "a route remembers who was let in before the logout",
+    what: "a route caches callers from before the logout",
     base: "issuing",
     differences: remembering(),
     unjudged: ["REV-11"],
   },
   {
     rule: "REF-6",
-    what: "only the token that was used last is known for a replay",
+    what: "a replay is detected only for the last used token",
     base: "issuing",
     differences: forgetful(),
     unjudged: ["REF-7", "REV-3"],
@@ -129,7 +129,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "what is no token is a 400",
+    what: "a malformed token is a 400",
     base: "issuing",
     differences: {
       answer(answer) {

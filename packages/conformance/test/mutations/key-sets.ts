@@ -20,14 +20,14 @@ function kidOf(req: IncomingMessage): unknown {
   return raw === undefined ? undefined : openToken(raw)?.header["kid"];
 }
 
-/** Takes a token whose signature fits any key that a rule should have left out. */
+/** Accepts a token signed by a key that a rule should have excluded. */
 function trusting(fits: (key: Jwk, kid: unknown) => boolean): Mutation["differences"] {
   let keys: readonly Jwk[] | undefined;
   return {
     keySet(address) {
       return {
         async request(req) {
-          // The set is read once: more fetches would break another rule.
+          // Fetch the set once: more fetches would break another rule.
           if (keys === undefined && bearerOf(req) !== undefined) keys = await fetchKeys(address);
           return false;
         },
@@ -99,7 +99,7 @@ export const keySetMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-4",
-    what: "nobody is let in while the endpoint is down",
+    what: "all callers are refused while the endpoint is down",
     base: "jwks",
     differences: {
       keySet: (address) => {
@@ -107,7 +107,7 @@ export const keySetMutations = (): readonly Mutation[] => [
         let unknown = 0;
         return {
           async request(req) {
-            // An unknown kid is what such a service would fetch for.
+            // Such a service would fetch for an unknown kid.
             if (String(kidOf(req)).startsWith("svc")) {
               unknown++;
               if (unknown > 25) down = (await fetchKeys(address)) === undefined;
@@ -135,7 +135,7 @@ export const keySetMutations = (): readonly Mutation[] => [
   },
   {
     rule: "CLAIM-6",
-    what: "the kid is not looked at",
+    what: "the kid is not checked",
     base: "jwks",
     differences: trusting(
       (key, kid) => key.kid.startsWith("kit-second") && String(kid).startsWith("kit-first"),

@@ -6,7 +6,7 @@ import type { Differences } from "../support/service-under-test.ts";
 const guarded = { security: [{ bearer: [] }], responses: {} };
 const open = { security: [], responses: {} };
 
-/** What the services under test would say of some of their routes. */
+/** The document of the services under test for some of their routes. */
 export const openapiDocument: object = {
   openapi: "3.1.0",
   info: { title: "tested", version: "1.2.3" },
@@ -41,11 +41,11 @@ function become(answer: HeldAnswer, status: number, title: string): void {
   answer.setJson({ ...answer.json(), status, title });
 }
 
-/** Services that break a rule on a route that only `/openapi.json` names. */
+/** Services that break a rule on a route known only from `/openapi.json`. */
 export const namedRouteMutations = (): readonly Mutation[] => [
   {
     rule: "ERR-9",
-    what: "a method that a named path does not have is a 404",
+    what: "an unsupported method of a named path is a 404",
     base: "swift",
     differences: named((answer) => {
       if (answer.status === 405 && answer.path === "/orders") become(answer, 404, "Not Found");
@@ -69,7 +69,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-12",
-    what: "no WWW-Authenticate on the 401 of a named route",
+    what: "a 401 of a named route without WWW-Authenticate",
     base: "swift",
     differences: named((answer, req) => {
       const isAnonymous = req.headers.authorization === undefined;
@@ -89,7 +89,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a named route that asks for credentials lets everybody in",
+    what: "a named route that requires credentials admits every caller",
     base: "swift",
     differences: {
       request: serveDocument({ ...openapiDocument, paths: { "/open": { get: guarded } } }),

@@ -18,7 +18,7 @@ const rawPaths: string[] = [];
 export const observationMutations = (): readonly Mutation[] => [
   {
     rule: "LOG-1",
-    what: "a line of plain text in the log",
+    what: "a log line is plain text",
     base: "swift",
     differences: {
       log: (line: LogLine) =>
@@ -27,7 +27,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LOG-1",
-    what: "two objects on a line of the log",
+    what: "a log line has two objects",
     base: "swift",
     differences: {
       log: (line: LogLine) =>
@@ -58,7 +58,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LOG-2",
-    what: "lines have no env",
+    what: "log lines have no env",
     base: "swift",
     differences: { log: ({ env: _env, ...line }) => line },
   },
@@ -92,7 +92,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-2",
-    what: "classic text that calls itself OpenMetrics for those who ask",
+    what: "classic text is sent as OpenMetrics to clients that ask for it",
     base: "swift",
     differences: {
       request(req) {
@@ -122,7 +122,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-5",
-    what: "no http_requests_in_progress",
+    what: "http_requests_in_progress is missing",
     base: "swift",
     differences: metrics((text) => text.replaceAll("http_requests_in_progress", "http_inflight")),
   },
@@ -134,7 +134,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-7",
-    what: "no metrics of the process",
+    what: "the metrics of the process are missing",
     base: "swift",
     differences: metrics((text) => text.replaceAll(/^process_.*\n/gm, "")),
   },
@@ -146,13 +146,13 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-9",
-    what: "requests that no route took are not counted",
+    what: "requests without a route are not counted",
     base: "swift",
     differences: metrics((text) => text.replaceAll(/^.*endpoint="<unmatched>".*\n/gm, "")),
   },
   {
     rule: "MET-10",
-    what: "a series for every path",
+    what: "every path has its own series",
     base: "swift",
     differences: {
       request(req) {

@@ -9,7 +9,7 @@ import { dressed, during, isLogout } from "./session-changes.ts";
 const withoutStore = (layer: (isOut: () => boolean) => Layer): Layer =>
   during("/store/break", "/store/restore", layer);
 
-/** Changes the key set from one request of the kit on. */
+/** Changes the key set after one request of the kit. */
 function published(
   begin: string,
   end: string,
@@ -39,7 +39,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "RDY-22",
-    what: "/ready does not tell of a store that is out",
+    what: "/ready does not report the outage of the store",
     base: "issuing",
     differences: withoutStore((isOut) => ({
       answer(answer) {
@@ -53,7 +53,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REV-4",
-    what: "nobody is let in while the store is out",
+    what: "all callers are refused during the outage of the store",
     base: "issuing",
     differences: withoutStore((isOut) => ({
       request: (req, res) =>
@@ -62,7 +62,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-17",
-    what: "a logout says that it is done while the store is out",
+    what: "a logout reports success during the outage of the store",
     base: "issuing",
     differences: withoutStore((isOut) => ({
       request(req, res) {
@@ -74,7 +74,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-17",
-    what: "a refresh without the store is a 500",
+    what: "a refresh during the outage of the store is a 500",
     base: "issuing",
     differences: {
       answer(answer) {
@@ -85,20 +85,20 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-17",
-    what: "a refresh without the store uses the token up",
+    what: "a refresh during the outage of the store uses the token up",
     base: "issuing",
     differences: usedUp(),
   },
   {
     rule: "REV-5",
-    what: "tokens pass unchecked although that was switched off",
+    what: "tokens pass unchecked although fail_open is off",
     base: "ring",
     differences: { toml: [["revocation_fail_open = false", "revocation_fail_open = true"]] },
     unjudged: ["REV-6"],
   },
   {
     rule: "REV-6",
-    what: "the 503 has words of its own",
+    what: "the 503 has its own wording",
     base: "ring",
     differences: {
       answer(answer) {
@@ -109,7 +109,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REV-6",
-    what: "an open route does not look whether the token was revoked",
+    what: "an open route does not check whether the token was revoked",
     base: "ring",
     differences: withoutStore((isOut) => ({
       request(req) {
@@ -119,7 +119,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REV-6",
-    what: "the 503 does not say when to come back",
+    what: "the 503 has no Retry-After",
     base: "ring",
     differences: {
       head: (res, req) => void (req.url === "/mine" && res.removeHeader("Retry-After")),
@@ -144,19 +144,19 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-3",
-    what: "a key is published when it has signed already",
+    what: "a key signs before it is published",
     base: "ring",
     differences: published("/keys/add", "/keys/promote", ({ kid }) => kid === firstKid()),
   },
   {
     rule: "KEY-3",
-    what: "the next key is the same under another name",
+    what: "the next key is the same one under another name",
     base: "ring",
     differences: renamed(),
   },
 ];
 
-/** The next key is the first one under another name; the tokens that it signs come back as they were. */
+/** The next key is the first one under another name; tokens that it signs are restored on the way back. */
 function renamed(): Mutation["differences"] {
   const { answer: rename, ...layer } = dressed(({ header }) => {
     const isNext = header["kid"] !== firstKid();

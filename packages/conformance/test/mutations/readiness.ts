@@ -10,7 +10,7 @@ function results(change: (result: Record<string, unknown>, name: string) => void
   });
 }
 
-/** Reports a check that is declared with the wrong criticality. */
+/** Reports a check declared with the wrong criticality. */
 function withCheck(name: string, critical: boolean): Mutation["differences"] {
   return json("/ready", (body) => {
     const checks = body["checks"] as Record<string, unknown>;
@@ -18,7 +18,7 @@ function withCheck(name: string, critical: boolean): Mutation["differences"] {
   });
 }
 
-/** Each further check costs as much again. */
+/** Every further check takes as long again. */
 function inTurn(): Mutation["differences"] {
   const broken = brokenOnes();
   return {
@@ -31,7 +31,7 @@ function inTurn(): Mutation["differences"] {
   };
 }
 
-/** The last answer that was not 503 is shown for too long. */
+/** Repeats the last answer other than 503 for too long. */
 function stale(): Mutation["differences"] {
   const broken = brokenOnes();
   let shown: { body: string; at: number } | undefined;
@@ -57,7 +57,7 @@ export const readinessMutations = (): readonly Mutation[] => [
   },
   {
     rule: "RDY-2",
-    what: "check results do not say whether they are critical when all is well",
+    what: "check results omit whether they are critical while all is well",
     base: "swift",
     differences: results((result) => {
       if (result["healthy"] === true) delete result["critical"];

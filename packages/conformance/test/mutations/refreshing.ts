@@ -14,7 +14,7 @@ import {
   usesStay,
 } from "./unsound-stores.ts";
 
-/** Changes a refresh token that has a defect, so that it goes through. */
+/** Repairs a refresh token with a defect, so that it is accepted. */
 export function overlooked(heal: (claims: Record<string, unknown>) => boolean): Mutation["differences"] {
   return {
     sessions: {
@@ -33,7 +33,7 @@ const declined = (): never => {
 export const refreshMutations = (): readonly Mutation[] => [
   {
     rule: "REF-1",
-    what: "a refresh token is good until it expires",
+    what: "a refresh token is valid until it expires",
     base: "issuing",
     differences: store((sound) => ({
       async rotate({ fam, sub, signedInAt }) {
@@ -44,13 +44,13 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-4",
-    what: "looks whether a token was used, and marks it afterwards",
+    what: "the use of a token is checked first and marked later",
     base: "issuing",
     differences: racing((owner, replica) => owner === replica),
   },
   {
     rule: "REF-19",
-    what: "one token rotates at both replicas at once",
+    what: "both replicas rotate one token at once",
     base: "issuing",
     differences: racing((owner, replica) => owner !== replica),
     unjudged: ["REV-3"],
@@ -70,27 +70,27 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-6",
-    what: "a replay is refused, and the session goes on",
+    what: "a replay is refused, but the session continues",
     base: "issuing",
     differences: quietReplays(),
     unjudged: ["REF-7", "REV-3"],
   },
   {
     rule: "REF-6",
-    what: "a replay ends the refresh tokens of a session alone",
+    what: "a replay ends only the refresh tokens of a session",
     base: "issuing",
     differences: lastingAccess(),
     unjudged: ["REF-7", "REV-3"],
   },
   {
     rule: "REF-7",
-    what: "every presentation prolongs the window",
+    what: "every presentation extends the window",
     base: "issuing",
     differences: prolonging(),
   },
   {
     rule: "REF-14",
-    what: "the window is half as long as it is configured",
+    what: "the window is half as long as configured",
     base: "issuing",
     differences: shorter(),
     unjudged: ["REF-7"],
@@ -107,7 +107,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-15",
-    what: "sessions have no end",
+    what: "sessions never expire",
     base: "issuing",
     differences: overlooked((all) => {
       const isOld = Number(all["auth_time"]) < now() - 86_400;
@@ -117,7 +117,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "what is no token is called expired",
+    what: "a malformed token is called expired",
     base: "issuing",
     differences: changing("/auth/refresh", 401, (body) => {
       if (body["detail"] === "invalid refresh token") body["detail"] = "the refresh token has expired";
@@ -125,7 +125,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "a raced refresh says that the session was revoked",
+    what: "a raced refresh reports a revoked session",
     base: "issuing",
     differences: changing("/auth/refresh", 401, (body) => {
       if (String(body["detail"]).includes("rotated")) body["detail"] = "this session has been revoked";
@@ -133,7 +133,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-10",
-    what: "nobody heeds a hook that declines",
+    what: "a declining hook is ignored",
     base: "issuing",
     differences: {
       sessions: {
@@ -144,7 +144,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-10",
-    what: "a session that was declined keeps its access token",
+    what: "a declined session keeps its access token",
     base: "issuing",
     differences: {
       sessions: {
@@ -155,7 +155,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-11",
-    what: "a hook that throws has declined",
+    what: "a hook that throws counts as declining",
     base: "issuing",
     differences: {
       sessions: {
@@ -166,13 +166,13 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-11",
-    what: "the hook is asked when the token is used up",
+    what: "the hook is called after the token is used up",
     base: "issuing",
     differences: usedUpWhen("fail"),
   },
   {
     rule: "REF-16",
-    what: "the scopes of the hook are not looked at",
+    what: "the scopes of the hook are ignored",
     base: "issuing",
     differences: {
       sessions: {
@@ -183,26 +183,26 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REV-3",
-    what: "the end of a session that was replayed stays with one replica",
+    what: "the end of a replayed session stays on one replica",
     base: "issuing",
     differences: replaysStay(),
   },
   {
     rule: "REF-19",
-    what: "every replica remembers used tokens of its own",
+    what: "every replica remembers only its own used tokens",
     base: "issuing",
     differences: usesStay(),
     unjudged: ["REV-3"],
   },
   {
     rule: "REV-11",
-    what: "a logout stays with one replica",
+    what: "a logout stays on one replica",
     base: "issuing",
     differences: logoutsStay(),
   },
 ];
 
-/** Refuses what was presented in a state of the service once that is over. */
+/** Rejects a token that was presented in a state of the service, after that state has ended. */
 function usedUpWhen(state: string): Mutation["differences"] {
   const used = new Set<string>();
   return {

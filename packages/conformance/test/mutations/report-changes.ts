@@ -22,7 +22,7 @@ export function answerJson(res: ServerResponse, status: number, body: unknown): 
   return true;
 }
 
-/** The dependencies that the requests of the kit have broken so far. */
+/** The dependencies that the kit has broken so far. */
 export function brokenOnes(): { readonly names: Set<string>; note(url: string | undefined): void } {
   const names = new Set<string>();
   return {

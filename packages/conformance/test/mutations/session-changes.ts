@@ -6,7 +6,7 @@ import { bearerOf, openToken, type OpenToken, setBearer, signToken } from "../su
 
 type Kind = "access" | "refresh";
 
-/** The pair in an answer, as an object that can be changed. */
+/** Returns the pair in an answer as a mutable object. */
 function pairIn(answer: HeldAnswer, body: Record<string, unknown>): Record<string, unknown> | undefined {
   if (answer.status !== 200) return undefined;
   if (answer.path === "/sign-in") return body["tokens"] as Record<string, unknown>;
@@ -14,8 +14,8 @@ function pairIn(answer: HeldAnswer, body: Record<string, unknown>): Record<strin
 }
 
 /**
- * Gives tokens another look when they leave the service, and takes it off when they come back: what the service does
- * stays sound. Of what `change` returns false for nothing is changed.
+ * Changes tokens when they leave the service and restores them when they return, so that the service stays sound. Skips
+ * a token for which `change` returns false.
  */
 export function dressed(
   change: (token: OpenToken, kind: Kind, isRefreshed: boolean) => boolean,
@@ -55,12 +55,12 @@ export function claims(
   });
 }
 
-/** Changes the answer to a refresh that has succeeded. */
+/** Changes the answer to a successful refresh. */
 export function refreshed(change: (body: Record<string, unknown>) => void): Mutation["differences"] {
   return changing("/auth/refresh", 200, change);
 }
 
-/** Changes JSON of one path and one status. */
+/** Changes the JSON of one path and status. */
 export function changing(
   path: string,
   status: number,
@@ -76,7 +76,7 @@ export function changing(
   };
 }
 
-/** Changes some operations of the store; `replica` is 0 or 1. */
+/** Changes operations of the store; `replica` is 0 or 1. */
 export function store(
   change: (sound: TokenStore, replica: number) => Partial<TokenStore>,
 ): Mutation["differences"] {
@@ -87,12 +87,12 @@ export function isLogout(req: IncomingMessage): boolean {
   return req.url === "/auth/logout";
 }
 
-/** The claims of the caller's token. */
+/** Returns the claims of the caller's token. */
 export function callerOf(req: IncomingMessage): Record<string, unknown> {
   return openToken(bearerOf(req) ?? "")?.claims ?? {};
 }
 
-/** A layer that knows whether the kit has asked for something on one path and not yet for its end on another. */
+/** Builds a layer that knows whether the kit has requested the path `begin` and not yet `end`. */
 export function during(begin: string, end: string, layer: (isOn: () => boolean) => Layer): Layer {
   let isOn = false;
   const inner = layer(() => isOn);

@@ -28,7 +28,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-3",
-    what: "a person has one session however often they sign in",
+    what: "all sign-ins of a person share one session",
     base: "issuing",
     differences: dressed(({ claims: all }) => {
       all["fam"] = "the-session-of-somebody";
@@ -51,7 +51,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-10",
-    what: "a refresh makes auth_time anew",
+    what: "a refresh renews auth_time",
     base: "issuing",
     differences: dressed(({ claims: all }, _kind, isRefreshed) => {
       if (isRefreshed) all["auth_time"] = all["iat"];
@@ -66,26 +66,26 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-11",
-    what: "a refresh token has scopes of its own",
+    what: "a refresh token has its own scopes",
     base: "issuing",
     differences: claims("refresh", (all) => (all["scope"] = "orders:read")),
   },
   {
     rule: "ISS-11",
-    what: "grt is on access tokens too",
+    what: "access tokens have grt too",
     base: "issuing",
     differences: claims("access", (all) => (all["grt"] = { scopes: [], roles: [] })),
   },
   {
     rule: "ISS-12",
-    what: "no kid while there is one key",
+    what: "tokens have no kid while there is one key",
     base: "ring",
     differences: dressed(({ header }) => header["alg"] === "RS256" && delete header["kid"]),
     unjudged: ["ISS-15", "KEY-3"],
   },
   {
     rule: "REF-2",
-    what: "a pair may be cached",
+    what: "a pair is cacheable",
     base: "issuing",
     differences: {
       head: (res, req) => void (req.url === "/auth/refresh" && res.setHeader("Cache-Control", "private")),
@@ -99,7 +99,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-3",
-    what: "a refresh loses all scopes but one",
+    what: "a refresh keeps only one scope",
     base: "issuing",
     differences: claims("access", (all, isRefreshed) => {
       if (isRefreshed) all["scope"] = String(all["scope"]).split(" ").at(-1);
@@ -107,7 +107,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-3",
-    what: "a refresh makes an administrator",
+    what: "a refresh adds the role of an administrator",
     base: "issuing",
     differences: claims("access", (all, isRefreshed) => {
       const isPlain = String(all["scope"]).includes(" ");
@@ -128,9 +128,9 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-5",
-    what: "a logout ends nothing",
+    what: "a logout has no effect",
     base: "issuing",
-    // While the store is out it asks, as every logout does.
+    // During the outage it asks the store, as every logout does.
     differences: during("/store/break", "/store/restore", (isOut) => ({
       request(req, res) {
         const { fam, typ } = callerOf(req);
@@ -143,7 +143,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-5",
-    what: "a logout ends the token alone, and the session goes on",
+    what: "a logout ends only the token, and the session continues",
     base: "issuing",
     differences: {
       request(req) {
@@ -215,7 +215,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-15",
-    what: "the key set does not have the key that signs",
+    what: "the key set lacks the signing key",
     base: "ring",
     differences: changing("/.well-known/jwks.json", 200, (body) => (body["keys"] = [])),
     unjudged: ["KEY-3"],

@@ -1,7 +1,7 @@
 import type { Mutation } from "../mutations.ts";
 import { answerJson, brokenOnes, json } from "./report-changes.ts";
 
-/** `/health` answers 503 while one of these is broken. */
+/** `/health` answers 503 while one of these dependencies is broken. */
 function probing(...dependencies: readonly string[]): Mutation["differences"] {
   const broken = brokenOnes();
   return {
@@ -90,7 +90,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ENV-1",
-    what: "the log has another name of the service",
+    what: "the log has another service name",
     base: "swift",
     differences: { log: (line) => ({ ...line, service: "node" }) },
   },
@@ -102,7 +102,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-1",
-    what: "X-Forwarded-Host of anybody is believed in redirects",
+    what: "X-Forwarded-Host of any client is used in redirects",
     base: "swift",
     differences: {
       answer(answer, req) {
@@ -113,7 +113,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-3",
-    what: "a list of trusted hosts that nobody looks at",
+    what: "the list of trusted hosts is ignored",
     base: "trusting",
     differences: {
       request(req) {
@@ -123,13 +123,13 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-4",
-    what: "CORS allows everybody",
+    what: "CORS allows every origin",
     base: "swift",
     differences: { answer: ({ res }) => void res.setHeader("Access-Control-Allow-Origin", "*") },
   },
   {
     rule: "EDGE-6",
-    what: "pages go out without their content policy",
+    what: "pages have no content policy",
     base: "swift",
     differences: {
       head(res) {
@@ -140,7 +140,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-7",
-    what: "JSON goes out without nosniff",
+    what: "JSON has no nosniff header",
     base: "swift",
     differences: {
       head(res) {

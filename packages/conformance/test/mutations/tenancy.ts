@@ -3,7 +3,7 @@ import { bearerOf, openToken } from "../support/token-repair.ts";
 import type { IncomingMessage } from "node:http";
 import type { Mutation } from "../mutations.ts";
 
-/** The tenant of the token that came, unverified. */
+/** The unverified tenant claim of the token. */
 function claimed(req: IncomingMessage): unknown {
   const raw = bearerOf(req);
   return raw === undefined ? undefined : openToken(raw)?.claims["tenant_id"];
@@ -13,7 +13,7 @@ function subdomain(req: IncomingMessage): string | undefined {
   return /^([a-z0-9-]+)\.svc\.example(?::\d+)?$/.exec(req.headers.host ?? "")?.[1];
 }
 
-/** Gives a request a tenant that a sound service would not give it. */
+/** Gives a request a tenant that a sound service would refuse. */
 function granting(tenantOf: (req: IncomingMessage) => string | undefined): Mutation["differences"] {
   return {
     middleware(req, _res, next) {
@@ -25,7 +25,7 @@ function granting(tenantOf: (req: IncomingMessage) => string | undefined): Mutat
   };
 }
 
-/** Answers a 403 or 401 of the tenant route in another way. */
+/** Changes the 403 or 401 of the tenant route. */
 function refusal(
   fits: (answer: { status: number; path: string }, req: IncomingMessage) => boolean,
   change: Record<string, unknown>,
@@ -44,7 +44,7 @@ const onTenant = ({ path }: { path: string }): boolean => path === "/tenant" || 
 export const tenancyMutations = (): readonly Mutation[] => [
   {
     rule: "TEN-1",
-    what: "the header is listed and is no source",
+    what: "the header is listed but not used",
     base: "reduced",
     differences: refusal(({ status }, req) => status === 200 && req.headers["x-tenant-id"] === "acme", {
       status: 404,
@@ -85,13 +85,13 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-6",
-    what: "a subdomain is granted without a session",
+    what: "a subdomain is granted without a caller",
     base: "swift",
     differences: granting((req) => (bearerOf(req) === undefined ? subdomain(req) : undefined)),
   },
   {
     rule: "TEN-6",
-    what: "a session that is missing is a 403",
+    what: "a missing caller is a 403",
     base: "reduced",
     differences: refusal((answer) => answer.status === 401 && onTenant(answer), {
       status: 403,
@@ -101,7 +101,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-6",
-    what: "a caller without a tenant acts in the one that is named",
+    what: "a caller without a tenant acts in the named one",
     base: "swift",
     differences: granting((req) =>
       bearerOf(req) !== undefined && claimed(req) === undefined ? subdomain(req) : undefined,
@@ -117,7 +117,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-8",
-    what: "the source that is listed first wins",
+    what: "the first listed source wins",
     base: "required",
     differences: refusal(
       ({ status, path }, req) =>
@@ -173,7 +173,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-14",
-    what: "the prefix of the path is compared by its letters",
+    what: "the path prefix is compared as plain text",
     base: "swift",
     differences: {
       request(req) {
@@ -183,13 +183,13 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-15",
-    what: "the subject is no tenant",
+    what: "the subject is not used as tenant",
     base: "user",
     differences: { toml: [['sources = ["token", "user"]', 'sources = ["token"]']] },
   },
   {
     rule: "TEN-16",
-    what: "paths are exempt by their first letters",
+    what: "paths are exempt by prefix",
     base: "required",
     differences: refusal(({ status, path }) => status === 403 && path === "/healthy", {
       status: 404,
@@ -198,7 +198,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-17",
-    what: "a request that names a tenant without a session is a 403",
+    what: "a request that names a tenant without a caller is a 403",
     base: "required",
     differences: refusal(({ status, path }) => status === 401 && path.startsWith("/svc"), {
       status: 403,

@@ -19,7 +19,7 @@ export function overlook(
   return { request: overlooking(heal, options) };
 }
 
-/** Does something to a claim when its value fits. */
+/** Does something to a claim with a matching value. */
 export function claim(
   name: string,
   fits: (value: unknown) => boolean,
@@ -50,7 +50,7 @@ export function principals(change: (principal: Principal) => Partial<Principal>)
   };
 }
 
-/** Refuses tokens that a sound service takes. */
+/** Rejects tokens that a sound service accepts. */
 export function refusing(fits: (token: OpenToken) => boolean): Mutation["differences"] {
   return {
     request(req) {

@@ -5,7 +5,7 @@ import { claim, isBetween, isMissing, later, now, overlook, refusing } from "./t
 export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-3",
-    what: "any algorithm of the key's type is taken",
+    what: "any algorithm of the key's type is accepted",
     base: "full",
     differences: overlook(
       ({ header }) => {
@@ -30,7 +30,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-4",
-    what: "alg none is taken",
+    what: "alg none is accepted",
     base: "full",
     differences: overlook(
       ({ header }) => {
@@ -43,7 +43,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-4",
-    what: "alg nOnE is taken",
+    what: "alg nOnE is accepted",
     base: "reduced",
     differences: overlook(
       ({ header }) => {
@@ -56,7 +56,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-6",
-    what: "aud is not looked at",
+    what: "aud is not checked",
     base: "full",
     differences: claim(
       "aud",
@@ -78,14 +78,14 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-8",
-    what: "exp is not looked at",
+    what: "exp is not checked",
     base: "full",
     differences: claim("exp", (value) => isBetween(value, -100_000, 0), later),
     unjudged: ["AUTH-30"],
   },
   {
     rule: "AUTH-8",
-    what: "nbf is not looked at",
+    what: "nbf is not checked",
     base: "full",
     differences: claim("nbf", (value) => isBetween(value, 30, 1000), now),
   },
@@ -112,13 +112,13 @@ export const tokenMutations = (): readonly Mutation[] => [
   })),
   {
     rule: "AUTH-20",
-    what: "tokens of any length",
+    what: "tokens may have any length",
     base: "full",
     differences: claim("pad", (value) => typeof value === "string", undefined),
   },
   {
     rule: "AUTH-21",
-    what: "padding is taken",
+    what: "padding is accepted",
     base: "full",
     differences: {
       request(req) {
@@ -135,7 +135,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-22",
-    what: "a kid of any length",
+    what: "a kid may have any length",
     base: "full",
     differences: overlook(({ header }) => {
       if (String(header["kid"]).length <= 256) return false;
@@ -145,19 +145,19 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-23",
-    what: "an exp that never comes",
+    what: "an exp beyond any date is accepted",
     base: "full",
     differences: claim("exp", (value) => typeof value === "number" && value > 8.64e12, later),
   },
   {
     rule: "AUTH-39",
-    what: "control characters in jti are taken",
+    what: "control characters in jti are accepted",
     base: "full",
     differences: claim("jti", (value) => typeof value === "string" && /\p{Cc}/u.test(value), "plain"),
   },
   {
     rule: "AUTH-24",
-    what: "crit is overlooked",
+    what: "crit is ignored",
     base: "full",
     differences: overlook(({ header }) => {
       if (header["crit"] === undefined) return false;
@@ -167,13 +167,13 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-26",
-    what: "PS256 is configured and not known",
+    what: "PS256 is configured but not supported",
     base: "full",
     differences: refusing(({ header }) => header["alg"] === "PS256"),
   },
   {
     rule: "AUTH-26",
-    what: "the algorithm may be written in lower case",
+    what: "the algorithm may be in lower case",
     base: "full",
     differences: overlook(({ header }) => {
       if (header["alg"] !== "rs256") return false;
@@ -183,7 +183,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-27",
-    what: "scopes are read from a text only",
+    what: "scopes are read only from a text",
     base: "full",
     differences: overlook(({ claims }) => {
       if (!Array.isArray(claims["scope"])) return false;
@@ -193,7 +193,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-28",
-    what: "a number is taken as sub",
+    what: "a number is accepted as sub",
     base: "full",
     differences: claim("sub", (value) => typeof value === "number", "7"),
   },
@@ -209,19 +209,19 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-29",
-    what: "an iat in the future is taken",
+    what: "an iat in the future is accepted",
     base: "full",
     differences: claim("iat", (value) => isBetween(value, 30, 1000), now),
   },
   {
     rule: "AUTH-30",
-    what: "a token is taken when its exp is exactly at the leeway",
+    what: "a token is accepted when its exp is exactly at the leeway",
     base: "full",
     differences: claim("exp", (value) => isBetween(value, -33, -27), later),
   },
   {
     rule: "CLAIM-1",
-    what: "rights are read from scope, whatever the claim is called",
+    what: "rights are read from scope, although another claim is configured",
     base: "reduced",
     differences: overlook(({ claims }) => {
       if (claims["scope"] === undefined) return false;
@@ -231,7 +231,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "CLAIM-4",
-    what: "a token with typ access is taken for a foreign one",
+    what: "a token with typ access is treated as a foreign one",
     base: "full",
     differences: refusing(({ claims }) => claims["typ"] === "access"),
   },

@@ -3,7 +3,7 @@ import type { Rotation, TokenStore } from "@svc/token-store";
 import type { Mutation } from "../mutations.ts";
 import { store } from "./session-changes.ts";
 
-/** Knows when each refresh token was rotated, and in which way it was presented after that. */
+/** Tracks when each refresh token was rotated, and how it was presented afterwards. */
 function watched(
   sound: TokenStore,
   rotatedAt: Map<string, number>,
@@ -18,7 +18,7 @@ function watched(
   };
 }
 
-/** Lets every presentation through that comes while another one is looked at, where `fits` says so. */
+/** Accepts concurrent presentations of a token when `fits` returns true. */
 export function racing(fits: (owner: number, replica: number) => boolean): Mutation["differences"] {
   const byReplica = [new Map<string, number>(), new Map<string, number>()];
   return store((sound, replica) => ({
@@ -65,7 +65,7 @@ export function forgetful(): Mutation["differences"] {
 export function lastingAccess(): Mutation["differences"] {
   const replayed = new Set<string>();
   return store((sound) => ({
-    // An access token is looked up with its id, a refresh token without.
+    // An access token is looked up with its jti, a refresh token without.
     isRevoked: (token) =>
       token.jti !== undefined && replayed.has(token.fam ?? "") ? false : sound.isRevoked(token),
     async rotate(rotation) {
@@ -126,7 +126,7 @@ export function logoutsStay(): Mutation["differences"] {
       isRevoked: (token) =>
         ended.has(token.fam ?? "") || ended.has(token.jti ?? "") || sound.isRevoked(token),
       async revokeFamily(fam) {
-        // It asks the store, which may be out.
+        // Calls the store, which may be down.
         await sound.isRevoked({ jti: undefined, fam, sub: "somebody", signedInAt: 0 });
         ended.add(fam);
       },

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import type { ConformanceOptions, Keys, Probes } from "@svc/conformance";
 import type { SessionsBase } from "./session-service.ts";
 
-/** The services that are broken: one for each set of settings that rules are about. */
+/** The base services to be broken, one for each set of settings that rules need. */
 export interface Base {
   readonly toml?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -11,9 +11,9 @@ export interface Base {
   readonly tenancy?: ConformanceOptions["tenancy"];
   readonly features: NonNullable<ConformanceOptions["features"]>;
   readonly probes?: Probes;
-  /** Whether the kit serves the key set; `{jwks}` in the TOML is where. */
+  /** Whether the kit serves the key set, at `{jwks}` in the TOML. */
   readonly serveKeys?: boolean;
-  /** Whether it issues tokens, and how. Its dependencies cannot be broken: those rules have bases of their own. */
+  /** Whether and how it issues tokens. Its dependencies cannot be broken: other bases cover those rules. */
   readonly sessions?: SessionsBase;
 }
 
@@ -90,21 +90,21 @@ const features = ["metrics", "security_headers", "auth", "tenancy"] as const;
 const signed = { sources: ["token", "subdomain", "path"], baseDomain: "svc.example" } as const;
 
 export const bases = {
-  /** Everything on, tokens of a pinned key. */
+  /** Every feature on, tokens with a pinned key. */
   full: {
     toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
     keys: rsaKeys,
     tenancy: signed,
     features,
   },
-  /** The same for rules that are not about tokens: to sign a hundred of them takes a twentieth of the time. */
+  /** The same for rules unrelated to tokens: signing takes a twentieth of the time. */
   swift: {
     toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
     keys: ellipticKeys,
     tenancy: signed,
     features,
   },
-  /** The reduced profile, with claims of other names. */
+  /** The reduced profile, with other claim names. */
   reduced: {
     profile: "reduced",
     env: {
@@ -128,7 +128,7 @@ export const bases = {
     tenancy: { sources: ["token", "header"] },
     features,
   },
-  /** A key set that the kit serves. */
+  /** A key set served by the kit. */
   jwks: {
     toml: `${service}${enabled("auth")}\n[plugin.auth]\nmode = "jwks"\njwks_url = "{jwks}"\nalgorithms = ["RS256"]\n`,
     keys: { algorithm: "RS256" },
@@ -142,21 +142,21 @@ export const bases = {
     tenancy: { ...signed, sources: ["token", "subdomain"] },
     features,
   },
-  /** A tenant is needed everywhere, and the unsigned source is listed first. */
+  /** Every request needs a tenant, and the unsigned source is listed first. */
   required: {
     toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["subdomain", "token"], requireTenant: true },
     features,
   },
-  /** Callers without a tenant are trusted; their subject is a tenant of its own. */
+  /** Trusts callers without a tenant; the subject is its own tenant. */
   trusting: {
     toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"], trustUnscopedPrincipals: true },
     features: [...features, "trusted_hosts"],
   },
-  /** The verified subject is the tenant where the token names none. */
+  /** The verified subject is the tenant when the token names none. */
   user: {
     toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "user"]')}`,
     keys: rsaKeys,
@@ -169,7 +169,7 @@ export const bases = {
     tenancy: { ...signed, sources: ["path", "header"] },
     features: ["metrics", "security_headers", "tenancy"],
   },
-  /** Two replicas that issue tokens with a secret, share a store, and go on without it. */
+  /** Two replicas that issue tokens with a secret, share a store, and continue without it. */
   issuing: {
     toml: `${service}${enabled("auth")}${issuingTable("refresh_grace_seconds = 2")}mode = "secret"\nalgorithms = ["HS256"]\n`,
     env: { SVC_AUTH_SECRET: secret },
@@ -177,7 +177,7 @@ export const bases = {
     features: ["metrics", "security_headers", "auth"],
     sessions: { graceSeconds: 2, failOpen: true, replica: true },
   },
-  /** Signs with a file of keys, has no window, does not go on without its store, and lets people sign in elsewhere. */
+  /** Signs with a key file, has no window, does not continue without its store, and offers federated sign-in. */
   ring: {
     toml: `${service}env = "staging"\n${enabled("auth")}${issuingTable("refresh_grace_seconds = 0")}signing_keys = "{keys}"\nrevocation_fail_open = false\n`,
     keys: {

@@ -5,9 +5,9 @@ import { publicPem } from "./bases.ts";
 import { createForeignSessions, type ForeignSessions } from "./foreign-sessions.ts";
 
 /**
- * A service that keeps the contract by hand and none of the choices of the house: ids with dashes, instance with its
- * query, no Allow, no WWW-Authenticate, no metrics, titles of a later edition, a leeway that is wider by a second, a
- * member of its own in every problem, one algorithm whatever a token says, and no answer to a body that is too long.
+ * Starts a hand-written service that keeps the contract without any house convention: ids with dashes, instance with
+ * its query, no Allow, no WWW-Authenticate, no metrics, titles of a later edition, a leeway wider by a second, an extra
+ * member in every problem, one fixed algorithm, and no answer to a body that is too long.
  */
 export function startForeign(prefix = "", scopeClaim = "scope"): Promise<Listening> {
   const sessions = createForeignSessions();
@@ -145,7 +145,7 @@ function callerOf(scope: unknown): Caller {
   return { scopes: typeof scope === "string" ? scope.split(" ") : [], roles: [] };
 }
 
-/** The claims of a token that verifies. */
+/** Returns the claims of a valid token. */
 function claimsOf(token: string | undefined): Claims | undefined {
   const [header = "", payload = "", signature = ""] = token?.split(".") ?? [];
   try {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { signToken } from "./token-repair.ts";
 
-/** What a foreign service answers; a text is the detail of a problem. */
+/** The answer of a foreign service; a text is the detail of a problem. */
 export type Outcome = readonly [status: number, body: unknown];
 
 interface Claims {
@@ -11,8 +11,8 @@ interface Claims {
 }
 
 /**
- * Sessions by hand, with none of the choices of the house: other members, no kid, ids with dashes, words of its own, a
- * logout that answers 200, tokens that live for other times.
+ * Hand-written sessions without any house convention: other members, no kid, ids with dashes, its own wording, a logout
+ * that answers 200, tokens with other lifetimes.
  */
 export interface ForeignSessions {
   signIn(): Outcome;

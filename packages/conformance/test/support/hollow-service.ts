@@ -1,15 +1,15 @@
 import { createServer } from "node:http";
 import { listen, type Listening } from "@svc/test-support";
 
-/** What {@link startHollow} takes. */
+/** Options of {@link startHollow}. */
 export interface HollowOptions {
-  /** Answers by path, `GET` alone. Default: the four system endpoints. */
+  /** Answers by path, for `GET` only. Default: the four system endpoints. */
   readonly routes?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const who = { service: "hollow", version: "1", env: "local" };
 
-/** The system endpoints of a service, and nothing behind them. */
+/** The system endpoints of a service without any other routes. */
 export const systemRoutes: Readonly<Record<string, unknown>> = {
   "/health": { status: "ok", ...who },
   "/ready": { status: "ok", service: "hollow", checks: {} },
@@ -17,7 +17,7 @@ export const systemRoutes: Readonly<Record<string, unknown>> = {
   "/metrics": { none: true },
 };
 
-/** A service that keeps the contract with what it has, by hand. */
+/** Starts a hand-written service that keeps the contract with only these routes. */
 export function startHollow({ routes = systemRoutes }: HollowOptions = {}): Promise<Listening> {
   return listen(
     createServer((req, res) => {

@@ -8,7 +8,7 @@ import { type Differences, makeServedKeys, startUnderTest } from "./service-unde
 /**
  * Starts a service, checks it and stops it.
  *
- * @param reaches ids of rules and of families of rules that are looked at. Default: everything there is
+ * @param reaches ids of rules and rule families to check. Default: all
  */
 export async function judge(
   base: BaseName,
@@ -24,7 +24,7 @@ export async function judge(
   return await checkConformance({ ...tested.options, house, only: reaches && within(reaches, base) });
 }
 
-/** The checks of some rules that apply to a base. */
+/** Returns the checks of some rules that apply to a base. */
 function within(reaches: readonly string[], base: BaseName): readonly string[] {
   const isReduced = "profile" in bases[base];
   const families = new Set(reaches);
@@ -40,12 +40,12 @@ export function failures({ findings }: ConformanceReport): readonly Finding[] {
   return findings.filter(({ verdict }) => verdict.status === "fail");
 }
 
-/** What a failure says, for the message of a test. */
+/** Formats failures for the message of a test. */
 export function told(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ id, verdict }) => (verdict.status === "fail" ? `${id}: ${verdict.seen}` : id));
 }
 
-/** The rules that pass on the sound service and are not judged on the broken one. */
+/** Returns the rules that pass on the sound service and are not judged on the broken one. */
 export function lost(sound: ConformanceReport, broken: ConformanceReport): readonly string[] {
   const passed = new Set(
     sound.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id),
@@ -58,17 +58,17 @@ export function lost(sound: ConformanceReport, broken: ConformanceReport): reado
 
 const most = 40;
 const least = 3;
-/** Above this share of its time the process is so busy that one more service would keep all others waiting. */
+/** Above this share of CPU time, one more service would delay all others. */
 const busy = 0.8;
 
-/** Is broken by a service that is sound and had to wait for the processor: it says how soon a report follows its dependency. */
+/** A sound service breaks this rule when it waits for the CPU: it limits how late a report follows its dependency. */
 const punctuality = "RDY-10";
 
 /**
- * Whether a judgement says nothing: punctuality alone is at fault beside what is tested.
+ * Whether a verdict is worthless: besides the tested rule only punctuality failed.
  *
  * @param failed ids of the rules that failed
- * @param rule the one that is broken on purpose
+ * @param rule the deliberately broken rule
  */
 export function isInDoubt(failed: readonly string[], rule: string | undefined): boolean {
   const others = failed.filter((id) => id !== rule);
@@ -76,8 +76,8 @@ export function isInDoubt(failed: readonly string[], rule: string | undefined): 
 }
 
 /**
- * Judges anew what is in doubt, with a service made anew, since it may remember what it was asked: what the process was held up in,
- * kit and service alike, says nothing and does not stand, a report that came late is asked for once more.
+ * Judges again with a new service when the verdict is in doubt, because a service may keep state. A verdict during an
+ * event-loop stall is discarded; a late report is requested once more.
  */
 async function judgeFairly(
   first: Work,
@@ -101,16 +101,16 @@ async function judgeFairly(
     first.rule,
   );
   if (!isDoubtful) return report;
-  process.stderr.write(`      asked once more, late at most: ${told(failed).join("; ")}\n`);
+  process.stderr.write(`      judged once more, a late report at most: ${told(failed).join("; ")}\n`);
   return once();
 }
 
-/** What {@link startAll} runs; a service that breaks no rule has none. */
+/** What {@link startAll} runs; a sound service has no rule. */
 type Work = Pick<Mutation, "base" | "differences" | "reaches"> & Partial<Pick<Mutation, "rule">>;
 
 /**
- * Runs many services side by side: as many as the processor has time for, since a service that has to wait for its turn
- * answers too late, and that is what some rules are about.
+ * Judges many services concurrently, as many as the CPU has time for: a service that waits for the CPU answers too
+ * late, which some rules forbid.
  */
 export function startAll(make: () => readonly Work[]): readonly Promise<ConformanceReport>[] {
   const pending = make().map((work, at) => ({
@@ -135,9 +135,11 @@ export function startAll(make: () => readonly Work[]): readonly Promise<Conforma
         .finally(() => running--);
     }
     await Promise.allSettled(pending.map(({ promise }) => promise));
-    // One line for all of them: what holds the process up holds up whatever runs at that moment.
+    // One line for all: a stall affects every service that runs at that moment.
     if (heldUp > 0)
-      process.stderr.write(`      held up, judged anew: ${heldUp} of ${pending.length} services\n`);
+      process.stderr.write(
+        `      event loop stalled, judged again: ${heldUp} of ${pending.length} services\n`,
+      );
   })();
   return pending.map(({ promise }) => promise);
 }

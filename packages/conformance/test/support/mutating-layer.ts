@@ -1,32 +1,32 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 
-/** An answer that was held back so that it can be changed. */
+/** An answer held back so that it can be changed. */
 export interface HeldAnswer {
   status: number;
   body: Buffer;
   readonly path: string;
   readonly res: ServerResponse;
   text(): string;
-  /** The body as a JSON object; an empty one when it is none. */
+  /** Returns the body as a JSON object, or an empty one. */
   json(): Record<string, unknown>;
   setJson(value: unknown, type?: string): void;
   setText(text: string, type: string): void;
 }
 
-/** What stands between the wire and a sound service, and breaks one thing. */
+/** A layer between the network and a sound service that breaks one thing. */
 export interface Layer {
-  /** Sees a request before the service does. Returns true when it has answered itself. */
+  /** Sees a request before the service. Returns true when it has answered itself. */
   readonly request?:
     ((req: IncomingMessage, res: ServerResponse) => boolean | void | Promise<boolean | void>) | undefined;
-  /** Changes an answer. Not asked about answers that are streamed. */
+  /** Changes an answer. Not called for streamed answers. */
   readonly answer?: ((answer: HeldAnswer, req: IncomingMessage) => void) | undefined;
-  /** Changes headers when they are about to go out, the security headers too. */
+  /** Changes headers before they are sent, including the security headers. */
   readonly head?: ((res: ServerResponse, req: IncomingMessage) => void) | undefined;
 }
 
 type Head = (this: ServerResponse, status: number, ...rest: unknown[]) => ServerResponse;
 
-/** Puts a layer in front of a server's own listener. */
+/** Installs a layer in front of a server's own listener. */
 export function breakServer(server: Server, layer: Layer): void {
   const listeners = server.listeners("request") as RequestListener[];
   server.removeAllListeners("request");
@@ -63,7 +63,7 @@ function hold(req: IncomingMessage, res: ServerResponse, layer: Layer): void {
     return res;
   };
   res.writeHead = writeHead as typeof res.writeHead;
-  /** Lets the answer go; the service may keep its end back for a while. */
+  /** Sends the answer; the service may delay its end. */
   function send(how: "write" | "end"): void {
     sending = true;
     const answer = held(req, res, Buffer.concat(chunks));

@@ -1,4 +1,4 @@
-// Prints which rule each broken service breaks: node --conditions=@svc/source test/support/print-mutations.ts
+// Prints the rule that each broken service breaks: node --conditions=@svc/source test/support/print-mutations.ts
 import { issuingMutations, mutations } from "../mutations.ts";
 
 console.log("| rule | what the service does wrong | service |");

@@ -15,27 +15,27 @@ import { type SessionDifferences, type Sessions, startSessions } from "./session
 
 /** How one service differs from a sound one. */
 export interface Differences extends Layer {
-  /** Runs behind authentication and tenancy and in front of the routes. */
+  /** Runs after authentication and tenancy, before the routes. */
   readonly middleware?: Middleware | undefined;
-  /** Changes a line of the log, or what is written instead of it; undefined leaves it out. */
+  /** Changes a line of the log; undefined removes it. */
   readonly log?:
     ((line: Record<string, unknown>) => Record<string, unknown> | string | undefined) | undefined;
-  /** Text in the TOML and what stands in for it. */
+  /** Replacements in the TOML. */
   readonly toml?: readonly (readonly [string, string])[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Headers of the outbound call. */
+  /** Changes the headers of the outbound call. */
   readonly outbound?: ((headers: Record<string, string>) => Record<string, string>) | undefined;
-  /** Changes the dependencies' checks. */
+  /** Changes the checks of the dependencies. */
   readonly check?: ((check: ReadinessCheck) => ReadinessCheck) | undefined;
-  /** Changes the server itself, in front of HTTP. */
+  /** Changes the server itself, below HTTP. */
   readonly server?: ((server: Service["server"]) => void) | undefined;
-  /** Changes what issues tokens and what remembers revocations. */
+  /** Changes the token issuer and the store of revocations. */
   readonly sessions?: SessionDifferences | undefined;
-  /** The address of the key set, for layers that look at it. */
+  /** Returns a layer, given the address of the key set. */
   readonly keySet?: ((url: string) => Layer) | undefined;
 }
 
-/** A service that runs, with the options that the kit needs to check it. */
+/** A running service, with the options that the kit needs to check it. */
 export interface ServiceUnderTest extends AsyncDisposable {
   readonly options: ConformanceOptions;
 }
@@ -56,8 +56,8 @@ export const scopes: readonly string[] = ["orders:read", "orders:write"];
 const roles: readonly string[] = ["admin", "auditor"];
 
 /**
- * Makes the keys that the kit is going to serve. A service asks for them when it starts, and once more within a second: RSA keys take
- * longer on a busy machine, and nobody waits a minute for the third time.
+ * Generates the keys that the kit will serve. A service fetches them at its start, and once more within a second; RSA
+ * keys may take longer than that, and the third fetch would follow a minute later.
  */
 export async function makeServedKeys(algorithm: Algorithm): Promise<void> {
   const served = await serveKeys(`127.0.0.1:${await freePort()}`, algorithm);

@@ -21,26 +21,26 @@ import { createMemoryTokenStore, type RevocableToken, type TokenStore } from "@s
 import type { Express } from "express";
 import { privatePem, publicPem } from "./bases.ts";
 
-/** What a base says of its sessions. */
+/** The session settings of a base. */
 export interface SessionsBase {
   readonly graceSeconds: number;
   readonly failOpen: boolean;
-  /** A second replica that shares the store. */
+  /** Starts a second replica with the same store. */
   readonly replica?: boolean;
-  /** A file of keys, in the place of a secret; `{keys}` in the TOML is where. */
+  /** Signs with a key file instead of a secret; `{keys}` in the TOML is its path. */
   readonly ring?: boolean;
-  /** A provider of sign-ins. */
+  /** Configures a sign-in provider. */
   readonly federated?: boolean;
 }
 
 /** How the sessions of one service differ from sound ones. */
 export interface SessionDifferences {
-  /** Changes the store of one replica, the first being 0. */
+  /** Changes the store of one replica; the first is 0. */
   readonly store?: ((store: TokenStore, replica: number) => TokenStore) | undefined;
   readonly refresh?:
     ((refresh: TokenIssuer["refresh"], told: () => HookState) => TokenIssuer["refresh"]) | undefined;
   readonly hook?: ((hook: RefreshHook, told: () => HookState) => RefreshHook) | undefined;
-  /** Changes the ring before it is written down. */
+  /** Changes the key ring before it is written. */
   readonly ring?: ((document: RingDocument) => RingDocument) | undefined;
 }
 
@@ -185,7 +185,7 @@ function login(): ReturnType<typeof oidcLogin> {
   });
 }
 
-/** The key that the kit signs with as well. */
+/** Returns the key that the kit also signs with. */
 function firstKey(): Parameters<typeof newRing>[0] {
   return {
     kid: firstKid(),

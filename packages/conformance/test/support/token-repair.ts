@@ -35,7 +35,7 @@ export function setBearer(req: IncomingMessage, token: string | undefined): void
   else req.headers.authorization = `Bearer ${token}`;
 }
 
-/** Signs what a service should have refused, so that the sound service behind lets it in. */
+/** Signs a token that the service should have refused, so that the sound service behind accepts it. */
 export function signToken({ header, claims }: Pick<OpenToken, "header" | "claims">): string {
   const input = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
@@ -48,7 +48,7 @@ export function signToken({ header, claims }: Pick<OpenToken, "header" | "claims
   return `${input}.${signature.toString("base64url")}`;
 }
 
-/** Whether a token is signed by the base's key, whatever its header says. */
+/** Whether the base's key has signed a token; ignores the token's header. */
 export function isSigned(raw: string): boolean {
   const end = raw.lastIndexOf(".");
   const bytes = Buffer.from(raw.slice(0, end));
@@ -70,9 +70,9 @@ export function isSigned(raw: string): boolean {
 }
 
 /**
- * Makes a service overlook a defect: a token that is signed properly and has it is exchanged for a sound one.
+ * Makes a service ignore a defect: exchanges a correctly signed token with the defect for a sound one.
  *
- * @param heal changes the token and returns whether it had the defect
+ * @param heal repairs the token and returns whether it had the defect
  */
 export function overlooking(
   heal: (token: OpenToken) => boolean,

@@ -1,29 +1,29 @@
 import type { BusMessage } from "../event-bus.ts";
 
-/** What the codes of {@link EventBusError} mean. */
+/** The codes of {@link EventBusError}. */
 export type EventBusErrorCode =
-  /** The broker did not take it in time, is away, or cannot do it now. Try again. */
+  /** The broker is unavailable, timed out or cannot serve the request now. Retry. */
   | "ERR_SVC_EVENT_BUS_UNAVAILABLE"
-  /** The broker refuses for good: its settings or those of the bus have to change. */
+  /** The broker rejects the request permanently: its settings or those of the bus have to change. */
   | "ERR_SVC_EVENT_BUS_REFUSED"
-  /** A message, topic or group that no broker of this kind can take. */
+  /** No broker of this kind accepts this message, topic or group. */
   | "ERR_SVC_EVENT_BUS_MESSAGE"
   /** The bus was closed. */
   | "ERR_SVC_EVENT_BUS_CLOSED";
 
-/** Why a bus did not do what it was asked for. It never holds an address, a password or a body. */
+/** Reports why a bus operation failed. Never contains an address, a password or a body. */
 export class EventBusError extends Error {
   override readonly name = "EventBusError";
   readonly code: EventBusErrorCode;
-  /** Whether trying the same again is of no use. */
+  /** Whether a retry of the same call is useless. */
   readonly permanent: boolean;
-  /** The id of the message at fault, where there is one. */
+  /** The id of the rejected message, if one message caused the error. */
   readonly messageId: string | undefined;
 
   /**
-   * @param code what kind of failure it is
-   * @param message says what happened, without anything secret
-   * @param about the message at fault
+   * @param code the kind of failure
+   * @param message what happened, without secrets
+   * @param about the message that caused it
    */
   constructor(code: EventBusErrorCode, message: string, about?: Pick<BusMessage, "id">) {
     super(message);
@@ -33,17 +33,17 @@ export class EventBusError extends Error {
   }
 }
 
-/** The broker is of no use at the moment. */
+/** Returns the error for a broker that is unavailable at the moment. */
 export function unavailable(broker: string, why: string): EventBusError {
   return new EventBusError("ERR_SVC_EVENT_BUS_UNAVAILABLE", `${broker} is not available: ${why}`);
 }
 
-/** The broker will refuse this again. */
+/** Returns the error for a request that the broker rejects permanently. */
 export function refused(broker: string, why: string): EventBusError {
   return new EventBusError("ERR_SVC_EVENT_BUS_REFUSED", `${broker} refuses: ${why}`);
 }
 
-/** The bus was closed. */
+/** Returns the error for a call after `close()`. */
 export function closedBus(broker: string): EventBusError {
   return new EventBusError("ERR_SVC_EVENT_BUS_CLOSED", `the bus of ${broker} was closed`);
 }

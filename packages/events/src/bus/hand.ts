@@ -1,44 +1,44 @@
 import type { BusMessage, DeliveryInfo } from "../event-bus.ts";
 
-/** A message that was taken from the broker and is not acknowledged yet. */
+/** A message that was received from the broker and is not acknowledged yet. */
 export interface Held {
-  /** What the broker calls it: the same message comes again under the same name. */
+  /** The broker's identifier of the message; a redelivery has the same one. */
   readonly at: string;
   readonly message: BusMessage;
-  /** How often it was delivered, this time included. */
+  /** How many times it was delivered, including this delivery. */
   deliveries: number;
 }
 
-/** What a hand asks of its owner. */
+/** Limits and callbacks of a {@link Hand}. */
 export interface HandOptions<T extends Held> {
   readonly concurrency: number;
-  /** How many messages it holds at most. */
+  /** The maximum number of messages it holds. */
   readonly capacity: number;
   readonly handler: (message: BusMessage, info: DeliveryInfo) => Promise<void>;
-  /** How long a message waits after a handler rejected it, in milliseconds. */
+  /** Returns the pause after a rejection, in milliseconds. */
   readonly pauseMs: (deliveries: number) => number;
-  /** The handler has resolved. The message leaves the hand when this resolves; it does not reject. */
+  /** Called after the handler resolved. The message is removed when this promise resolves; it never rejects. */
   readonly acknowledge: (held: T) => void | Promise<void>;
-  /** The handler has rejected; the message is tried again after the pause. */
+  /** Called after the handler rejected; the message is retried after the pause. */
   readonly rejected: (held: T, error: unknown, pauseMs: number) => void;
-  /** A message has left the hand. */
+  /** Called after a message was removed. */
   readonly room: () => void;
 }
 
-/** The messages that one consumption has taken: runs them, keeps the order of each key, tries again. */
+/** Holds the messages that one consumption received: calls the handler, keeps the order per key and retries. */
 export interface Hand<T extends Held> {
   readonly size: number;
   readonly free: number;
   get(at: string): T | undefined;
-  /** All that are not acknowledged. */
+  /** All messages that are not acknowledged. */
   all(): readonly T[];
-  /** Takes a message. One that is there already is not taken a second time. */
+  /** Adds a message. Ignores one that it already holds. */
   add(held: T): void;
-  /** Forgets a message that has become somebody else's, unless its handler runs. */
+  /** Removes a message that another consumer has taken over, unless its handler runs. */
   drop(at: string): void;
-  /** Starts no further handler. Answers what no handler has been started for, or waits after a rejection. */
+  /** Starts no further handler. Returns the messages that wait for their first start or for a retry. */
   halt(): readonly T[];
-  /** Resolves when no handler runs and all that were done are acknowledged. */
+  /** Resolves when no handler runs and every handled message is acknowledged. */
   readonly idle: Promise<void>;
 }
 
@@ -46,19 +46,19 @@ type State = "waiting" | "running" | "pausing" | "done";
 
 interface Place<T> {
   readonly held: T;
-  /** Those of one lane run one after the other; undefined runs beside everything. */
+  /** Messages of one lane are handled one after the other; undefined: without any order. */
   readonly lane: string | undefined;
   state: State;
   timer?: NodeJS.Timeout;
 }
 
 /**
- * A message whose handler rejected is tried again here, after a pause: later ones of its topic and key wait until then,
- * so that they do not overtake it; all others go on.
+ * Creates a {@link Hand}. A rejected message is retried after a pause; later messages of its topic and key wait for it
+ * to keep the order, all others continue.
  */
 export function createHand<T extends Held>(options: HandOptions<T>): Hand<T> {
   const { concurrency, capacity, handler, pauseMs, acknowledge, rejected, room } = options;
-  // In the order of arrival, which is the order of starting.
+  // In order of arrival, which is the order in which handlers start.
   const places = new Map<string, Place<T>>();
   const busyLanes = new Set<string>();
   const idle = Promise.withResolvers<void>();

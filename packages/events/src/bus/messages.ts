@@ -2,7 +2,7 @@ import { ConfigurationError, type Fault, type Kind } from "@svc/options";
 import type { BusMessage, ConsumeOptions } from "../event-bus.ts";
 import { EventBusError } from "./event-bus-error.ts";
 
-// What is legal as a Redis key, as a NATS subject, as a part of a file's name and as a Kafka topic alike.
+// Valid as a Redis key, a NATS subject, a part of a file name and a Kafka topic.
 const NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const TOPIC_LENGTH = 300;
 const GROUP = /^[\w.-]{1,100}$/;
@@ -11,7 +11,7 @@ const KEY_LENGTH = 1000;
 
 const WORDS = "letters, digits, _ and - in words that are separated by single dots";
 
-/** A prefix of topics: the same letters, and a dot at its end where the topic is to be a word of its own. */
+/** A topic prefix: same characters as a topic; ends with a dot to form a word of its own. */
 export const prefix: Kind<string> = {
   expects: `empty, or at most 64 characters: ${WORDS}; a dot may end it`,
   accepts: (value): value is string =>
@@ -27,9 +27,9 @@ function whyNoTopic(name: unknown): string | undefined {
 }
 
 /**
- * What can be published, or an error that names what cannot.
+ * Checks that every message can be published.
  *
- * @throws EventBusError `ERR_SVC_EVENT_BUS_MESSAGE`
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_MESSAGE`, naming the message and the fault
  */
 export function checkMessages(messages: readonly BusMessage[], maxBodyBytes: number): void {
   for (const message of messages) {

@@ -11,21 +11,21 @@ import {
   withDefault,
 } from "@svc/options";
 
-/** What every bus of this package takes, whatever its broker. */
+/** Options that every bus of this package takes. */
 export interface BusOptions {
-  /** How long publishing may take, and making a consumption, in milliseconds. Default: 5,000. */
+  /** Milliseconds that publishing and starting a consumption may take. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
-  /** How many messages a consumption takes in advance. Default: 32, or its concurrency where that is more. */
+  /** Messages that a consumption fetches in advance. Default: 32, or its concurrency if that is higher. */
   readonly prefetch?: number | undefined;
-  /** Where a group begins that did not exist: with what is still there, or with what comes. Default: `oldest`. */
+  /** Where a new group starts: with the oldest stored message or with the next one published. Default: `oldest`. */
   readonly startFrom?: "oldest" | "newest" | undefined;
-  /** The pause after the first rejection of a handler, in milliseconds; it doubles each time. Default: 200. */
+  /** Milliseconds to pause after a handler's first rejection; doubles with each further one. Default: 200. */
   readonly retryBaseMs?: number | undefined;
   /** The longest pause after a rejection, in milliseconds. Default: 30,000. */
   readonly retryMaxMs?: number | undefined;
-  /** How long `stop()` and `close()` wait for handlers that run, in milliseconds. Default: 30,000. */
+  /** Milliseconds that `stop()` and `close()` wait for running handlers. Default: 30,000. */
   readonly stopTimeoutMs?: number | undefined;
-  /** Told of a broker that went away or came back; a logger given to `consume` has precedence. Default: nobody. */
+  /** Reports lost and restored connections; a logger given to `consume` takes precedence. Default: none. */
   readonly logger?: Logger | undefined;
 }
 
@@ -38,7 +38,7 @@ type BusKinds = {
 
 export const milliseconds: Kind<number> = number({ min: 10, max: 86_400_000 });
 
-/** For `resolveOptions`, beside the kinds of one broker. */
+/** Option kinds for `resolveOptions`; each broker adds its own. */
 export const busKinds: BusKinds = {
   timeoutMs: withDefault(milliseconds, 5000),
   prefetch: withDefault(integer({ min: 1, max: 10_000 }), 32),

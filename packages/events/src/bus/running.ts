@@ -4,26 +4,26 @@ import type { Consumption } from "../event-bus.ts";
 import type { EventBusError } from "./event-bus-error.ts";
 import type { Hand, Held } from "./hand.ts";
 
-/** A consumption, and what the readiness check wants to know of it. */
+/** A consumption with the state that the readiness check reports. */
 export interface RunningConsumption extends Consumption {
   readonly group: string;
   readonly inHand: number;
-  /** Why it cannot read at this moment. */
+  /** Why it cannot read at the moment; undefined while it can. */
   readonly trouble: string | undefined;
 }
 
-/** What a consumption tells the log, and whether it can read at this moment. */
+/** Logs the events of one consumption and keeps whether it can read. */
 export interface Journal {
   readonly trouble: string | undefined;
-  /** Reading has failed; said at most every 10 s. */
+  /** Reading failed; logged at most every 10 s. */
   failed(why: EventBusError): void;
-  /** Reading works. */
+  /** Reading succeeded. */
   works(): void;
-  /** A handler has rejected a message. */
+  /** A handler rejected a message. */
   rejected(held: Held, error: unknown, pauseMs: number): void;
-  /** Something in the stream is no message of ours. */
+  /** An entry of the stream is not a message that a bus published. */
   unreadable(where: object): void;
-  /** Handlers have not ended in time. */
+  /** Handlers were still running at the deadline of `stop()`. */
   abandoned(running: number): void;
 }
 
@@ -53,7 +53,7 @@ export function createJournal(given: Logger | undefined, broker: string, group: 
       logger?.warn(fields, "a message was rejected and will be tried again");
     },
     unreadable(where) {
-      logger?.error({ group, ...where }, "an entry is no message that was published here; it is left out");
+      logger?.error({ group, ...where }, "skipped an entry that is not a message of this event bus");
     },
     abandoned(running) {
       logger?.warn({ group, running }, "handlers still run; their messages are given back");
@@ -61,7 +61,7 @@ export function createJournal(given: Logger | undefined, broker: string, group: 
   };
 }
 
-/** A consumption as its owner sees it; `end` is called once, however often it is stopped. */
+/** Builds the public consumption; calls `end` once, even if it is stopped several times. */
 export function runningConsumption({
   group,
   hand,

@@ -6,21 +6,21 @@ import { BROKER, isNoConsumer } from "./errors.ts";
 import type { JetStream } from "./link.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
-/** A durable consumer of one group and one topic. */
+/** The durable consumer of one group and one topic. */
 export interface BoundConsumer {
   readonly consumer: Consumer;
-  /** After how long the server takes a message for lost, in milliseconds. */
+  /** Milliseconds after which the server redelivers an unacknowledged message. */
   readonly ackWaitMs: number;
-  /** When it was made, by the server's clock, ISO 8601. */
+  /** Its creation time by the server's clock, ISO 8601. */
   readonly madeAt: string;
 }
 
-// The server takes 255 characters.
+// The server's limit is 255 characters.
 const LONGEST_NAME = 240;
 
 /**
- * The name of the durable consumer. A topic has no dot at its ends and no two in a row, so no two pairs of group and
- * topic share a name.
+ * Returns the name of the durable consumer. A topic neither starts nor ends with a dot and has no two dots in a row, so
+ * each pair of group and topic has its own name.
  */
 export function durableName(group: string, topic: string): string {
   const name = `${group}==${topic}`.replaceAll(".", "=");
@@ -30,11 +30,11 @@ export function durableName(group: string, topic: string): string {
 }
 
 /**
- * The durable consumer of a group and a topic; made when there is none. One for each topic: so replicas with different
- * lists of topics do not change each other's.
+ * Returns the durable consumer of a group and a topic, and creates a missing one. Each topic has its own consumer, so
+ * that replicas with different topic lists do not change each other's.
  *
- * @param since when it was made for the first time, where it was lost: what was published from then on is still its own
- * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when one is there that cannot do what is needed
+ * @param since when a lost consumer was first created: the new one starts with messages from that time
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when the existing consumer has incompatible settings
  */
 export async function ensureConsumer(
   { manager, client }: JetStream,

@@ -12,17 +12,17 @@ import type { ResolvedNatsJetStream } from "./options.ts";
 import { ensureStream } from "./stream.ts";
 
 interface Taken extends Held {
-  /** The newest delivery of it: an older one cannot be acknowledged. */
+  /** The latest delivery; an older one can no longer be acknowledged. */
   from: JsMsg;
 }
 
-// How long one request for messages stands, and how often the server says in between that it lives.
+// How long one fetch request lasts, and how often the server sends a heartbeat meanwhile.
 const FETCH_MS = 15_000;
 const HEARTBEAT_MS = 2_000;
-// Acknowledgements can be lost with a connection: what was done is known for a while, and not done again.
+// An acknowledgement can be lost with its connection; this many handled messages are remembered and not handled twice.
 const REMEMBERED = 1000;
 
-/** @throws EventBusError when stream and consumers cannot be made within `timeoutMs` */
+/** @throws EventBusError when the stream and consumers cannot be created within `timeoutMs` */
 export async function startConsumption(
   given: ConsumeOptions,
   { options, link }: { readonly options: ResolvedNatsJetStream; readonly link: Link },
@@ -31,7 +31,7 @@ export async function startConsumption(
   const topics = [...new Set(given.topics)];
   const journal = createJournal(given.logger ?? options.logger, "nats", group);
   const most = Math.max(options.prefetch, concurrency);
-  // Of many topics each may have some, so that not every message costs a request of its own.
+  // Give every topic a share of several messages, so that not each message costs a request.
   const share = Math.max(Math.min(8, most), Math.floor(most / topics.length));
   const stopping = new AbortController();
   const ended = new AbortController();
@@ -40,7 +40,7 @@ export async function startConsumption(
   const requests = new Set<ConsumerMessages>();
   const done = new Set<string>();
   const madeAt = new Map<string, string>();
-  // How often requests and consumers may have been forgotten.
+  // Counts events after which the server may have lost our requests and consumers.
   let forgotten = 0;
   let roomMade = Promise.withResolvers<void>();
   let signEveryMs = options.ackWaitMs / 3;
@@ -78,7 +78,7 @@ export async function startConsumption(
 
   function take(topic: string, from: JsMsg): void {
     if (stopping.signal.aborted) return quietly(() => from.nak());
-    // A stream that was lost and made anew counts from 1 again: its messages are others, stored at other moments.
+    // A re-created stream counts from 1 again; the timestamp tells its messages apart from the old ones.
     const at = `${topic} ${from.seq} ${from.info.timestampNanos}`;
     const held = hand.get(at);
     if (held !== undefined) {
@@ -102,7 +102,7 @@ export async function startConsumption(
     let known = forgotten;
     for (let failures = 0; !stopping.signal.aborted;) {
       const free = share - inHandOf(topic);
-      // A request for every message would cost a round trip for each.
+      // Wait until half the share is free: a request for each message would cost a round trip each.
       if (free < share / 2) {
         await roomMade.promise;
         continue;
@@ -142,7 +142,7 @@ export async function startConsumption(
     }
   }
 
-  /** Says for everything in hand that it is being worked on. */
+  /** Tells the server regularly that all held messages are in progress. */
   async function sign(): Promise<void> {
     while (!ended.signal.aborted) {
       await sleep(signEveryMs, undefined, { signal: ended.signal }).catch(() => undefined);
@@ -167,8 +167,8 @@ export async function startConsumption(
   const signing = sign();
 
   /**
-   * A server may lose sight, until its patience ends, of the first message that is given back while a request stands
-   * whose subscription has ended; a question about the consumer has it clear such requests away.
+   * Returns messages to the server. While a fetch request of an ended subscription is still open, the server may lose
+   * track of the first returned message until its ack wait ends; querying the consumer makes it drop such requests.
    */
   async function giveBack(list: readonly Taken[]): Promise<void> {
     const concerned = [...new Set(list.map(({ message: { topic } }) => topic))];
@@ -182,7 +182,7 @@ export async function startConsumption(
     for (const { from } of list) quietly(() => from.nak());
   }
 
-  /** Something that is worth a second at the end, and no more. */
+  /** Runs a cleanup step for at most one second and ignores its failure. */
   async function inAMoment(run: () => Promise<unknown>): Promise<void> {
     await withDeadline(Math.min(options.timeoutMs, 1000), run).catch(() => undefined);
   }
@@ -198,18 +198,18 @@ export async function startConsumption(
     ended.abort();
     await signing;
     await giveBack(hand.all());
-    // Until the server has read it, an acknowledgement is none.
+    // An acknowledgement counts only after the server has read it.
     await inAMoment(async () => (await link.now()).connection.flush());
   }
 
   return runningConsumption({ group, hand, journal, end });
 }
 
-/** Of a connection that is closed nothing can be said any more; the server finds out by itself. */
+/** Ignores a closed connection: the server redelivers after its timeout. */
 function quietly(tell: () => void): void {
   try {
     tell();
   } catch {
-    // It is delivered again.
+    // The server delivers the message again.
   }
 }

@@ -7,12 +7,12 @@ export const BROKER = "NATS";
 
 const LOGIN = "the user or the password is wrong";
 
-/** What the caller is told while there is no connection, by the word about the last one that failed. */
+/** Returns the error for a call without a connection, with a word about the last failed attempt. */
 export function notConnected(word: string | undefined): EventBusError {
   return word === LOGIN ? refused(BROKER, word) : unavailable(BROKER, word ?? "no connection");
 }
 
-/** A word about a connection that failed; never its message, which may hold the address. */
+/** Returns a word for a failed connection; never the error's message, which may contain the address. */
 export function connectionWord(error: unknown): string {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
     if (each instanceof errors.AuthorizationError || each instanceof errors.UserAuthenticationExpiredError)
@@ -25,17 +25,17 @@ export function connectionWord(error: unknown): string {
   return "the connection was lost";
 }
 
-/** Whether the server answered that there is no stream of that name. */
+/** Whether the server answered that the stream does not exist. */
 export function isNoStream(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
 }
 
-/** Whether the server answered that there is no consumer of that name. */
+/** Whether the server answered that the consumer does not exist. */
 export function isNoConsumer(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
 }
 
-/** Whether nobody listens to what was sent: no stream, or no JetStream at all. */
+/** Whether no stream received the message: the stream is missing, or the server has no JetStream. */
 export function nobodyTook(error: unknown): boolean {
   const said = error instanceof Error && error.cause instanceof errors.RequestError ? error.cause : error;
   return said instanceof errors.RequestError && said.isNoResponders();
@@ -43,7 +43,7 @@ export function nobodyTook(error: unknown): boolean {
 
 const MESSAGE_TOO_LARGE = 10054;
 
-/** What the caller is told. */
+/** Converts an error of the client into one that callers see. */
 export function explained(error: unknown): EventBusError {
   if (error instanceof EventBusError) return error;
   if (error instanceof DeadlineError)

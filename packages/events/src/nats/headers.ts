@@ -5,7 +5,7 @@ import type { BusMessage } from "../event-bus.ts";
 const ID = "Nats-Msg-Id";
 const KEY = "Event-Key";
 
-/** A text for a header, which is a line: percent-encoded where it is not printable ASCII. */
+/** Encodes a text for a header line: percent-encodes everything that is not printable ASCII. */
 export function encoded(text: string): string {
   return text.replaceAll(/[^!-$&-~]/gu, (character) => encodeURIComponent(character));
 }
@@ -14,19 +14,19 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Somebody else has written it as it is.
+    // Another publisher wrote it unencoded.
     return text;
   }
 }
 
-/** The headers of a message beside its id. */
+/** Returns the headers of a message except its id. */
 export function headersOf({ key }: BusMessage): MsgHdrs {
   const made = headers();
   if (key !== null) made.set(KEY, encoded(key));
   return made;
 }
 
-/** The message as it was published; undefined when it is none of ours. */
+/** Returns the published message; undefined for a message that no bus of this kind wrote. */
 export function messageOf(topic: string, from: JsMsg): BusMessage | undefined {
   const id = decoded(from.headers?.get(ID) ?? "");
   if (id === "") return undefined;

@@ -7,25 +7,25 @@ import { calledOrAborted } from "../bus/waiting.ts";
 import { BROKER, connectionWord, notConnected } from "./errors.ts";
 import { connectOptionsOf, type ResolvedNatsJetStream } from "./options.ts";
 
-/** A connection with what is spoken over it. */
+/** A connection and its JetStream clients. */
 export interface JetStream {
   readonly connection: NatsConnection;
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
 }
 
-/** The connection to NATS: made when it is needed for the first time, and then for ever. */
+/** Manages the connection to NATS: opens it on first use and reconnects until closed. */
 export interface Link {
   /**
-   * The connection. While the first try to connect after the start or after a loss is under way this waits for the
-   * outcome; otherwise it needs a connection at once.
+   * Returns the connection. Waits for the first attempt to connect, after the start or after a loss; later it rejects
+   * at once while there is no connection.
    */
   now(): Promise<JetStream>;
-  /** Resolves when there is a connection, or the signal aborts. */
+  /** Resolves when there is a connection or the signal aborts. */
   connected(signal: AbortSignal): Promise<void>;
-  /** Called when requests that stand may be known to nobody any more. Answers how to end that. */
+  /** Calls the listener when the server may have lost pending requests. Returns the function that unsubscribes. */
   onForgotten(tell: () => void): () => void;
-  /** Says that they may be: the server was away, or the stream was made anew. */
+  /** Notifies the listeners: the server was unavailable or the stream was re-created. */
   forgotten(): void;
   close(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
     return { connection, client: jetstream(connection, settings), manager };
   }
 
-  /** Keeps track of one connection until it is closed for good. */
+  /** Tracks the state of one connection until it is closed for good. */
   async function follow(connection: NatsConnection): Promise<void> {
     let tries = 0;
     const watching = (async () => {
@@ -80,7 +80,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
           up = false;
           tries = 0;
         } else if (type === "reconnecting") {
-          // The second try comes after the first one has failed.
+          // A second attempt starts only after the first one failed.
           if (++tries > 1) giveUpHope();
         } else if (type === "reconnect") {
           came();
@@ -115,7 +115,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
           maxReconnectAttempts: -1,
           waitOnFirstConnect: false,
           reconnectDelayHandler: () => 100 + Math.random() * 400,
-          // A server that hangs is found out by it.
+          // Pings detect a server that hangs.
           pingInterval: options.connect?.pingInterval ?? 10_000,
           maxPingOut: options.connect?.maxPingOut ?? 2,
           ignoreAuthErrorAbort: true,
@@ -135,7 +135,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
 
   const away = (): Error => (closing.signal.aborted ? closedBus(BROKER) : notConnected(lastFailure));
 
-  /** Also says whether there is a connection at this moment. */
+  /** Starts connecting on first use; returns whether the connection is up. */
   function started(): boolean {
     holding ??= hold();
     return up;

@@ -12,23 +12,22 @@ import { type JetStream, openLink } from "./link.ts";
 import { type NatsJetStreamOptions, resolveNatsJetStreamOptions } from "./options.ts";
 import { ensureStream } from "./stream.ts";
 
-// How many messages are under way at a time; others wait for them.
+// Messages published concurrently; further ones wait.
 const UNDER_WAY = 256;
-// What the headers of a message may need beside id and key.
+// Bytes for the headers other than id and key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
 const TRIES = 10;
 
 /**
- * An event bus on NATS JetStream (EVT-7), server 2.9 or newer: one stream; the subject of a topic is prefix + topic; the
- * data of a message are its body, its id is in `Nats-Msg-Id` and its key in `Event-Key`, percent-encoded where
- * they are not printable ASCII. Each group has a
- * durable pull consumer for each topic, named `<group>==<topic>` with `=` for every dot. Connects when it is used for the
- * first time.
+ * Creates an event bus on NATS JetStream (EVT-7), server 2.9 or newer, with one stream. The subject is prefix + topic,
+ * the data are the body, `Nats-Msg-Id` holds the id and `Event-Key` the key, percent-encoded where they are not
+ * printable ASCII. Each group has a durable pull consumer per topic, named `<group>==<topic>` with `=` for every dot.
+ * Connects on first use.
  *
- * A message that comes a second time within the stream's duplicate window is dropped: publishing after a failure is safe.
+ * The stream drops a message repeated within its duplicate window, so publishing again after a failure is safe.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  * @throws EventBusError (publish, consume) `ERR_SVC_EVENT_BUS_UNAVAILABLE`, `ERR_SVC_EVENT_BUS_REFUSED`,
  *   `ERR_SVC_EVENT_BUS_MESSAGE`, `ERR_SVC_EVENT_BUS_CLOSED`; ConfigurationError (consume)
  */
@@ -37,7 +36,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   const { stream, prefix, timeoutMs, maxBodyBytes } = options;
   const link = openLink(options);
   const consumptions = new Set<RunningConsumption>();
-  // Topics that the stream has been seen to take.
+  // Topics that the stream is known to accept.
   const known = new Set<string>();
   let closed: Promise<void> | undefined;
 
@@ -55,7 +54,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
       msgID: encoded(id),
       headers: headersOf(message),
       timeout: timeoutMs,
-      // Another stream that takes the subject is not the one that is read.
+      // Reject a publish that another stream with the same subject would store.
       expect: { streamName: stream },
     });
   }
@@ -77,7 +76,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
         await putInOrder(jetStream, messages, signal);
         return;
       } catch (error) {
-        // Somebody has removed the stream, or another replica has written its subjects over ours.
+        // The stream was removed, or another replica overwrote its subjects.
         if (!nobodyTook(error) || attempt === TRIES) throw error;
         known.clear();
         await sleep(Math.random() * 10 * attempt, undefined, { signal });
@@ -92,7 +91,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   ): Promise<void> {
     for (let at = 0; at < messages.length; at += UNDER_WAY) {
       signal.throwIfAborted();
-      // All of them are sent before the first answer comes, in this order.
+      // Send all in this order before the first answer arrives.
       await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => put(jetStream, message)));
     }
   }
@@ -157,7 +156,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
     close: () => (closed ??= end()),
   };
 
-  // In between it may have been closed, which the compiler does not see.
+  // A function, because TypeScript would otherwise assume that the signal cannot abort in between.
   function isClosed(): boolean {
     return closed !== undefined;
   }

@@ -18,49 +18,46 @@ import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-n
 import { prefix } from "../bus/messages.ts";
 import { busKinds, type BusOptions, checkPauses, milliseconds } from "../bus/options.ts";
 
-/** What the bus sets itself, because it decides how long anything may wait. */
+/** Options that the bus sets itself, because they decide how long a call may wait. */
 type Fixed = "servers" | "port" | "reconnect" | "maxReconnectAttempts" | "waitOnFirstConnect" | "timeout";
 
-/** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the name of the client, and so on. */
+/** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
 export type NatsConnectOptions = Omit<NodeConnectionOptions, Fixed>;
 
-/** What {@link createNatsJetStreamBus} takes. */
+/** Options of {@link createNatsJetStreamBus}. */
 export interface NatsJetStreamOptions extends BusOptions {
-  /** `nats://user:password@host:4222`, or `tls://`; or several of one cluster. This or `connection` is required. */
+  /** `nats://user:password@host:4222` or `tls://`; several for a cluster. Either this or `connection` is required. */
   readonly servers?: string | readonly string[] | undefined;
   /** Further options for connecting to `servers`. Default: none. */
   readonly connect?: NatsConnectOptions | undefined;
   /**
-   * A connection that is there; the bus does not close it. It should reconnect for ever (`maxReconnectAttempts: -1`).
-   * Default: the bus makes its own.
+   * An open connection, which the bus does not close. It should reconnect without limit (`maxReconnectAttempts: -1`).
+   * Default: the bus opens its own.
    */
   readonly connection?: NatsConnection | undefined;
-  /** The JetStream stream. Default: `events`. */
+  /** The name of the JetStream stream. Default: `events`. */
   readonly stream?: string | undefined;
-  /** What all subjects begin with: the subject of a topic is prefix + topic. Default: empty. */
+  /** Prefix of all subjects: a subject is prefix + topic. Default: empty. */
   readonly prefix?: string | undefined;
-  /**
-   * Whether a stream that is missing is made, and one that lacks a subject gets it. Otherwise either is an error.
-   * Default: true.
-   */
+  /** Whether to create a missing stream and add missing subjects. Otherwise either is an error. Default: true. */
   readonly manageStream?: boolean | undefined;
-  /** Copies of every message in a cluster, for a stream that is made. Default: 1. */
+  /** Replicas of a stream that the bus creates. Default: 1. */
   readonly replicas?: number | undefined;
-  /** Where a stream that is made keeps its messages. Default: `file`. */
+  /** Storage of a stream that the bus creates. Default: `file`. */
   readonly storage?: "file" | "memory" | undefined;
   /**
-   * For how long a stream that is made keeps messages, read or not, in days; 0 keeps them for ever. A group that stays
-   * away for longer misses what has gone. Default: 7.
+   * Days that a stream created by the bus keeps messages, consumed or not; 0 keeps them forever. A group that is
+   * offline for longer misses messages. Default: 7.
    */
   readonly maxAgeDays?: number | undefined;
-  /** For how long a stream that is made drops a second message with the same id, in seconds. Default: 120. */
+  /** The duplicate window of a stream that the bus creates, in seconds. Default: 120. */
   readonly dedupSeconds?: number | undefined;
   /**
-   * After how long without a sign of life a message is delivered to another consumer, in milliseconds, for consumers
-   * that are made. A consumer gives a sign every third of it, however long its handlers take. Default: 30,000.
+   * Milliseconds without a sign of life after which the server delivers a message to another consumer; for consumers
+   * that the bus creates. A consumer signals every third of it, however long its handlers run. Default: 30,000.
    */
   readonly ackWaitMs?: number | undefined;
-  /** Bytes that the body of a message may have; the server has a limit of its own. Default: 1,000,000. */
+  /** The largest body of a message in bytes; the server has its own limit. Default: 1,000,000. */
   readonly maxBodyBytes?: number | undefined;
 }
 
@@ -89,7 +86,7 @@ const FIXED: readonly Fixed[] = [
   "timeout",
 ];
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export type ResolvedNatsJetStream = {
   readonly [N in keyof NatsJetStreamOptions]-?: N extends "logger" | "connection" | "servers" | "connect"
     ? NatsJetStreamOptions[N]
@@ -134,7 +131,7 @@ export function resolveNatsJetStreamOptions(given: NatsJetStreamOptions): Resolv
   return resolved;
 }
 
-/** What the servers' URLs say, in the words of the client. */
+/** Converts the server URLs into options of the client. */
 export function connectOptionsOf(servers: string | readonly string[]): NodeConnectionOptions {
   const urls = (typeof servers === "string" ? [servers] : servers).map((each) => new URL(each));
   const login = urls.find(({ username }) => username !== "");
@@ -142,7 +139,7 @@ export function connectOptionsOf(servers: string | readonly string[]): NodeConne
   const pass = decodeURIComponent(login?.password ?? "");
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === "" ? "4222" : port}`),
-    // A name alone is a token, as other clients of NATS have it.
+    // A user without a password is a token, as in other NATS clients.
     ...(user === "" ? {} : pass === "" ? { token: user } : { user, pass }),
     ...(urls.some(({ protocol }) => protocol === "tls:") ? { tls: {} } : {}),
   };

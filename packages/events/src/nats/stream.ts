@@ -8,9 +8,10 @@ import type { ResolvedNatsJetStream } from "./options.ts";
 const TRIES = 10;
 
 /**
- * Makes sure that the stream takes some topics; answers whether it had to be made.
+ * Makes sure that the stream accepts the topics; returns whether it had to be created.
  *
- * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when it does not and is not to be changed, or cannot do what is needed
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when it lacks a subject and may not be changed, or has incompatible
+ *   settings
  */
 export async function ensureStream(
   { manager }: JetStream,
@@ -18,7 +19,7 @@ export async function ensureStream(
   topics: readonly string[],
 ): Promise<boolean> {
   const { stream, prefix, manageStream } = options;
-  // Under a prefix that is a word of its own everything is the stream's; otherwise every subject is named.
+  // A prefix that ends with a dot belongs to the stream as a whole; otherwise each subject is listed.
   const wanted = prefix.endsWith(".") ? [`${prefix}>`] : topics.map((topic) => prefix + topic);
   for (let attempt = 1; ; attempt++) {
     try {
@@ -39,7 +40,7 @@ export async function ensureStream(
         throw error;
       }
     }
-    // Another replica may have written other subjects over ours in between: so it is looked at again.
+    // Read the stream again, because another replica may have overwritten the subjects meanwhile.
     if (attempt > TRIES) throw refused(BROKER, `the stream ${stream} does not keep its subjects`);
   }
 
@@ -63,7 +64,7 @@ export async function ensureStream(
   }
 }
 
-/** Whether a stream of that name came into being in between. */
+/** Whether another replica created the stream meanwhile. */
 function isConflict(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === 10058;
 }
@@ -74,14 +75,14 @@ function checkStream(config: StreamConfig): void {
       config.retention === "workqueue",
       "has the retention workqueue, where only one group may read a subject",
     ],
-    [config.no_ack === true, "has no_ack, so that nobody knows whether a message was stored"],
+    [config.no_ack === true, "has no_ack, so a publisher cannot know whether a message was stored"],
     [config.sealed, "is sealed"],
     [config.mirror !== undefined, "is a mirror"],
   ].find(([holds]) => holds === true);
   if (fault !== undefined) throw refused(BROKER, `the stream ${config.name} ${String(fault[1])}`);
 }
 
-/** Whether a pattern of subjects (`*` is one word, `>` at the end the rest) takes everything that another one does. */
+/** Whether a subject pattern (`*` is one word, a final `>` the rest) matches everything that another one matches. */
 export function covers(pattern: string, subject: string): boolean {
   const words = subject.split(".");
   const parts = pattern.split(".");

@@ -1,12 +1,12 @@
-/** Tells relays of this process that something was written, so that it does not wait for their next look. */
+/** Wakes the relays of this process after a write, so that they do not wait for the next poll. */
 export interface Bell {
-  /** `later`: it was written in a transaction, which is about to be committed. */
+  /** `later`: the write is part of a transaction that commits soon. */
   ring(options: { readonly later: boolean }): void;
-  /** Answers how to stop listening. */
+  /** Adds a listener; returns the function that removes it. */
   onRing(listener: () => void): () => void;
 }
 
-// Most transactions are committed at the first, nearly all at the second; what is not is found at the next look.
+// Most transactions commit before the first signal, nearly all before the second; the next poll finds the rest.
 const LATER_MS = [20, 300];
 
 export function createBell(): Bell {

@@ -11,44 +11,44 @@ import { createOutboxCheck } from "./readiness.ts";
 import { ensureOutbox, outboxMigrations } from "./schema.ts";
 import { addSql, deadSql, retrySql, statsSql } from "./sql.ts";
 
-/** The table where no other one is named (OUT-4). */
+/** The default table name (OUT-4). */
 export const DEFAULT_OUTBOX = "svc_outbox";
 
-/** What {@link createOutbox} takes. */
+/** Options of {@link createOutbox}. */
 export interface OutboxOptions {
-  /** Where the table is, as for a job table: the same database. It stays the caller's to close. Required. */
+  /** The database of the table, the same as the job table's. The caller closes it. Required. */
   readonly db: Database;
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
   readonly name?: string | undefined;
   /**
-   * Milliseconds that a call may take, its wait for a connection of the pool included, 10 to 600,000. It rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 15,000.
+   * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
+   * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
   readonly maintenanceTimeoutMs?: number | undefined;
-  /** A clock that never goes back, in milliseconds. Default: `performance.now`. */
+  /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** An event and where it goes. */
+/** An event and its topic. */
 export interface OutboxEntry {
   readonly topic: string;
   readonly event: EventEnvelope;
 }
 
-/** How many events there are of each state. */
+/** The number of events in each state. */
 export interface OutboxStats {
   readonly pending: number;
   readonly published: number;
   readonly dead: number;
 }
 
-/** An event that is not tried again. */
+/** An event that exhausted its attempts. */
 export interface DeadEvent {
   readonly id: string;
   readonly topic: string;
-  /** The envelope, or what somebody else has written in its place. */
+  /** The envelope, or any other value that was written in its place. */
   readonly payload: unknown;
   readonly attempts: number;
   readonly lastError: string | undefined;
@@ -56,51 +56,54 @@ export interface DeadEvent {
 }
 
 /**
- * Events that are to be sent, in a table beside the data that they are about. All clocks are the server's; every call is
- * one statement, and a `SqlDeadlineError` when it is not answered within `commandTimeoutMs`. Errors of the server and of the driver are passed on as they are.
+ * Stores events to be sent in a table beside the application's data. All times come from the server. Every call is one
+ * statement, and rejects with a `SqlDeadlineError` after `commandTimeoutMs`. Errors of the server and the driver pass
+ * through unchanged.
  */
 export interface Outbox {
   readonly name: string;
   /**
-   * Writes up to 1,000 events down (OUT-1), in their order. Answers how many were new: an id is written once (EVT-4).
+   * Stores up to 1,000 events in order (OUT-1). Returns how many were new: each id is stored once (EVT-4).
    *
-   * @throws EventError `ERR_SVC_EVENT_ARGUMENT` for an entry that is none, before anything is sent
+   * @throws EventError `ERR_SVC_EVENT_ARGUMENT` for an invalid entry, before anything is sent
    */
   add(entries: readonly OutboxEntry[], options?: Within): Promise<number>;
-  /** Dead events, those written last first. `limit` from 1 to 10,000; default 100. */
+  /** Returns dead events, newest first. `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadEvent[]>;
-  /** Makes dead events pending with no attempts: those of the ids, or all. Answers the ids of those that were dead. */
+  /**
+   * Makes dead events pending again with 0 attempts: the given ids or all. Returns the ids of events that were dead.
+   */
   retryDead(ids: readonly string[] | "all", options?: Within): Promise<string[]>;
-  /** Counts all events; reads the whole table. */
+  /** Counts the events of each state; reads the whole table. */
   stats(): Promise<OutboxStats>;
-  /** Makes what is missing of the table. @throws SchemaError for a table that is another one */
+  /** Creates the table or its missing parts. @throws SchemaError for a table with other columns */
   ensureSchema(): Promise<"present" | "created">;
-  /** The same for a migration tool. */
+  /** Returns the same statements for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * The check `outbox`, never critical: degraded when an event is dead or failing, which it quotes, or when one has
+   * The check `outbox`, never critical: degraded while an event is dead or failing, with its error, or when one has
    * waited for more than 300 s. Always the same object.
    */
   readiness(): ReadinessCheck;
 }
 
-/** What a relay needs to know of an outbox. */
+/** The internals of an outbox that a relay needs. */
 export interface OutboxAccess {
   readonly db: Database;
-  /** The table, quoted. */
+  /** The quoted table name. */
   readonly sql: string;
-  /** Rung when something was written here. */
+  /** Rings after a write through this outbox. */
   readonly bell: Bell;
 }
 
 const MAX_ENTRIES = 1000;
 const MAX_TOPIC = 500;
 const MAX_ROWS = 10_000;
-// A date goes no further.
+// The largest time of a JavaScript Date.
 const FAR_MS = 8.64e15;
 const accesses = new WeakMap<object, OutboxAccess>();
 
-/** Undefined for what {@link createOutbox} has not made. */
+/** Returns undefined for an object that {@link createOutbox} did not create. */
 export function accessOf(outbox: object): OutboxAccess | undefined {
   return accesses.get(outbox);
 }
@@ -115,7 +118,7 @@ interface DeadRow extends Record<string, unknown> {
 }
 
 /**
- * Makes the client of an outbox. Nothing is sent before the first call.
+ * Creates the client of an outbox. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */

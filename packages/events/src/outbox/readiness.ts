@@ -4,7 +4,7 @@ import { singleFlight } from "@svc/resilience";
 import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 import { stateSql } from "./sql.ts";
 
-/** What readiness asks for. */
+/** The row that readiness reads. */
 export interface State extends Record<string, unknown> {
   readonly dead: number;
   readonly pending: number;
@@ -20,10 +20,10 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
 ]);
 const OLD_SECONDS = 300;
 const QUOTED = 200;
-// All that waits is read: on a table of millions for a twentieth of the time at most.
+// The statement reads all pending rows; limit it to a twentieth of the time.
 const SHARE = 20;
 
-/** Never critical: events wait, nothing else does. */
+/** Never critical: only the delivery of events is delayed. */
 export function createOutboxCheck(
   ask: (text: string) => Promise<State[]>,
   sql: string,
@@ -32,7 +32,7 @@ export function createOutboxCheck(
   let last: CheckResult | undefined;
   let askAfter = -Infinity;
 
-  // A check that has run into its deadline must not leave one more statement behind every time.
+  // Join a pending query: timed-out checks must not pile up statements.
   const look = singleFlight(async (): Promise<CheckResult> => {
     if (last !== undefined && now() < askAfter) return last;
     const began = now();

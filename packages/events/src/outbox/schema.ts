@@ -11,7 +11,7 @@ import type { Migration, TableTimeouts } from "../query.ts";
 
 const TEXT = ["text", "varchar"];
 
-// The fourteen columns (OUT-4), with what a table made by hand may have instead.
+// The fourteen columns (OUT-4), with the types that a hand-made table may have instead.
 const COLUMNS: Columns = {
   id: TEXT,
   kind: TEXT,
@@ -39,7 +39,9 @@ const NEEDS: TableNeeds = {
   nullable: ["message_key", "request_id", "tenant_id", "trace", "published_at", "last_error"],
 };
 
-/** The statements that make the table and its three indexes: of what waits, in the order of every key; of what is over. */
+/**
+ * Returns the statements for the table and its three indexes: pending rows, pending rows per key, and finished rows.
+ */
 export function outboxStatements(table: string): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);
   const sql = qualified(table);
@@ -72,7 +74,7 @@ export function outboxMigrations(table: string): readonly Migration[] {
   return [{ name: migrationName("0001", table), statements: outboxStatements(table) }];
 }
 
-/** @throws SchemaError for a table that is another one, naming its columns */
+/** @throws SchemaError for a table with other columns, naming them */
 export function ensureOutbox(
   db: Database,
   table: string,

@@ -4,23 +4,23 @@ import type { OutboxEntry } from "./outbox.ts";
 
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
-/** What is written of a row whose relay was lost every time. */
+/** The stored error of a row whose lease expired on every attempt. */
 export const SPENT = "lease expired on the last attempt";
 const MAX_BURIED = 100;
 
-// The words for `pending` where rows are found by their id: with that one the planner may take the index of what waits,
-// which has the id as well, and read all of it.
+// Rows found by id use this condition instead of `pending`: with `pending` the planner may choose the index of pending
+// rows, which also contains the id, and read all of it.
 const WAITING = "status not in ('published', 'dead')";
 
-/** A statement and what goes into it. */
+/** A statement and its parameters. */
 export interface Query {
   readonly text: string;
   readonly values: unknown[];
 }
 
 /**
- * Writes events down. Their order is that of `created_at`: the time at which each was written and not that at which its
- * transaction began, because of two that wait for each other the one that began later may be first.
+ * Stores events. `created_at` orders them by the time of the insert instead of the transaction's start: of two
+ * transactions on one row, the one that started later may write first.
  */
 export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
   const text = `insert into ${table} (id, kind, destination, payload, message_key, request_id, tenant_id, trace, status,
@@ -45,31 +45,30 @@ export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
   return { text, values };
 }
 
-/** A row that a relay has claimed. */
+/** A row claimed by a relay. */
 export interface ClaimedRow extends Record<string, unknown> {
   readonly id: string;
   readonly kind: string;
   readonly destination: string;
-  /** Null: longer than the relay reads. */
+  /** Null for a payload longer than the relay reads. */
   readonly payload: string | null;
   readonly message_key: string | null;
   readonly attempts: number;
   readonly lease: string;
-  /** 0: claimed. 1: out of attempts, and made dead by this claim. 2: none, but how far the claim has looked. */
+  /** 0: claimed. 1: exhausted, marked as dead by this claim. 2: no event, says how far the claim looked. */
   readonly kind_of_row: 0 | 1 | 2;
 }
 
 /**
- * Claims rows (OUT-5) in one statement. `$1` how many, `$2` seconds of the lease, `$3` the key to begin with, `$4` how many
- * keys to look at, `$5` the attempts after which a row is dead, `$6` how many bytes of a payload are read.
+ * Claims rows (OUT-5) in one statement. `$1` number of rows, `$2` lease in seconds, `$3` first key, `$4` number of keys
+ * to visit, `$5` maximum attempts, `$6` maximum bytes of a payload.
  *
- * Of every key only the oldest row that waits is looked at. It is claimed where its time has come, and with it those
- * behind it: as long as it waits nobody else can claim anything of its key, so relays need no lock on keys, and a row
- * that is leased or was put off holds back what comes behind it. Keys are walked from one to the next in the index, each a
- * probe, however many rows of it there are.
+ * For each key the claim looks at the oldest pending row only. When that row is due, the claim takes it together with
+ * the due rows behind it. A leased or delayed row holds back all later rows of its key, so relays need no lock per key.
+ * The claim walks from key to key in the index with one probe each, however many rows a key has.
  *
- * `available_at` is the end of the lease: whoever touches a row moves it past the start of every statement that has seen
- * the row before.
+ * `available_at` is the end of the lease. A statement that changes a row moves `available_at` past the start of every
+ * statement that saw the row before.
  */
 export function claimSql(table: string): string {
   const ready = `status = 'pending' and available_at <= ${NOW}`;
@@ -130,20 +129,20 @@ select '', '', '', null, null, 0, '', 2, null, (select max(key) from visited), (
 order by kind_of_row, created_at, id`;
 }
 
-/** Whether a row is still held by a lease. */
+/** The condition that the caller's lease on a row is still valid. */
 const HELD = `row.id = lease.id and row.${WAITING} and row.attempts = lease.attempts
     and row.available_at = lease.until`;
 const LEASES = "unnest($1::text[], $2::int[], $3::timestamptz[]";
 
-/** Marks rows as published; answers those that were still held. */
+/** Marks rows as published; returns those whose lease was still valid. */
 export function publishedSql(table: string): string {
   return `update ${table} as row set status = 'published', published_at = ${NOW}, last_error = null
 from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
 }
 
 /**
- * Rows that failed: again after min(2^attempts, 300) seconds, or dead. `$4` what is kept of their errors, `$5` whether they are
- * dead at once, `$6` the attempts after which they are dead, `$7` whether the bus was away, which kills no row.
+ * Delays failed rows by min(2^attempts, 300) seconds or marks them as dead. `$4` stored errors, `$5` whether to mark as
+ * dead at once, `$6` maximum attempts, `$7` whether the bus was unavailable; then no row uses up its attempts.
  */
 export function failedSql(table: string): string {
   const dead = "lease.bury or (not $7::bool and row.attempts >= $6::int)";
@@ -156,13 +155,13 @@ from ${LEASES}, $4::text[], $5::bool[]) as lease (id, attempts, until, error, bu
 where ${HELD} returning row.id, row.status`;
 }
 
-/** Rows that are given back with their attempt. */
+/** Releases rows and takes back their attempt. */
 export function releasedSql(table: string): string {
   return `update ${table} as row set attempts = greatest(row.attempts - 1, 0), available_at = ${NOW}
 from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
 }
 
-/** Deletes what was published more than `$1` days ago, `$2` rows at most. */
+/** Deletes at most `$2` events that were published more than `$1` days ago. */
 export function purgeSql(table: string): string {
   return `delete from ${table} where id = any(array(
   select id from ${table} where status = 'published' and published_at < ${NOW} - $1::float8 * interval '1 day'
@@ -175,7 +174,7 @@ export function deadSql(table: string): string {
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
-/** `$1` the ids; null: all of them. */
+/** Makes dead events pending. `$1`: their ids; null for all. */
 export function retrySql(table: string): string {
   return `update ${table} set status = 'pending', attempts = 0, available_at = ${NOW}
 where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
@@ -187,7 +186,7 @@ export function statsSql(table: string): string {
   count(*) filter (where status = 'dead')::float8 as dead from ${table}`;
 }
 
-/** What readiness asks: never reads what was published. One row. */
+/** Returns one row for the readiness check; does not read published rows. */
 export function stateSql(table: string): string {
   return `select (select count(*)::float8 from ${table} where status = 'dead') as dead, waiting.*,
   (select left(last_error, 300) from ${table} where status = 'pending' and last_error is not null

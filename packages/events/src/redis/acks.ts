@@ -1,9 +1,9 @@
 import { backoff } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Acknowledges, as many at a time as have gathered, until it has succeeded. */
+/** Acknowledges entries in batches and retries until it succeeds. */
 export interface Acks {
-  /** Resolves when the entry is acknowledged, or nobody can do it any more. */
+  /** Resolves when the entry is acknowledged, or when retries end at shutdown. */
   add(stream: string, id: string): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ interface Waiting {
 
 /**
  * @param send acknowledges entries of one stream
- * @param ended aborts when what fails is not to be tried again
+ * @param ended aborts the retries
  */
 export function createAcks(
   send: (stream: string, ids: readonly string[]) => Promise<void>,
@@ -24,7 +24,7 @@ export function createAcks(
   const pause = backoff({ baseMs: 50, minMs: 50, maxMs: 2000 });
 
   async function flush(stream: string, list: Waiting[]): Promise<void> {
-    // What is done in the same turn travels together.
+    // Collect the entries handled in the same turn into one command.
     await Promise.resolve();
     for (let failures = 0; ;) {
       const batch = list.splice(0, 1000);

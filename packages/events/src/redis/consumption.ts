@@ -12,14 +12,14 @@ import { createGroupMember } from "./groups.ts";
 import type { Line } from "./line.ts";
 import type { ResolvedRedisStreams } from "./options.ts";
 
-/** What a consumption works with. */
+/** The connections and options of a consumption. */
 export interface Surroundings {
   readonly options: ResolvedRedisStreams;
-  /** For everything that does not block. */
+  /** The connection for all commands that do not block. */
   readonly commands: Line;
-  /** For the one command that does. */
+  /** The connection for the blocking read. */
   readonly reader: Line;
-  /** The stream of a topic. */
+  /** Returns the stream of a topic. */
   readonly keyOf: (topic: string) => string;
 }
 
@@ -30,19 +30,21 @@ interface Taken extends Held {
 
 const LONGEST_BLOCK_MS = 5000;
 
-/** How long one command for new entries may stand, in milliseconds: a sign of life for the others, too. */
+/**
+ * Returns how long one read may block, in milliseconds; short, because each read also shows that this consumer lives.
+ */
 export function blockMs(minIdleMs: number): number {
   return Math.ceil(Math.min(LONGEST_BLOCK_MS, minIdleMs));
 }
 
-/** @throws what Redis or the client says when the groups cannot be made within `timeoutMs` */
+/** @throws errors of Redis or the client when the groups cannot be created within `timeoutMs` */
 export async function startConsumption(
   given: ConsumeOptions,
   { options, commands, reader, keyOf }: Surroundings,
 ): Promise<RunningConsumption> {
   const { group, handler, concurrency = 1 } = given;
   const { timeoutMs, minIdleMs, trimEverySeconds, startFrom } = options;
-  // A name that tells a person where to look.
+  // Host and process id tell an operator where the consumer runs.
   const consumer = `${hostname().replaceAll(/[^\w.-]/g, "_")}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const topics = new Map([...new Set(given.topics)].map((topic) => [keyOf(topic), topic] as const));
   const streams = [...topics.keys()];
@@ -75,7 +77,7 @@ export async function startConsumption(
     void acks.add(stream, entry.id);
   }
 
-  /** Waits for new entries; Redis answers at once when there are some. */
+  /** Reads new entries; blocks until there are some or the time is over. */
   function next(count: number): Promise<unknown> {
     return reader.send((client) =>
       client.xreadgroup(
@@ -103,7 +105,7 @@ export async function startConsumption(
       try {
         await reader.connected(stopping.signal);
         if (stopping.signal.aborted) return;
-        // The count holds for each stream.
+        // COUNT applies to each stream.
         const answer = await next(Math.max(1, Math.floor(hand.free / streams.length)));
         failures = 0;
         journal.works();
@@ -113,7 +115,7 @@ export async function startConsumption(
       } catch (error) {
         if (stopping.signal.aborted) return;
         failures++;
-        // A Redis that was started empty has no groups any more.
+        // A Redis that restarted empty has lost its groups.
         const isGone = replyWord(error) === "NOGROUP";
         if (isGone) await member.makeGroups().catch((again: unknown) => journal.failed(explained(again)));
         else journal.failed(explained(error));
@@ -142,7 +144,7 @@ export async function startConsumption(
     }
   }
 
-  /** Signs of life, and a look at what others have left. */
+  /** Sends signs of life, takes over abandoned entries and removes finished ones. */
   async function look(): Promise<void> {
     let tidyAt = performance.now() + trimEverySeconds * 1000;
     const everyMs = Math.min(10_000, minIdleMs / 3);
@@ -155,7 +157,7 @@ export async function startConsumption(
           for (const stream of streams) await member.tidy(stream);
         }
       } catch (error) {
-        // The reader makes lost groups anew.
+        // The reader re-creates lost groups.
         if (!stopping.signal.aborted && replyWord(error) !== "NOGROUP") journal.failed(explained(error));
       }
       await sleep(everyMs, undefined, { signal: ended.signal }).catch(() => undefined);
@@ -163,7 +165,7 @@ export async function startConsumption(
   }
 
   async function leave(unstarted: readonly Taken[]): Promise<void> {
-    // They were counted as delivered and have not been.
+    // Redis counted a delivery that no handler received; take it back.
     const counts = [
       ...unstarted.map((held) => [held, Math.max(0, held.deliveries - 1)] as const),
       ...hand.all().map((held) => [held, held.deliveries] as const),

@@ -3,7 +3,7 @@ import { EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
 
 export const BROKER = "Redis";
 
-// What passes by itself, or when somebody repairs the server: the same command is worth another try then.
+// Errors that pass by themselves or after a repair of the server, so a retry makes sense.
 const PASSING = new Set([
   "LOADING",
   "READONLY",
@@ -25,16 +25,16 @@ const HINTS: Readonly<Record<string, string>> = {
   NOGROUP: "the consumer group is gone",
 };
 
-/** The first word of what Redis answered instead of a result; undefined when it did not answer. */
+/** Returns the error word of a Redis reply; undefined when Redis did not answer. */
 export function replyWord(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "ReplyError") return undefined;
   const text = error.message;
-  // Redis 6 wraps what went wrong in a script.
+  // Redis 6 wraps an error inside a script.
   const inner = /@user_script:\s*\d+: -?([A-Z]{2,})\b/.exec(text)?.[1];
   return inner ?? /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
 }
 
-/** A word about a connection that failed; never its message, which holds the address. */
+/** Returns a word for a failed connection; never the error's message, which contains the address. */
 export function connectionWord(error: unknown): string {
   if (!(error instanceof Error)) return "connection error";
   const word = replyWord(error);
@@ -43,14 +43,14 @@ export function connectionWord(error: unknown): string {
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,50}$/.test(code) ? code : "connection error";
 }
 
-/** Whether a server has refused to work with the database that it was asked for. */
+/** Whether the server rejected the selected database. */
 export function isOfSelect(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== "ReplyError") return false;
   const { command } = error as Error & { readonly command?: { readonly name?: unknown } };
   return command?.name === "select";
 }
 
-/** What the caller is told: no text of the client, whose errors hold commands with all their arguments. */
+/** Converts an error for the caller; omits the client's text, which contains commands with their arguments. */
 export function explained(error: unknown): EventBusError {
   if (error instanceof EventBusError) return error;
   if (error instanceof DeadlineError)
@@ -66,7 +66,7 @@ function refusal(word: string): EventBusError {
   return refused(BROKER, hint === undefined ? word : `${hint} (${word})`);
 }
 
-/** What the caller is told while there is no connection, by the word about the last one that failed. */
+/** Returns the error for a call without a connection, with a word about the last failed attempt. */
 export function notConnected(word: string | undefined): EventBusError {
   if (word === "WRONGPASS" || word === "NOAUTH") return refusal(word);
   return unavailable(BROKER, word ?? "no connection");

@@ -5,21 +5,21 @@ import { replyWord } from "./errors.ts";
 import type { Line } from "./line.ts";
 import { RECLAIM, REFRESH, RELEASE, runScript, type Script, TIDY } from "./scripts.ts";
 
-/** One consumer of a group, as far as its streams in Redis are concerned. Every call ends in bounded time. */
+/** One consumer of a group and its streams in Redis. Every call ends in bounded time. */
 export interface GroupMember {
-  /** Makes the group at every stream that has none. */
+  /** Creates the group on every stream that lacks it. */
   makeGroups(): Promise<void>;
   acknowledge(stream: string, ids: readonly string[]): Promise<void>;
-  /** Says that entries are being worked on; answers which of them are somebody else's by now. */
+  /** Signals that the entries are in progress; returns those that another consumer has taken over. */
   refresh(stream: string, ids: readonly string[]): Promise<readonly string[]>;
-  /** Takes over at most so many entries that were left alone, each with how often it was delivered. */
+  /** Takes over at most `count` idle entries, each with its number of deliveries. */
   reclaim(
     stream: string,
     count: number,
   ): Promise<readonly { readonly entry: Entry; readonly deliveries: number }[]>;
-  /** Leaves everything to whoever looks next; entries that are named get a count of deliveries. */
+  /** Leaves all entries to the next consumer that looks, and sets the delivery counts of the given ones. */
   release(stream: string, counts: readonly (readonly [id: string, deliveries: number])[]): Promise<void>;
-  /** Removes consumers that are long gone, and entries that every group is done with. */
+  /** Removes long-dead consumers, and entries that every group has acknowledged. */
   tidy(stream: string): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createGroupMember(
   const { group, consumer, streams, startFrom } = names;
   const idleMs = Math.ceil(minIdleMs);
   const cursors = new Map<string, string>();
-  // Where a group began: one that was lost begins there again, and not behind what was published meanwhile.
+  // Where a group started: a re-created group starts there again, so that it misses no message published meanwhile.
   const begun = new Map<string, string>();
 
   function ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
@@ -86,7 +86,7 @@ export function createGroupMember(
   };
 }
 
-/** Behind which entry a group reads, out of an answer of XINFO GROUPS. */
+/** Returns the last entry delivered to a group, from a reply of XINFO GROUPS. */
 function positionOf(answer: unknown, group: string): string | undefined {
   if (!Array.isArray(answer)) return undefined;
   const one = (answer as readonly unknown[]).find((each) => Array.isArray(each) && each[1] === group);

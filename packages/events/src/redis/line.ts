@@ -4,24 +4,24 @@ import { closedBus } from "../bus/event-bus-error.ts";
 import { calledOrAborted } from "../bus/waiting.ts";
 import { BROKER, connectionWord, isOfSelect, notConnected } from "./errors.ts";
 
-/** One connection, made when it is needed for the first time, made anew whenever it is lost. */
+/** One connection, opened on first use and reopened after every loss. */
 export interface Line {
   /**
-   * Sends. While the first try to connect after the start or after a loss is under way this waits for the outcome;
-   * otherwise it needs a connection at once.
+   * Sends a command. Waits for the first attempt to connect, after the start or after a loss; later it rejects at once
+   * while there is no connection.
    */
   send<T>(use: (client: Redis) => Promise<T>): Promise<T>;
-  /** Resolves when there is a connection, or the signal aborts. */
+  /** Resolves when there is a connection or the signal aborts. */
   connected(signal: AbortSignal): Promise<void>;
-  /** Gives up the connection of this moment: it does not answer. */
+  /** Replaces the current connection, which does not answer. */
   renew(): void;
   close(): void;
 }
 
-/** How a client is made, with settings that have precedence over those of the user. */
+/** Creates a client; the given settings take precedence over the user's. */
 export type MakeClient = (settings: RedisOptions & { readonly replyMapping: "legacy" }) => Redis;
 
-/** Makes clients from what the user of the bus gave; `keyPrefix` is what all keys must begin with. */
+/** Returns a factory of clients for the option `redis`; all keys must start with `keyPrefix`. */
 export function clientsOf(redis: string | Redis): { readonly make: MakeClient; readonly keyPrefix: string } {
   if (typeof redis === "string") return { make: (settings) => new Redis(redis, settings), keyPrefix: "" };
   return {
@@ -30,17 +30,15 @@ export function clientsOf(redis: string | Redis): { readonly make: MakeClient; r
   };
 }
 
-/**
- * @param silentMs how long the server may be silent while a command waits, in milliseconds; then the connection is dead
- */
+/** @param silentMs milliseconds without an answer to a pending command after which the connection counts as dead */
 export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: number): Line {
   const waiters = new Set<(connected: boolean) => void>();
   let client: Redis | undefined;
   let up = false;
-  // Whether the first try after the start or after a loss is still under way.
+  // Whether the first attempt, after the start or after a loss, is still running.
   let hoping = true;
   let closed = false;
-  // Whether the server refused the database: what is sent would end up in the first one, which may be somebody else's.
+  // Whether the server rejected the database: commands would go to database 0, which may belong to another service.
   let elsewhere = false;
   let lastFailure: string | undefined;
 
@@ -55,7 +53,7 @@ export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: n
     const made = make({
       lazyConnect: true,
       keyPrefix: "",
-      // Replies as every version of the client gives them.
+      // The same reply format with every version of the client.
       protocol: 2,
       replyMapping: "legacy",
       connectTimeout: Math.ceil(connectTimeoutMs),
@@ -71,7 +69,7 @@ export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: n
       stringNumbers: false,
       monitor: false,
       retryStrategy: backoff({ baseMs: 50, minMs: 50, maxMs: 2000 }),
-      // After a failover the name may lead to another server.
+      // After a failover the host name may lead to another server.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
     });
     client = made;

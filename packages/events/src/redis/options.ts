@@ -3,31 +3,31 @@ import { integer, type Kind, number, resolveOptions, secret, string, withDefault
 import type { Redis } from "ioredis";
 import { busKinds, type BusOptions, checkPauses, milliseconds } from "../bus/options.ts";
 
-/** What {@link createRedisStreamsBus} takes. */
+/** Options of {@link createRedisStreamsBus}. */
 export interface RedisStreamsOptions extends BusOptions {
   /**
-   * `redis://user:password@host:6379/0`, or `rediss://` for TLS; or a client of ioredis, whose settings (TLS, sentinels,
-   * database, key prefix) the bus uses for connections of its own. That client itself is neither used nor closed; one of
-   * a Redis Cluster is refused. Required.
+   * `redis://user:password@host:6379/0`, or `rediss://` for TLS. Or an ioredis client, whose settings (TLS, sentinels,
+   * database, key prefix) the bus uses for its own connections; it neither uses nor closes that client. Rejects a
+   * client of a Redis Cluster. Required.
    */
   readonly redis: string | Redis;
-  /** What the keys of all streams begin with: the stream of a topic is prefix + topic. Default: empty. */
+  /** Prefix of all stream keys: a stream's key is prefix + topic. Default: empty. */
   readonly prefix?: string | undefined;
   /**
-   * After how long without a sign of life the messages that a consumer has in hand are given to another one, in
-   * milliseconds. A consumer gives a sign every third of it, however long its handlers take. Default: 30,000.
+   * Milliseconds without a sign of life after which another consumer takes over the messages. A consumer signals every
+   * third of it, however long its handlers run. Default: 30,000.
    */
   readonly minIdleMs?: number | undefined;
-  /** For how long an id that was published before is not published again, in seconds; 0 turns it off. Default: 120. */
+  /** Seconds within which a repeated id is not published again; 0 turns deduplication off. Default: 120. */
   readonly dedupSeconds?: number | undefined;
-  /** How often a consumption removes what all groups are done with, in seconds; 0 turns it off. Default: 30. */
+  /** Seconds between removals of messages that all groups have acknowledged; 0 turns removal off. Default: 30. */
   readonly trimEverySeconds?: number | undefined;
   /**
-   * About how many messages a stream keeps that has no group at all; older ones are removed, and are lost to groups that
-   * come later. 0 keeps everything. Default: 0.
+   * Approximate number of messages that a stream without any group keeps; a group created later misses the removed
+   * older ones. 0 keeps everything. Default: 0.
    */
   readonly maxLengthWithoutGroups?: number | undefined;
-  /** Bytes that the body of a message may have. Default: 1,048,576. */
+  /** The largest body of a message in bytes. Default: 1,048,576. */
   readonly maxBodyBytes?: number | undefined;
 }
 
@@ -54,7 +54,7 @@ function isRedisUrl(value: string): boolean {
   }
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export type ResolvedRedisStreams = ReturnType<typeof resolveRedisStreamsOptions>;
 
 /** @throws ConfigurationError */

@@ -10,18 +10,18 @@ import { clientsOf, openLine } from "./line.ts";
 import { type RedisStreamsOptions, resolveRedisStreamsOptions } from "./options.ts";
 import { PUBLISH, runScript } from "./scripts.ts";
 
-// What one script adds at most: others wait for it.
+// The most messages in one script call, because other commands wait for it.
 const CHUNK_MESSAGES = 500;
 const CHUNK_CHARACTERS = 1024 * 1024;
 
 /**
- * An event bus on Redis Streams (EVT-7), Redis 6.2 or newer: a stream for each topic, consumer groups, entries with the
- * fields `id`, `key` (left out when there is none) and `body`. Connects when it is used for the first time.
+ * Creates an event bus on Redis Streams (EVT-7), Redis 6.2 or newer: a stream per topic, consumer groups, entries with
+ * the fields `id`, `key` (omitted when null) and `body`. Connects on first use.
  *
- * A message that comes a second time within `dedupSeconds` is not added again: publishing after a failure is safe. Entries
- * are removed when every group of the stream has read and acknowledged them, not before.
+ * Drops a message repeated within `dedupSeconds`, so publishing again after a failure is safe. Removes an entry only
+ * after every group of the stream has acknowledged it.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  * @throws EventBusError (publish, consume) `ERR_SVC_EVENT_BUS_UNAVAILABLE`, `ERR_SVC_EVENT_BUS_REFUSED`,
  *   `ERR_SVC_EVENT_BUS_MESSAGE`, `ERR_SVC_EVENT_BUS_CLOSED`; ConfigurationError (consume)
  */
@@ -111,7 +111,7 @@ export function createRedisStreamsBus(given: RedisStreamsOptions): EventBus {
     close: () => (closed ??= end()),
   };
 
-  // In between it may have been closed, which the compiler does not see.
+  // A function, because TypeScript would otherwise assume that the flag cannot change in between.
   function isClosed(): boolean {
     return closed !== undefined;
   }

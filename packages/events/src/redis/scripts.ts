@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Redis } from "ioredis";
 import { replyWord } from "./errors.ts";
 
-/** A script, and the name by which Redis knows it once it has run. */
+/** A Lua script and the SHA-1 digest by which Redis knows it after its first run. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -13,9 +13,9 @@ function script(source: string): Script {
 }
 
 /**
- * KEYS: stream, ids. ARGV: window in ms, longest stream without groups, then for each message its id, "1" and its key or
- * "0", its body. All or nothing but for messages in front of one that fails; a message whose id is known is left out.
- * An id is remembered only after its message is there.
+ * Publishes messages. KEYS: stream, ids. ARGV: window in ms, maximum length of a stream without groups, then for each
+ * message its id, its key ("1" and the key, or "0") and its body. Skips a message with a known id. When a message
+ * fails, those before it stay. An id is remembered only after its message is stored.
  */
 export const PUBLISH: Script = script(`
 local window = tonumber(ARGV[1])
@@ -44,8 +44,8 @@ end
 return added`);
 
 /**
- * KEYS: stream. ARGV: group, consumer, idle ms, cursor, count. Takes over what was left alone for so long, with how often
- * each was delivered.
+ * Takes over entries that were idle for the given time, and returns their delivery counts. KEYS: stream. ARGV: group,
+ * consumer, idle ms, cursor, count.
  */
 export const RECLAIM: Script = script(`
 local got = redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], 'COUNT', ARGV[5])
@@ -58,7 +58,7 @@ for _, entry in ipairs(got[2]) do
 end
 return { got[1], entries }`);
 
-/** KEYS: stream. ARGV: group, consumer, ids. Says that the consumer lives; answers the ids that are not its own any more. */
+/** Signals that the consumer lives; returns the ids that it has lost. KEYS: stream. ARGV: group, consumer, ids. */
 export const REFRESH: Script = script(`
 local lost = {}
 for at = 3, #ARGV do
@@ -71,8 +71,8 @@ end
 return lost`);
 
 /**
- * KEYS: stream. ARGV: group, consumer, idle ms, then ids, each with how often it counts as delivered. Leaves all that the
- * consumer has to whoever looks next; removes the consumer when it has nothing.
+ * Leaves all entries of the consumer to the next one that looks, and removes the consumer when it has none. KEYS:
+ * stream. ARGV: group, consumer, idle ms, then ids, each with its delivery count.
  */
 export const RELEASE: Script = script(`
 for at = 4, #ARGV, 2 do
@@ -88,8 +88,8 @@ if #rest == 0 then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2]
 return #rest`);
 
 /**
- * KEYS: stream. ARGV: group, consumer, dead after ms. Removes the group's other consumers that are long gone and have nothing;
- * then the entries that every group of the stream has read and acknowledged, but for the last one.
+ * Removes long-dead consumers of the group that hold no entries; then all entries that every group has acknowledged,
+ * except the last one. KEYS: stream. ARGV: group, consumer, dead after ms.
  */
 export const TIDY: Script = script(`
 local function field(list, name)
@@ -119,7 +119,7 @@ local trimmed = redis.call('XTRIM', KEYS[1], 'MINID', '~', floor, 'LIMIT', 10000
 if trimmed < 10000 then trimmed = trimmed + redis.call('XTRIM', KEYS[1], 'MINID', '=', floor) end
 return trimmed`);
 
-/** Runs a script by its name, or with its text where Redis does not know it. */
+/** Runs a script by its digest, and with its text when Redis does not know it. */
 export async function runScript(
   client: Redis,
   { sha1, source }: Script,

@@ -13,13 +13,12 @@ interface Emitter {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-// Of the time that there is, the server's: what it did after we have given up would be nobody's.
+// The server's part of the deadline, so that it stops before the relay gives up waiting.
 const SERVERS_SHARE = 0.9;
 
 /**
- * A transaction that ends in time, whatever the database does. A connection of a pool that hangs is closed: the pool has its
- * place back in any case. The
- * plan of a claim is that for a large table, whatever the planner has heard of its size.
+ * Runs a transaction that ends within `ms`, even if the database hangs: then it closes the pooled connection, which
+ * frees its place in the pool. The planner settings choose the plan of a large table, independent of its statistics.
  */
 export function boundedTransaction<T>(
   db: Database,
@@ -62,7 +61,7 @@ function guarded(connection: PooledConnection, signal: AbortSignal): PooledConne
   return {
     query: (text, values) => connection.query(text, values),
     release,
-    // Without a listener a connection that breaks between two statements would end the process.
+    // Without an error listener a connection that breaks between two statements would end the process.
     ...(emitter.on === undefined
       ? {}
       : {

@@ -2,25 +2,25 @@ import { withDeadline } from "@svc/resilience";
 import type { EventBus } from "../event-bus.ts";
 import type { Parcel } from "./parcel.ts";
 
-/** A parcel that the bus did not take. */
+/** An event that could not be sent. */
 export interface Failure {
   readonly parcel: Parcel;
   readonly error: unknown;
-  /** Whether it can never be taken. */
+  /** Whether a retry is useless. */
   readonly permanent: boolean;
 }
 
-/** What became of parcels. */
+/** The results of sending several events. */
 export interface Delivery {
   readonly sent: readonly Parcel[];
   readonly failed: readonly Failure[];
-  /** Not tried: they come after one of their key that failed, or there was no time. */
+  /** Not tried: an earlier event of the same key failed, or the time was over. */
   readonly left: readonly Parcel[];
-  /** The bus is away: it is nobody's fault. */
+  /** Whether the bus was unavailable; then no event counts as failed by its own fault. */
   readonly away: boolean;
 }
 
-/** How long things may take, in milliseconds. */
+/** Deadlines in milliseconds. */
 export interface Patience {
   readonly callMs: number;
   readonly allMs: number;
@@ -30,8 +30,9 @@ const CHECK_MS = 2000;
 const MAX_FAILURES = 5;
 
 /**
- * Sends parcels, all at once; where that fails, and the bus is there, one by one, to know which are to blame. What comes
- * after a failed one of its key is left. Messages may be sent twice by that, but not out of their order. Ends in time.
+ * Sends events in one call. When that fails and the bus is available, sends them one by one to find the failing ones,
+ * and skips later events of a failed key. An event may be sent twice, but the order of a key is kept. Ends in bounded
+ * time.
  */
 export async function deliver(
   bus: EventBus | undefined,
@@ -92,7 +93,7 @@ function isPermanent(error: unknown): boolean {
   return typeof error === "object" && error !== null && (error as { permanent?: unknown }).permanent === true;
 }
 
-/** Whether the bus itself says that it is not there. */
+/** Whether the bus itself reports that it is unavailable. */
 async function isAway(bus: EventBus): Promise<boolean> {
   try {
     return !(await withDeadline(CHECK_MS, (signal) => bus.readiness().check(signal))).healthy;

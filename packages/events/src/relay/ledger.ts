@@ -7,39 +7,39 @@ import type { Failure } from "./deliver.ts";
 import type { ResolvedRelay } from "./options.ts";
 import type { Parcel } from "./parcel.ts";
 
-/** A row that was claimed, or the last row of a claim, which says how far it has looked. */
+/** A claimed row, or the last row of the result, which says how far the claim has looked. */
 interface AnswerRow extends ClaimedRow {
   readonly last_key: string | null;
   readonly visited: number;
 }
 
-/** What a claim has found. */
+/** The result of a claim. */
 export interface Claim {
   readonly rows: readonly ClaimedRow[];
-  /** Out of attempts, and dead by now. */
+  /** Ids of events that used up their attempts; this claim marked them as dead. */
   readonly spent: readonly string[];
-  /** The key to go on with; `""`: from the start. */
+  /** The key at which the next claim starts; `""` starts from the beginning. */
   readonly nextKey: string;
 }
 
-/** What became of parcels that were sent. */
+/** The results of marking events as published. */
 export interface Settled {
   readonly published: readonly string[];
   readonly lost: readonly string[];
   readonly failed: readonly Failure[];
 }
 
-/** Every statement of a relay, each in a transaction that ends in time. */
+/** All statements of a relay, each in a transaction with a deadline. */
 export interface Ledger {
   claim(limit: number, fromKey: string): Promise<Claim>;
-  /** Marks what was sent and queues its jobs, in one transaction. */
+  /** Marks the sent events as published and queues their jobs, in one transaction. */
   settle(sent: readonly Parcel[]): Promise<Settled>;
   fail(failures: readonly Verdict[], away: boolean): Promise<readonly string[]>;
   release(rows: readonly ClaimedRow[]): Promise<void>;
   purge(): Promise<number>;
 }
 
-/** A row that failed. */
+/** A row that failed, and why. */
 export interface Verdict {
   readonly row: ClaimedRow;
   readonly error: unknown;
@@ -48,11 +48,11 @@ export interface Verdict {
 
 const KEYS = 500;
 const PURGED = 1000;
-// JSON as PostgreSQL writes it has a space here and there.
+// PostgreSQL's JSON text has extra spaces and is up to twice as long.
 const SPACED = 2;
 const MAX_JOBS = 1000;
 const MAX_LENGTH = 16 * 2 ** 20;
-// Of the SQLSTATEs those that say that data is at fault: anything else may be better the next time.
+// SQLSTATE classes that blame the data; a retry may help with all others.
 const DATA = /^(?:21|22|23|54)/;
 
 export function createLedger(options: ResolvedRelay): Ledger {
@@ -144,7 +144,7 @@ export function createLedger(options: ResolvedRelay): Ledger {
   };
 }
 
-/** Whether an error is about what is in a row, and not about the database. */
+/** Whether the data of the row caused the error, and not the state of the database. */
 function isOfTheRow(error: unknown): boolean {
   if (isRefusedJob(error)) return true;
   return !isConnectionError(error) && DATA.test(sqlStateOf(error) ?? "");
@@ -154,7 +154,7 @@ function leasesOf(rows: readonly ClaimedRow[]): [string[], number[], string[]] {
   return [rows.map(({ id }) => id), rows.map(({ attempts }) => attempts), rows.map(({ lease }) => lease)];
 }
 
-/** The jobs of parcels, in lists that one statement takes. */
+/** Splits the jobs of the events into lists of a size that one statement can take. */
 function* chunks(parcels: readonly Parcel[]): Generator<NewJob[]> {
   let chunk: NewJob[] = [];
   let length = 0;

@@ -13,48 +13,48 @@ import { resolvedEvents } from "../events.ts";
 import type { ResolvedEvents } from "../options.ts";
 import { accessOf, type Outbox, type OutboxAccess } from "../outbox/outbox.ts";
 
-/** What a relay tells of what it does. */
+/** What `onEvent` receives. */
 export type RelayEvent =
-  /** Events are on the bus and their jobs are queued. */
+  /** Events were sent to the bus and their jobs were queued. */
   | { readonly type: "relayed"; readonly ids: readonly string[] }
-  /** An event was not taken, and will be tried again. `away`: the whole bus was not there. */
+  /** An event was not accepted and will be retried. `away`: the bus was unavailable. */
   | { readonly type: "failed"; readonly id: string; readonly error: unknown; readonly away: boolean }
-  /** An event is not tried again. */
+  /** An event is dead and will not be retried. */
   | { readonly type: "dead"; readonly id: string; readonly error: unknown }
-  /** Events were sent after their lease had ended: another relay sends them again. */
+  /** Events were sent after their lease had expired: another relay sends them again. */
   | { readonly type: "lost"; readonly ids: readonly string[] }
-  /** Events that were published long ago were deleted. */
+  /** Old published events were deleted. */
   | { readonly type: "purged"; readonly count: number }
-  /** The database did not do what it was asked; the relay goes on trying. */
+  /** The database failed; the relay retries. */
   | { readonly type: "fault"; readonly error: unknown };
 
-/** What {@link createRelay} takes. */
+/** Options of {@link createRelay}. */
 export interface RelayOptions {
-  /** What `createOutbox()` answers. Required. */
+  /** The result of `createOutbox()`. Required. */
   readonly outbox: Outbox;
-  /** What `createEvents()` answers: whose subscribers get jobs, and which bus is told. Required. */
+  /** The result of `createEvents()`: its subscribers get jobs, and its bus gets the events. Required. */
   readonly events: { readonly source: string };
-  /** How many events are taken at a time, 1 to 500. Default: 100. */
+  /** Events claimed at a time, 1 to 500. Default: 100. */
   readonly batch?: number | undefined;
-  /** Milliseconds between two looks at an outbox in which there was nothing. Default: 1,000. */
+  /** Milliseconds between two looks at an empty outbox. Default: 1,000. */
   readonly everyMs?: number | undefined;
-  /** Seconds for which events are held (OUT-5), 2 to 3,600: half of it is for the bus. Default: 60. */
+  /** Seconds of an event's lease (OUT-5), 2 to 3,600; the bus may use half of it. Default: 60. */
   readonly leaseSeconds?: number | undefined;
-  /** How often an event is tried before it is dead, 1 to 1,000. A bus that is away kills none. Default: 20. */
+  /** Attempts before an event is dead, 1 to 1,000; an outage of the bus makes no event dead. Default: 20. */
   readonly maxAttempts?: number | undefined;
-  /** Days after which published events are deleted; 0: never. Default: 7. */
+  /** Days after which published events are deleted; 0 keeps them. Default: 7. */
   readonly purgeAfterDays?: number | undefined;
-  /** Milliseconds that the bus may take for one call. Default: 10,000, a quarter of the lease at most. */
+  /** Milliseconds for one call of the bus. Default: 10,000, but at most a quarter of the lease. */
   readonly busTimeoutMs?: number | undefined;
-  /** Milliseconds that a transaction may take. Default: 10,000. */
+  /** Milliseconds for one transaction. Default: 10,000. */
   readonly commandTimeoutMs?: number | undefined;
-  /** Gets a line for every event that is dead, and when the bus or the database does not answer. Default: none. */
+  /** Logs every dead event, and failures of the bus or the database. Default: none. */
   readonly logger?: Logger | undefined;
-  /** Is told what the relay does, for metrics. Default: nobody. */
+  /** Receives every {@link RelayEvent}, for metrics. Default: none. */
   readonly onEvent?: ((event: RelayEvent) => void) | undefined;
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export interface ResolvedRelay {
   readonly outbox: Outbox;
   readonly access: OutboxAccess;
@@ -93,7 +93,7 @@ export function resolveRelayOptions(given: RelayOptions): ResolvedRelay {
   if (access === undefined) throw fault("outbox", "must be what createOutbox() answers");
   if (events === undefined) throw fault("events", "must be what createEvents() answers");
   if (events.outbox !== resolved.outbox) {
-    throw fault("events", "must write to this outbox: nobody else would relay what they publish");
+    throw fault("events", "must write to this outbox, because this relay sends no other events");
   }
   const leaseMs = resolved.leaseSeconds * 1000;
   return {

@@ -7,19 +7,19 @@ import type { ClaimedRow } from "../outbox/sql.ts";
 import { readEnvelope } from "../read-envelope.ts";
 import { subscriberJobs } from "../subscriber-jobs.ts";
 
-/** An event that is to be sent. */
+/** A claimed event with its bus message and jobs. */
 export interface Parcel {
   readonly row: ClaimedRow;
-  /** The service that published it. */
+  /** The service that published the event. */
   readonly source: string;
   readonly message: BusMessage;
   readonly jobs: readonly NewJob[];
 }
 
 /**
- * What a row is to be sent as.
+ * Converts a row into the message and the jobs to send.
  *
- * @throws EventError for a row that nobody could ever get
+ * @throws EventError for a row that can never be delivered
  */
 export function parcelOf(row: ClaimedRow, options: ResolvedEvents): Parcel {
   if (row.kind !== "event") {
@@ -36,7 +36,7 @@ export function parcelOf(row: ClaimedRow, options: ResolvedEvents): Parcel {
   if (subscriptions.length === 0 && options.bus === undefined) {
     throw new EventError(
       "ERR_SVC_EVENT_UNDELIVERABLE",
-      `nobody would get ${JSON.stringify(event.type)}: it has no subscriber, and there is no bus`,
+      `cannot deliver ${JSON.stringify(event.type)}: it has no subscriber, and there is no bus`,
     );
   }
   const body = bodyOf(event);

@@ -9,7 +9,7 @@ import { type Parcel, parcelOf } from "./parcel.ts";
 import { createLedger, type Settled, type Verdict } from "./ledger.ts";
 import { createTell } from "../tell.ts";
 
-/** What one pass over the outbox has done. */
+/** The counts of one pass over the outbox. */
 export interface RelayPass {
   readonly claimed: number;
   readonly relayed: number;
@@ -17,26 +17,28 @@ export interface RelayPass {
   readonly dead: number;
 }
 
-/** Sends what is written in an outbox. Any number of them, in any number of processes, share one table. */
+/** Sends the events of an outbox. Any number of relays, in any number of processes, can share one table. */
 export interface Relay extends AsyncDisposable {
   /**
-   * Starts to look at the outbox. Does nothing the second time.
+   * Starts to poll the outbox. A second call does nothing.
+   *
    * @throws Error after `stop()`
    */
   start(): void;
-  /** Ends after the events in hand, in half a lease and two transactions at most. Never rejects. */
+  /** Stops after the claimed events, within half a lease and two transactions. Never rejects. */
   stop(): Promise<void>;
   /**
-   * Passes over the outbox until nothing is due, whether or not the relay was started. For scripts and tests.
+   * Relays until no event is due, whether the relay was started or not. For scripts and tests.
+   *
    * @throws Error after `stop()`
    */
   drainOnce(): Promise<RelayPass>;
-  /** The check `outbox`, that of the outbox. */
+  /** The outbox's readiness check `outbox`. */
   readiness(): ReadinessCheck;
 }
 
 interface Passed extends RelayPass {
-  /** Whether there may be more that is due. */
+  /** Whether more events may be due. */
   readonly more: boolean;
 }
 
@@ -49,9 +51,9 @@ const MAX_PURGES = 100;
 const BUS_SHARE = 0.5;
 
 /**
- * Makes a relay: it claims events in batches under a lease, in the order of every key (OUT-5); hands them to the bus, with
- * no transaction open; then marks them and queues their subscribers' jobs in one transaction. Whatever dies in between has
- * them sent again (OUT-1).
+ * Creates a relay. It claims events in batches under a lease, in the order of each key (OUT-5), and publishes them to
+ * the bus without an open transaction. Then one transaction marks them as published and queues their subscribers' jobs.
+ * A crash in between makes the events be sent again (OUT-1).
  *
  * @throws ConfigurationError
  */
@@ -67,7 +69,7 @@ export function createRelay(given: RelayOptions): Relay {
       "the outbox cannot be relayed: the database does not do what it is asked",
     ),
   );
-  // Whoever relays an event sends it to subscribers of its own: those of the other service never hear of it.
+  // A relay queues jobs only for its own service's subscribers; those of another service would miss the event.
   const warnForeign = atMostEvery(WARN_EVERY_MS, (suppressed, source: string) =>
     logger?.warn(
       { source, of: events.source, table: outbox.name, suppressed },
@@ -87,7 +89,7 @@ export function createRelay(given: RelayOptions): Relay {
   let rung = false;
 
   async function pass(): Promise<Passed> {
-    // One event finds out whether a bus that was away is back.
+    // During an outage one event tests whether the bus is back.
     const limit = away ? 1 : batch;
     const claim = await ledger.claim(limit, nextKey);
     nextKey = claim.nextKey;
@@ -141,7 +143,7 @@ export function createRelay(given: RelayOptions): Relay {
     try {
       return await ledger.settle(sent);
     } catch (error) {
-      // Where the database answers and cannot do it, as without a job table, the events are not to blame.
+      // If the database answers with an error, such as a missing job table, do not blame the events.
       if (!isConnectionError(error) && !isLate(error)) {
         await ledger.fail(
           sent.map(({ row }) => ({ row, error, permanent: false })),
@@ -183,7 +185,7 @@ export function createRelay(given: RelayOptions): Relay {
   async function run(): Promise<void> {
     const silence = access.bell.onRing(() => {
       rung = true;
-      // What is new does not bring a bus back.
+      // A new event does not end the pause during an outage of the bus.
       if (!away) wake?.();
     });
     while (!stopping) {

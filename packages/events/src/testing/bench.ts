@@ -2,31 +2,31 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BusMessage, Consumption, EventBus } from "../event-bus.ts";
 
-/** What a case works with: buses on one broker. */
+/** The buses of one case, on one broker. */
 export interface EventBusBench {
   readonly bus: EventBus;
-  /** Makes a further bus on the same broker, with connections of its own: another replica. The suite closes it. */
+  /** Opens another bus on the same broker with its own connections, as a second replica. The suite closes it. */
   readonly another: () => Promise<EventBus>;
   /**
-   * Cuts a bus off from the broker for good, without letting it say anything, as if its process had been killed. Without
-   * it the case of dead consumers proves nothing.
+   * Disconnects a bus from the broker without any goodbye, as if its process had been killed. Without it the case of
+   * dead consumers tests nothing.
    */
   readonly breakConnection?: ((bus: EventBus) => void | Promise<void>) | undefined;
-  /** Ends the broker and starts it again; it may forget. Without it the case of it proves nothing. */
+  /** Restarts the broker, which may lose its data. Without it the restart case tests nothing. */
   readonly restartBroker?: (() => Promise<void>) | undefined;
-  /** Called at the end of every case, after the buses were closed. */
+  /** Called at the end of every case, after the buses are closed. */
   readonly close: () => Promise<void>;
 }
 
-/** What one case found out, and how it ends what it began. */
+/** Helpers of one case; it ends what they start. */
 export interface Scene {
   readonly bench: EventBusBench;
   readonly bus: EventBus;
   readonly another: () => Promise<EventBus>;
-  /** A name that nobody else uses. */
+  /** Returns a unique name. */
   readonly name: (what: string) => string;
   readonly until: Until;
-  /** Starts a consumption that notes what comes. */
+  /** Starts a consumption that records its deliveries. */
   readonly gather: (options: GatherOptions) => Promise<Gathered>;
 }
 
@@ -35,21 +35,21 @@ export interface GatherOptions {
   readonly group: string;
   readonly topics: readonly string[];
   readonly concurrency?: number | undefined;
-  /** Called with what has come, after it was noted. */
+  /** Called with each delivery after it is recorded. */
   readonly doing?: ((message: BusMessage, deliveries: number) => unknown) | undefined;
 }
 
 export interface Gathered {
   readonly consumption: Consumption;
-  /** Every delivery, in the order of arrival. */
+  /** Every delivery in order of arrival. */
   readonly deliveries: readonly { readonly message: BusMessage; readonly deliveries: number }[];
-  /** The ids of all deliveries, in the order of arrival. */
+  /** Returns the ids of all deliveries in order of arrival. */
   ids(): readonly string[];
-  /** Waits until every one of these has come at least once. */
+  /** Waits until each of these messages was delivered at least once. */
   has(messages: readonly BusMessage[]): Promise<void>;
 }
 
-/** Waits until something holds, for so long that only a bus that never gets there fails. */
+/** Waits until a condition holds, long enough that only a bus that never reaches it fails. */
 export type Until = (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
 
 function untilWithin(ms: number): Until {
@@ -62,10 +62,10 @@ function untilWithin(ms: number): Until {
   };
 }
 
-// The most that a case waits for one after the other.
+// The most waits that a case makes in sequence.
 const LONGEST_CASE = 4;
 
-/** Some of what a bus promises never comes: what hangs is an answer, too. */
+/** Rejects when the work does not finish in time, so that a hanging bus fails the case. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`not within ${ms / 1000} s: ${what}`)), ms);
@@ -78,7 +78,7 @@ async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T>
 
 let count = 0;
 
-/** A message with an id of its own. */
+/** Returns a message with a unique id. */
 export function messageFor(topic: string, changes: Partial<BusMessage> = {}): BusMessage {
   count++;
   const id = `${randomBytes(12).toString("hex")}-${count}`;
@@ -89,7 +89,7 @@ export function messagesFor(topic: string, many: number): readonly BusMessage[] 
   return Array.from({ length: many }, () => messageFor(topic));
 }
 
-/** Runs a case on a bench of its own, and ends all that it began. */
+/** Runs a case on its own bench and ends everything that it started. */
 export async function onBench(
   open: () => Promise<EventBusBench>,
   patienceMs: number,

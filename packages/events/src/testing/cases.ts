@@ -3,45 +3,45 @@ import { deliveryCases } from "./delivery-cases.ts";
 import { faultCases } from "./fault-cases.ts";
 import { lifeCases } from "./life-cases.ts";
 
-/** What the suite needs to know of a bus. */
+/** What the suite needs to know about a bus. */
 export interface EventBusSuite {
   /**
-   * Makes a bus on a broker, or on one that is there already: every case draws its own topics and groups. For the suite
-   * to be quick the bus redelivers what a dead consumer had after about half a second, and retries as soon.
+   * Opens a bus on a new or existing broker; every case uses its own topics and groups. For a fast suite, configure the
+   * bus to redeliver a dead consumer's messages after about half a second, and to retry as quickly.
    */
   readonly open: () => Promise<EventBusBench>;
-  /** Whether messages of one topic and key are handled one after the other, in order, by one consumer. Default: true. */
+  /** Whether one consumer handles messages of one topic and key in order, one after the other. Default: true. */
   readonly ordered?: boolean | undefined;
-  /** Whether a second message with the same id is dropped. Default: true; otherwise it may come twice. */
+  /** Whether the broker drops a second message with the same id. Default: true; false: it may arrive twice. */
   readonly deduplicates?: boolean | undefined;
-  /** Whether a new group gets what was published before it. Default: true. */
+  /** Whether a new group gets messages published before it was created. Default: true. */
   readonly keepsEarlier?: boolean | undefined;
-  /** How long a case waits for what must happen before it fails, in milliseconds. Default: 20,000. */
+  /** Milliseconds that a case waits for an expected result before it fails. Default: 20,000. */
   readonly patienceMs?: number | undefined;
 }
 
-/** One case of the suite: `it(name, run)` in any test runner. */
+/** One case of the suite; register it with any test runner: `it(name, run)`. */
 export interface EventBusCase {
-  /** A sentence that states the behaviour, with the id of the rule. */
+  /** A sentence that states the behaviour, with the rule's id. */
   readonly name: string;
   /**
-   * Rejects when the bus does not behave so: after `patienceMs` where it has to wait for something that does not come, and
-   * after four times of that where a call of the bus never ends.
+   * Rejects when the bus behaves differently: after `patienceMs` when an expected result is missing, and after four
+   * times that when a call of the bus never ends.
    */
   readonly run: () => Promise<void>;
 }
 
-/** A case before it is bound to a bus. */
+/** A case that is not bound to a bus yet. */
 export interface Draft {
   readonly name: string;
-  /** What of {@link EventBusSuite} has to be true for it. */
+  /** The property of {@link EventBusSuite} that must be true for the case to run. */
   readonly needs?: "ordered" | "deduplicates" | "keepsEarlier";
   readonly play: (scene: Scene) => Promise<void>;
 }
 
 /**
- * What every event bus must do (EVT-7), for adapters of your own too: register each case with your test runner. The cases
- * are independent and work in any order.
+ * Returns the cases that every event bus must pass (EVT-7), for custom adapters too. Register each case with your test
+ * runner. The cases are independent and run in any order.
  */
 export function eventBusCases(suite: EventBusSuite): readonly EventBusCase[] {
   const { open, ordered = true, deduplicates = true, keepsEarlier = true, patienceMs = 20_000 } = suite;

@@ -7,10 +7,10 @@ import type { Draft } from "./cases.ts";
 const idsOf = (messages: readonly BusMessage[]): string[] => messages.map(({ id }) => id);
 const once = (ids: readonly string[]): string[] => [...new Set(ids)].toSorted();
 
-/** What arrives where, and in which order. */
+/** Cases on delivery and order. */
 export const deliveryCases: readonly Draft[] = [
   {
-    name: "hands a message over as it was published",
+    name: "delivers a message as it was published",
     async play({ bus, gather, name }) {
       const topic = name("plain");
       const messages = [
@@ -29,7 +29,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "takes a list that is empty, and messages of several topics in one call",
+    name: "accepts an empty list, and messages of several topics in one call",
     async play({ bus, gather, name }) {
       const topics = [name("one"), name("two")];
       await bus.publish([]);
@@ -43,7 +43,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "gives a group its topics and no others",
+    name: "delivers to a group only its topics",
     async play({ bus, gather, name }) {
       const [mine, other] = [name("mine"), name("mine.not")];
       const got = await gather({ group: name("readers"), topics: [mine] });
@@ -56,7 +56,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "gives every group all messages",
+    name: "delivers every message to every group",
     async play({ bus, another, gather, name }) {
       const topic = name("shared");
       const second = await another();
@@ -73,7 +73,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "gives a message to one consumer of a group",
+    name: "delivers a message to one consumer of a group",
     async play({ bus, another, gather, name, until }) {
       const topic = name("split");
       const group = name("replicas");
@@ -92,7 +92,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "gives a new group what was published before it",
+    name: "delivers earlier messages to a new group",
     needs: "keepsEarlier",
     async play({ bus, gather, name }) {
       const topic = name("earlier");
@@ -104,7 +104,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "goes on where the group was when nobody read",
+    name: "continues at the group's position after a time without consumers",
     async play({ bus, another, gather, name }) {
       const topic = name("pause");
       const group = name("sleepers");
@@ -121,7 +121,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps the order of each key, whatever the concurrency",
+    name: "keeps the order of each key at any concurrency",
     needs: "ordered",
     async play({ bus, gather, name, until }) {
       const topic = name("ordered");
@@ -150,7 +150,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "runs as many handlers at a time as it was told, and no more",
+    name: "runs as many handlers concurrently as configured, and no more",
     async play({ bus, gather, name }) {
       const topic = name("wide");
       let running = 0;
@@ -175,7 +175,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "delivers once what was published twice with the same id",
+    name: "delivers a message once that was published twice with the same id",
     needs: "deduplicates",
     async play({ bus, another, gather, name }) {
       const topic = name("twice");

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { messageFor, messagesFor } from "./bench.ts";
 import type { Draft } from "./cases.ts";
 
-/** What happens when something goes wrong. */
+/** Cases on failures. */
 export const faultCases: readonly Draft[] = [
   {
-    name: "delivers again what a handler rejected, and says how often it did",
+    name: "delivers a rejected message again, with the number of its deliveries",
     async play({ bus, gather, name, until }) {
       const topic = name("rejected");
       const message = messageFor(topic);
@@ -26,7 +26,7 @@ export const faultCases: readonly Draft[] = [
     },
   },
   {
-    name: "lets nothing of the same key overtake what was rejected",
+    name: "holds later messages of a key back until a rejected one is handled",
     needs: "ordered",
     async play({ bus, gather, name, until }) {
       const topic = name("overtaken");
@@ -51,7 +51,7 @@ export const faultCases: readonly Draft[] = [
     },
   },
   {
-    name: "gives what a dead consumer had in hand to another one",
+    name: "delivers the unacknowledged messages of a dead consumer to another one",
     async play({ bench, bus, another, gather, name, until }) {
       const { breakConnection } = bench;
       if (breakConnection === undefined) return;
@@ -72,7 +72,7 @@ export const faultCases: readonly Draft[] = [
     },
   },
   {
-    name: "goes on after the broker was away",
+    name: "continues after an outage of the broker",
     async play({ bench, bus, gather, name, until }) {
       const { restartBroker } = bench;
       if (restartBroker === undefined) return;

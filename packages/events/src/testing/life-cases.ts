@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageFor } from "./bench.ts";
 import type { Draft } from "./cases.ts";
 
-/** How a bus ends, and what it says of itself. */
+/** Cases on the end of a bus and its readiness. */
 export const lifeCases: readonly Draft[] = [
   {
-    name: "finishes at a stop what is in hand, and leaves the rest to others",
+    name: "finishes running handlers at a stop, and leaves other messages to other consumers",
     async play({ bus, another, gather, name, until }) {
       const topic = name("stop");
       const group = name("replicas");
@@ -29,7 +29,7 @@ export const lifeCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends everything when it is closed, and can be closed twice",
+    name: "ends everything at close(), which can be called twice",
     async play({ bus, another, gather, name }) {
       const topic = name("closed");
       const other = await another();
@@ -49,7 +49,7 @@ export const lifeCases: readonly Draft[] = [
     },
   },
   {
-    name: "is a readiness check that is never critical",
+    name: "has a readiness check that is never critical",
     async play({ bus, name }) {
       await bus.publish([messageFor(name("ready"))]);
       const readiness = bus.readiness();
@@ -60,7 +60,7 @@ export const lifeCases: readonly Draft[] = [
     },
   },
   {
-    name: "publishes nothing for a caller that has given up",
+    name: "publishes nothing after the caller's signal aborted",
     async play({ bus, name }) {
       const signal = AbortSignal.abort(new Error("given up"));
       await assert.rejects(bus.publish([messageFor(name("aborted"))], { signal }), { message: "given up" });

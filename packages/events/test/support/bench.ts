@@ -12,7 +12,7 @@ import {
 import { createJobTable, type JobTable } from "@svc/job-table";
 import { Pool } from "pg";
 
-/** The tables of one test, on a pool of its own. */
+/** The tables of one test, on their own pool. */
 export interface Bench extends AsyncDisposable {
   readonly pool: Pool;
   readonly table: JobTable;
@@ -47,7 +47,7 @@ export interface OutboxRow {
   readonly available_at: Date;
   readonly published_at: Date | null;
   readonly last_error: string | null;
-  /** Milliseconds until it is due. */
+  /** Milliseconds until the event is due. */
   readonly due_ms: number;
 }
 
@@ -94,12 +94,12 @@ export function openPool(url: string, max = 10): Pool {
   return pool;
 }
 
-/** Removes what a test has left. */
+/** Deletes the rows of a test. */
 export async function emptied({ pool, table, outbox }: Bench): Promise<void> {
   await pool.query(`delete from ${table.name}; delete from ${outbox.name}`);
 }
 
-/** Makes every event that waits due now: leases end, and nothing is put off. What a relay has locked is left to it. */
+/** Makes every pending event due now by ending leases and delays; skips rows that a relay has locked. */
 export async function hasten({ pool, outbox }: Bench): Promise<void> {
   await pool.query(
     `update ${outbox.name} set available_at = now() - interval '1 second' where id = any(array(

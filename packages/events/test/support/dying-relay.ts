@@ -3,7 +3,7 @@ import { createJobTable } from "@svc/job-table";
 import { Pool } from "pg";
 import { obedientBus } from "./obedient-bus.ts";
 
-// A relay in a process of its own, which is killed when its broker has the events and before it hears so.
+// A relay in a child process, which is killed after its broker has the events and before the relay gets the answer.
 const [url = "", jobs = "", outboxName = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
 const table = createJobTable({ db: pool, name: jobs });

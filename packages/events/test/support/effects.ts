@@ -4,13 +4,13 @@ import type { Pool } from "pg";
 
 const inbox = createInbox();
 
-/** Makes the tables of subscribers that change something once for every event. */
+/** Creates the tables of subscribers whose effect must happen once per event. */
 export async function prepareEffects(pool: Pool): Promise<void> {
   await inbox.ensureSchema(pool);
   await pool.query("create table if not exists effects (consumer text, event text, by text)");
 }
 
-/** A subscriber that writes a line, through the inbox. */
+/** Returns a subscriber that inserts a row through the inbox. */
 export function effect(pool: Pool, consumer: string, by = ""): Subscriber {
   return (event: EventEnvelope) =>
     withTransaction(pool, (tx) =>

@@ -1,28 +1,28 @@
 import type { BusMessage, Consumption, EventBus } from "@svc/events";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a bus in memory can be made to do wrong. */
+/** The faults that an in-memory bus can have. */
 export type Fault =
-  | "loses what is rejected"
-  | "gives every consumer everything"
+  | "loses rejected messages"
+  | "delivers every message to every consumer"
   | "splits messages among groups"
-  | "forgets order"
-  | "overtakes what was rejected"
-  | "forgets what the dead had in hand"
-  | "begins with what comes"
-  | "takes an id twice"
-  | "stops at once"
-  | "goes on after a stop"
-  | "cuts long bodies"
+  | "ignores the order"
+  | "overtakes rejected messages"
+  | "loses the messages of a dead consumer"
+  | "skips earlier messages"
+  | "stores an id twice"
+  | "stops without waiting for handlers"
+  | "continues after a stop"
+  | "truncates long bodies"
   | "writes bodies as latin1"
-  | "takes messages when closed"
+  | "accepts messages after close"
   | "counts every delivery as the first"
-  | "gives groups what they did not ask for"
-  | "runs one handler more"
+  | "delivers topics that a group did not subscribe to"
+  | "runs one handler too many"
   | "is critical"
-  | "publishes for those who gave up"
-  | "never says that it has stopped"
-  | "never ends to close";
+  | "ignores the abort signal"
+  | "never resolves stopped"
+  | "never resolves close";
 
 interface Item {
   readonly message: BusMessage;
@@ -34,7 +34,7 @@ interface Group {
   readonly busy: Set<string>;
 }
 
-/** A broker in memory, right but for one fault; each bus of it is a replica. */
+/** Creates an in-memory broker that is correct except for one fault; each of its buses is a replica. */
 export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventBus): void } {
   const log: BusMessage[] = [];
   const groups = new Map<string, Group>();
@@ -46,7 +46,7 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
     const key = `${wrong("splits messages among groups") ? "all" : name} ${topic}`;
     let group = groups.get(key);
     if (group === undefined) {
-      const items = wrong("begins with what comes") ? [] : log.filter((each) => each.topic === topic);
+      const items = wrong("skips earlier messages") ? [] : log.filter((each) => each.topic === topic);
       group = { items: items.map((message) => ({ message, deliveries: 0 })), busy: new Set() };
       groups.set(key, group);
     }
@@ -55,7 +55,7 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
 
   function take(group: Group): Item | undefined {
     const free = ({ message: { key } }: Item): boolean => key === null || !group.busy.has(key);
-    const at = wrong("forgets order") ? group.items.length - 1 : group.items.findIndex(free);
+    const at = wrong("ignores the order") ? group.items.length - 1 : group.items.findIndex(free);
     const item = at < 0 ? undefined : group.items.splice(at, 1)[0];
     if (item !== undefined && item.message.key !== null) group.busy.add(item.message.key);
     if (item !== undefined) item.deliveries++;
@@ -64,7 +64,7 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
 
   function carried(message: BusMessage): BusMessage {
     let { body } = message;
-    if (wrong("cuts long bodies")) body = body.slice(0, 65_536);
+    if (wrong("truncates long bodies")) body = body.slice(0, 65_536);
     if (wrong("writes bodies as latin1")) body = Buffer.from(body, "latin1").toString("latin1");
     return { ...message, body };
   }
@@ -76,11 +76,11 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
     const made: EventBus = {
       name: "memory",
       async publish(messages, options) {
-        if (!wrong("publishes for those who gave up")) options?.signal?.throwIfAborted();
-        if (closed && !wrong("takes messages when closed")) throw new Error("closed");
+        if (!wrong("ignores the abort signal")) options?.signal?.throwIfAborted();
+        if (closed && !wrong("accepts messages after close")) throw new Error("closed");
         for (const message of messages) {
           const known = log.some(({ id, topic }) => id === message.id && topic === message.topic);
-          if (known && !wrong("takes an id twice")) continue;
+          if (known && !wrong("stores an id twice")) continue;
           log.push(message);
           for (const [key, group] of groups)
             if (key.endsWith(` ${message.topic}`)) group.items.push({ message, deliveries: 0 });
@@ -89,15 +89,17 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
       },
       async consume({ group: asked, topics, handler, concurrency = 1 }) {
         if (closed) throw new Error("closed");
-        const name = wrong("gives every consumer everything") ? `${asked}-${++consumers}` : asked;
+        const name = wrong("delivers every message to every consumer") ? `${asked}-${++consumers}` : asked;
         const more = topics.map((topic) => `${topic}.not`);
-        const all = wrong("gives groups what they did not ask for") ? [...topics, ...more] : topics;
+        const all = wrong("delivers topics that a group did not subscribe to")
+          ? [...topics, ...more]
+          : topics;
         const mine = [...new Set(all)].map((topic) => groupOf(name, topic));
         let stopping = false;
         const lanes = Array.from(
-          { length: concurrency + Number(wrong("runs one handler more")) },
+          { length: concurrency + Number(wrong("runs one handler too many")) },
           async () => {
-            while (!life.dead && !(stopping && !wrong("goes on after a stop"))) {
+            while (!life.dead && !(stopping && !wrong("continues after a stop"))) {
               const group = mine.find(({ items }) => items.length > 0);
               const item = group === undefined ? undefined : take(group);
               if (group === undefined || item === undefined) {
@@ -120,14 +122,15 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
           );
           const outcome = await Promise.race([ended, died.promise]);
           clearInterval(watch);
-          if (outcome === "dead" && !wrong("forgets what the dead had in hand")) group.items.unshift(item);
+          if (outcome === "dead" && !wrong("loses the messages of a dead consumer"))
+            group.items.unshift(item);
           if (outcome === "rejected") {
             await sleep(1);
-            if (wrong("overtakes what was rejected")) {
+            if (wrong("overtakes rejected messages")) {
               free();
               await sleep(20);
               group.items.push(item);
-            } else if (!wrong("loses what is rejected")) group.items.unshift(item);
+            } else if (!wrong("loses rejected messages")) group.items.unshift(item);
           }
           free();
         }
@@ -135,10 +138,10 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
         const stopped = Promise.all(lanes).then(() => undefined);
         const stop = async (): Promise<void> => {
           stopping = true;
-          if (!wrong("stops at once")) await stopped;
+          if (!wrong("stops without waiting for handlers")) await stopped;
         };
         const never = Promise.withResolvers<undefined>().promise;
-        const ended = wrong("never says that it has stopped") ? never : stopped;
+        const ended = wrong("never resolves stopped") ? never : stopped;
         const consumption = { stop, stopped: ended, [Symbol.asyncDispose]: stop };
         running.add(consumption);
         return Promise.resolve(consumption);
@@ -152,7 +155,7 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
         closed = true;
         await Promise.all([...running].map((each) => each.stop()));
         life.dead = true;
-        if (wrong("never ends to close")) await Promise.withResolvers<undefined>().promise;
+        if (wrong("never resolves close")) await Promise.withResolvers<undefined>().promise;
       },
     };
     alive.set(made, life);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
-// A broker with three partitions for every topic and groups that share them, of the shape of the client that the README
-// uses: positions are those of the group, and go back to what was committed whenever a member comes or goes.
+// An in-memory broker with three partitions per topic and shared groups, with the client interface that the README
+// uses. Positions belong to the group and return to the last commit when a member joins or leaves.
 const PARTITIONS = 3;
 const topics = new Map();
 const groups = new Map();

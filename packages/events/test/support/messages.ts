@@ -2,13 +2,13 @@ import type { BusMessage, EventBus } from "@svc/events";
 
 let count = 0;
 
-/** A topic that nobody else uses. */
+/** Returns a unique topic. */
 export function topicName(what: string): string {
   count++;
   return `case-${count}.${what}`;
 }
 
-/** So many messages of a topic, each with an id of its own. */
+/** Returns that many messages of a topic with unique ids. */
 export function messages(topic: string, many: number, changes: Partial<BusMessage> = {}): BusMessage[] {
   return Array.from({ length: many }, () => {
     count++;
@@ -20,7 +20,7 @@ export function idsOf(list: readonly BusMessage[]): string[] {
   return list.map(({ id }) => id);
 }
 
-/** Whether a bus has taken these in its time. */
+/** Whether a bus accepts the messages within its timeout. */
 export function isTaken(bus: EventBus, list: readonly BusMessage[]): Promise<boolean> {
   return bus.publish(list).then(
     () => true,
@@ -28,7 +28,7 @@ export function isTaken(bus: EventBus, list: readonly BusMessage[]): Promise<boo
   );
 }
 
-/** Consumes a topic, and answers the ids of what comes. */
+/** Consumes a topic and returns the list that collects the ids of its messages. */
 export async function collector(bus: EventBus, group: string, topic: string): Promise<string[]> {
   const ids: string[] = [];
   await bus.consume({

@@ -6,30 +6,30 @@ import { createNatsJetStreamBus, type NatsJetStreamOptions } from "@svc/events/n
 import { collector } from "./messages.ts";
 import { brokerNats, LOGIN } from "./servers.ts";
 
-/** What tests of the bus on NATS JetStream work with. */
+/** What tests of the bus on NATS JetStream use. */
 export interface NatsBench {
   readonly server: NatsServer;
-  /** A connection beside the bus. */
+  /** A connection of the test, separate from the bus. */
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
-  /** Makes a bus that is closed after the test. */
+  /** Creates a bus that is closed after the test. */
   readonly busWith: (options?: Partial<NatsJetStreamOptions>) => EventBus;
-  /** Consumes a topic, and answers the ids of what comes. */
+  /** Consumes a topic and returns the list that collects the ids of its messages. */
   readonly collect: typeof collector;
 }
 
 let streams = 0;
 
-/** The name of a stream that nobody else uses. */
+/** Returns a unique stream name. */
 export function nextStream(): string {
   streams += 1;
   return `case-${streams}`;
 }
 
-/** A handler. */
+/** A handler that does nothing. */
 export const nothing = (): Promise<void> => Promise.resolve();
 
-/** For a `describe`. */
+/** Prepares the bench; call it inside a `describe`. */
 export function natsBench(): NatsBench {
   const nats = brokerNats();
   const open: EventBus[] = [];

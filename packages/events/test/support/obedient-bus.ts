@@ -1,20 +1,20 @@
 import type { BusMessage, EventBus } from "@svc/events";
 
-/** A bus of one process, which does what a test tells it. */
+/** An in-process bus that a test controls. */
 export interface ObedientBus extends EventBus {
-  /** What was taken, in its order. */
+  /** The accepted messages in order. */
   readonly taken: BusMessage[];
-  /** How often something was handed over. */
+  /** The number of publish calls. */
   calls: number;
-  /** Whether it says that it is there. */
+  /** What the readiness check reports. */
   healthy: boolean;
-  /** Throws for what is not to be taken. */
+  /** Throws for messages that the bus should reject. */
   refuse: (messages: readonly BusMessage[]) => void;
-  /** Hands what was taken to all who consume. */
+  /** Delivers a message to all consumers. */
   deliver(message: BusMessage): Promise<void>;
 }
 
-/** An error that says that a message can never be taken. */
+/** Returns an error that marks a message as permanently undeliverable. */
 export function permanent(message: string): Error {
   return Object.assign(new Error(message), { permanent: true });
 }

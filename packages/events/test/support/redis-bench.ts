@@ -5,18 +5,18 @@ import { Redis } from "ioredis";
 import { collector } from "./messages.ts";
 import { brokerRedis } from "./servers.ts";
 
-/** What tests of the bus on Redis Streams work with. */
+/** What tests of the bus on Redis Streams use. */
 export interface RedisBench {
   readonly server: RedisServer;
-  /** A client beside the bus. */
+  /** A client of the test, separate from the bus. */
   readonly raw: Redis;
-  /** Makes a bus that is closed after the test. */
+  /** Creates a bus that is closed after the test. */
   readonly busWith: (options?: Partial<RedisStreamsOptions>) => EventBus;
-  /** Consumes a topic, and answers the ids of what comes. */
+  /** Consumes a topic and returns the list that collects the ids of its messages. */
   readonly collect: typeof collector;
 }
 
-/** For a `describe`. */
+/** Prepares the bench; call it inside a `describe`. */
 export function redisBench(): RedisBench {
   const redis = brokerRedis();
   let raw: Redis;

@@ -1,11 +1,11 @@
 import { type RedisServer, startRedis, testNats, type TestNats, testProgram } from "@svc/dev-services";
 
-// Brokers that tests may pause, kill and restart: one for each `describe`, because files may run in processes of their own.
+// Brokers that tests pause, kill and restart: one per `describe`, because test files may run in separate processes.
 
-/** Who may connect to the NATS server. */
+/** The login of the NATS server. */
 export const LOGIN = { user: "somebody", password: "pass-word" };
 
-/** For a `describe`: a Redis server. Where there is no Redis it is skipped as by `testProgram()`. */
+/** Starts a Redis server for a `describe`; skips the suite without Redis, as `testProgram()` does. */
 export function brokerRedis(): { readonly server: RedisServer } {
   testProgram("redis");
   let server: RedisServer | undefined;
@@ -21,7 +21,7 @@ export function brokerRedis(): { readonly server: RedisServer } {
   };
 }
 
-/** For a `describe`: a NATS server with JetStream. Where there is no NATS it is skipped as by `testNats()`. */
+/** Starts a NATS server with JetStream for a `describe`; skips the suite without NATS, as `testNats()` does. */
 export function brokerNats(): TestNats {
   return testNats({ login: LOGIN });
 }

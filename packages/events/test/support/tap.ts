@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A way to a server that can be cut. */
+/** A proxy to a server that can be cut. */
 export interface Tap extends AsyncDisposable {
   readonly port: number;
-  /** Ends all connections, and lets no further one through. */
+  /** Closes all connections and accepts no further one. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** Opens a way to a port of 127.0.0.1. */
+/** Opens a proxy to a port of 127.0.0.1. */
 export async function openTap(to: number): Promise<Tap> {
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -6,11 +6,11 @@ type Command = "stats" | "dead" | "retry" | "enqueue" | "drain" | "ensure";
 
 const commands: readonly Command[] = ["stats", "dead", "retry", "enqueue", "drain", "ensure"];
 
-/** What a command line of `svc-jobs` asks for. */
+/** A parsed command line of `svc-jobs`. */
 export interface JobCommand {
   readonly command: Command | "help";
   readonly table: string | undefined;
-  /** Ids of `retry`, the task of `enqueue`. */
+  /** The ids of `retry`, or the task of `enqueue`. */
   readonly operands: readonly string[];
   readonly all: boolean;
   readonly limit: number | undefined;
@@ -24,7 +24,7 @@ export interface JobCommand {
   readonly json: boolean;
 }
 
-/** The command line cannot be understood: exit code 2. */
+/** An invalid command line: exit code 2. */
 export class InvalidUse extends Error {
   override readonly name = "InvalidUse";
   readonly code = "ERR_SVC_JOBS_USAGE";
@@ -84,7 +84,7 @@ const allowed: Readonly<Record<JobCommand["command"], readonly string[]>> = {
   ensure: [],
 };
 
-/** @throws InvalidUse */
+/** @throws InvalidUse for an invalid command line */
 export function readJobCommand(given: readonly string[]): JobCommand {
   const { values, positionals } = parse(given);
   const command = values.help === true || given.length === 0 ? "help" : commandOf(positionals[0]);
@@ -131,7 +131,7 @@ function commandOf(name: string | undefined): Command {
   if (name === undefined) throw new InvalidUse(`a command is missing: ${commands.join(", ")}`);
   const nearest = nearestName(name, commands);
   throw new InvalidUse(
-    `${name} is no command; ${nearest === undefined ? commands.join(", ") : `did you mean ${nearest}?`}`,
+    `${name} is not a command; ${nearest === undefined ? commands.join(", ") : `did you mean ${nearest}?`}`,
   );
 }
 

@@ -8,7 +8,7 @@ const given = process.argv.slice(2);
 const interruption = new AbortController();
 const insistence = new AbortController();
 const signals = ["SIGINT", "SIGTERM"] as const;
-// The first ends a drain in order, the second at once, the third the process; other commands have nothing to lose.
+// The first SIGINT ends a drain gracefully, the second immediately, the third ends the process.
 const interrupt = (): void => {
   if (!interruption.signal.aborted) return interruption.abort();
   insistence.abort();
@@ -16,10 +16,10 @@ const interrupt = (): void => {
 };
 if (given.includes("drain")) for (const signal of signals) process.on(signal, interrupt);
 
-// `svc-jobs dead | head` reads no further than it wants.
+// A reader such as `head` may close the pipe early.
 process.stdout.on("error", () => process.exit());
 
-// A module of handlers may end the process, or wait for what never happens: that is no success.
+// A module of handlers may exit the process or hang at import; neither counts as success.
 let answered = false;
 process.once("exit", (code) => {
   if (answered || code !== 0) return;
@@ -49,15 +49,15 @@ runJobCommand(given, {
   },
 );
 
-/** A module of handlers may hold connections that nobody here can close, so the process does not wait for them. */
+/** Writes the text and exits, because a module of handlers may hold connections that would keep the process alive. */
 function end(stream: NodeJS.WriteStream, text: string, exitCode: number): void {
   answered = true;
   stream.write(text, () => process.exit(exitCode));
 }
 
-/** What goes to a terminal: no colours, no bells. A URL that cannot be read is not said to be one of the database. */
+/** Returns a message without colours or control characters. An unreadable connection string is not echoed. */
 function messageOf(error: unknown): string {
   const { message = "", code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  if (code === "ERR_INVALID_URL") return "DATABASE_URL is no connection string";
+  if (code === "ERR_INVALID_URL") return "DATABASE_URL is not a connection string";
   return (message === "" ? safeErrorText(error) : message).replace(/[^\P{Cc}\n]/gu, "");
 }

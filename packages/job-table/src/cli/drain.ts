@@ -9,7 +9,7 @@ import type { JobHandler } from "../worker/options.ts";
 import { createWorker } from "../worker/worker.ts";
 import { InvalidUse, type JobCommand } from "./arguments.ts";
 
-/** How jobs ended while a table was drained. */
+/** Counts of how jobs ended during a drain. */
 export interface Drained {
   done: number;
   failed: number;
@@ -18,17 +18,17 @@ export interface Drained {
   lost: number;
 }
 
-/** When it is to end before it is done: soon, and at once. */
+/** Signals that end a drain early: gracefully, and immediately. */
 export interface Interruptions {
   readonly interrupted: AbortSignal;
   readonly insisted?: AbortSignal | undefined;
 }
 
 const POLL_MS = 50;
-// With nothing running for so long nothing may be left; the table is asked then, a claim may be under way.
+// After this much idle time, ask the table whether jobs are left; a claim may still be running.
 const QUIET_MS = 5 * POLL_MS;
 
-/** Runs the jobs of a table until none may run now; with `watch` until it is interrupted. */
+/** Runs the jobs of a table until none is due; with `watch`, until it is interrupted. */
 export async function drain(
   table: JobTable,
   { handlers: file = "", concurrency, watch }: JobCommand,
@@ -46,17 +46,17 @@ export async function drain(
   };
   const worker = createWorker({ table, handlers, concurrency, pollMs: watch ? 1000 : POLL_MS, onEvent });
   const isQuiet = (): boolean => worker.running === 0 && performance.now() - quietSince > QUIET_MS;
-  // A table that is not there is no table to wait for.
+  // Fail early when the table does not exist.
   await table.stats();
   worker.start();
   while (!interrupted.aborted) {
     if (!watch && fault !== undefined) break;
     const nothing = !watch && isQuiet() && !(await isReady(table));
     await pause(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
-    // What was claimed before that answer has been told by now.
+    // Every job claimed before that answer has been reported.
     if (nothing && isQuiet()) break;
   }
-  // A second stop gives running jobs back at once.
+  // A second interrupt releases running jobs immediately.
   insisted?.addEventListener("abort", () => void worker.stop());
   const stopped = worker.stop();
   if (insisted?.aborted === true) void worker.stop();
@@ -84,7 +84,7 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
     );
   }
   const { default: given, ...named } = module;
-  // Under names there may be other things beside handlers; in the object there may not.
+  // A module may export more than handlers; an object of handlers may not.
   const functions = Object.entries(named).filter(([, value]) => typeof value === "function");
   const object = typeof given === "object" && given !== null ? Object.entries(given) : [];
   const wrong = object.find(([, value]) => typeof value !== "function");

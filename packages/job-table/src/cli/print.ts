@@ -1,4 +1,4 @@
-/** Rows as a table for people; the first one is its head. The last column is cut where the terminal ends. */
+/** Formats rows as aligned columns; the first row is the header. Cuts the last column at the terminal's width. */
 export function columns(rows: readonly (readonly string[])[], width: number): string {
   const last = Math.max(...rows.map((row) => row.length)) - 1;
   const widths = Array.from({ length: last }, (_, column) =>
@@ -14,7 +14,7 @@ export function columns(rows: readonly (readonly string[])[], width: number): st
   return `${rows.map(line).join("\n")}\n`;
 }
 
-/** A text of anybody's on one line, with nothing in it that moves the cursor of a terminal. */
+/** Puts an untrusted text on one line, without control characters that move the cursor. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll(/\p{Cc}/gu, "");
 }

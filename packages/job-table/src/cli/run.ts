@@ -5,21 +5,21 @@ import { InvalidUse, type JobCommand, readJobCommand, usage } from "./arguments.
 import { drain } from "./drain.ts";
 import { columns, oneLine } from "./print.ts";
 
-// Some commands read or change the whole table, and a person waits for them.
+// Longer than in a service: some commands read or change the whole table.
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** What a command line works with. */
+/** The environment of a command. */
 export interface Surroundings {
   readonly databaseUrl: string | undefined;
-  /** Characters of a line. */
+  /** Characters per line. */
   readonly width: number;
-  /** Aborted when the user interrupts. */
+  /** Aborted at the first interrupt. */
   readonly interrupted: AbortSignal;
-  /** Aborted when the user interrupts again. */
+  /** Aborted at the second interrupt. */
   readonly insisted?: AbortSignal | undefined;
 }
 
-/** What a command has to say. */
+/** The result of a command. */
 export interface Answer {
   readonly text: string;
   readonly exitCode: number;
@@ -28,7 +28,7 @@ export interface Answer {
 /**
  * Runs one command of `svc-jobs`.
  *
- * @throws InvalidUse when the arguments make no sense; and what the database says
+ * @throws InvalidUse for an invalid command line; errors of the database
  */
 export async function runJobCommand(given: readonly string[], around: Surroundings): Promise<Answer> {
   const command = readJobCommand(given);
@@ -36,7 +36,7 @@ export async function runJobCommand(given: readonly string[], around: Surroundin
   if (around.databaseUrl === undefined || around.databaseUrl === "") {
     throw new InvalidUse("DATABASE_URL must be the connection string of the database");
   }
-  // Anything else is taken for the name of a database on a host that is called `base`.
+  // `pg` would treat any other text as a database name on the host `base`.
   if (!/^(?:postgres(?:ql)?:|socket:|\/)/.test(around.databaseUrl)) {
     throw new InvalidUse("DATABASE_URL must be a connection string: postgres://user:password@host/database");
   }

@@ -3,31 +3,31 @@ import { func, integer, objectWith, optional, resolveOptions, string, withDefaul
 import { type JobTable, optionsOf } from "../job-table.ts";
 import type { ResolvedOptions as TableOptions } from "../options.ts";
 
-/** What {@link queueRoutes} takes. */
+/** Options of {@link queueRoutes}. */
 export interface QueueRoutesOptions {
-  /** What `createJobTable()` answers. Required. */
+  /** The result of `createJobTable()`. Required. */
   readonly table: JobTable;
-  /** Where the page is; `/stats` and `/retry` are below it. Default: `/queue`. */
+  /** The path of the page; `/stats` and `/retry` are below it. Default: `/queue`. */
   readonly path?: string | undefined;
   /**
-   * Runs in front of all of it: whoever it does not call on for sees nothing. Default: none, so that everybody who reaches
-   * the routes sees the errors of jobs and can retry them.
+   * Middleware that runs before all routes; only requests that it passes on reach them. Default: none, so every caller
+   * of the routes can read the errors of jobs and retry them.
    */
   readonly guard?: Middleware | undefined;
-  /** Gets a line for every retry. Default: the logger of the request's context, if it has one. */
+  /** Logs every retry. Default: the logger of the request's context, if any. */
   readonly logger?: Pick<Logger, "info"> | undefined;
-  /** Milliseconds after which a table that does not answer is a 503, 10 to 60,000. Default: 5000. */
+  /** Milliseconds after which an unresponsive table results in a 503, 10 to 60,000. Default: 5000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * What is queued by the time, for the page to show: the soonest first, `at` as ISO 8601; `nextTicks` of `@svc/scheduler`
-   * answers that. Default: the page has no such part.
+   * Returns the next scheduled jobs for the page, soonest first, with `at` in ISO 8601, as `nextTicks` of
+   * `@svc/scheduler` does. Default: the page shows no schedules.
    */
   readonly schedules?: (() => readonly ScheduleRow[]) | undefined;
-  /** The moment that the page says it is of, in milliseconds since the Unix epoch. Default: `Date.now`. */
+  /** Returns the time that the page shows, in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** When a schedule queues its next job. */
+/** The next job of a schedule. */
 export interface ScheduleRow {
   readonly name: string;
   readonly task: string;
@@ -35,7 +35,7 @@ export interface ScheduleRow {
   readonly at: string;
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export interface ResolvedRoutes {
   readonly table: JobTable;
   readonly on: TableOptions;

@@ -9,21 +9,21 @@ import { type Html, markup } from "./html.ts";
 import type { ScheduleRow } from "./options.ts";
 import { STYLE } from "./style.ts";
 
-/** What the page shows. */
+/** The data of the page. */
 export interface QueuePage {
   readonly table: string;
   readonly overview: Overview;
-  /** The moment that it is of, in milliseconds since the Unix epoch. */
+  /** The time that the page shows, in milliseconds since the Unix epoch. */
   readonly now: number;
-  /** Where its forms go, from where it is. */
+  /** The target of its forms, relative to the page. */
   readonly action: string;
-  /** What has become of a retry. */
+  /** The result of a retry. */
   readonly note: string | undefined;
-  /** Undefined: the page has no part for them. */
+  /** Undefined: the page shows no schedules. */
   readonly schedules: readonly ScheduleRow[] | undefined;
 }
 
-/** The whole document. Nothing in it needs a script. */
+/** Returns the whole document, which works without scripts. */
 export function queuePage({ table, overview, now, action, note, schedules }: QueuePage): string {
   const { stats, oldest, running, dead } = overview;
   return markup`<!doctype html>
@@ -95,7 +95,7 @@ function deadRow(row: DeadLetterRow, action: string): Html {
 <td><form method="post" action="${action}">${idButton(id)}Retry<span class="hidden"> ${task}, ${shownId(id)}</span></button></form></td></tr>`;
 }
 
-/** A form has no other line breaks than CR LF: an id that has some is sent as text that has none. */
+/** Percent-encodes an id with a line break: forms would change it to CR LF. */
 function idButton(id: string): Html {
   return /[\r\n]/.test(id)
     ? markup`<button name="encoded" value="${encodeURIComponent(id)}">`
@@ -131,7 +131,7 @@ function shownOf(rows: readonly unknown[], count: number): string {
 
 function time(ms: number): Html {
   const moment = new Date(ms);
-  // PostgreSQL knows moments that no Date can hold, infinity among them.
+  // A PostgreSQL timestamp may exceed the range of Date, for instance infinity.
   if (Number.isNaN(moment.getTime())) return markup`unknown`;
   const iso = moment.toISOString();
   return markup`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
@@ -143,9 +143,9 @@ const UNITS: readonly (readonly [number, string])[] = [
   [60, "min"],
 ];
 
-/** In its two largest units: `2 d 3 h`, `1 min 5 s`, `59 s`. */
+/** Formats a duration in its two largest units: `2 d 3 h`, `1 min 5 s`, `59 s`. */
 function duration(seconds: number): string {
-  // It comes as text where somebody has written infinity into the table.
+  // An infinite value in the table arrives as text.
   if (!Number.isFinite(seconds)) return "unknown";
   let rest = Math.max(0, Math.floor(seconds));
   const parts: string[] = [];

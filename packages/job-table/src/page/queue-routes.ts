@@ -26,12 +26,12 @@ const PRIVATELY = { "Cache-Control": "no-store" } as const;
 const IDS_A_LINE = 100;
 
 /**
- * Answers `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and `POST {path}/retry` (the buttons of
- * the page), and leaves every other path alone (JOB-32). Works under any mount. Failures go to `next` as problems: 403 for
- * everything but GET and HEAD that a page of another origin sends, in front of the guard, because a guard may itself change
- * something, a refresh token say; 405, 400, 413 and 415 for what is no form of the page, 503 when the table does not answer.
+ * Creates a middleware that answers `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and `POST
+ * {path}/retry` (the page's buttons), and passes every other path on (JOB-32). Works under any mount. Failures go to
+ * `next` as problems: 403 for a request of another origin's page other than GET and HEAD, checked before the guard,
+ * which may have side effects; 405, 400, 413 and 415 for an invalid form; 503 when the table does not answer.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function queueRoutes(options: QueueRoutesOptions): Middleware {
   const resolved = resolveRoutesOptions(options);
@@ -55,12 +55,12 @@ export function queueRoutes(options: QueueRoutesOptions): Middleware {
   return function queueRoutesMiddleware(req, res, next) {
     const [at] = split(req.url ?? "");
     const route = routes.get(at);
-    // OPTIONS is for whoever knows the rules of other origins.
+    // Leave OPTIONS to a CORS middleware.
     if (route === undefined || req.method === "OPTIONS") {
       next();
       return;
     }
-    // The path of a mount may hold anything that a client wrote.
+    // The path of a mount may contain text from the client.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, at);
     if (!READS.includes(req.method ?? "") && !isOfThisOrigin(req)) {
       next(crossOrigin());
@@ -79,7 +79,7 @@ interface Mounted extends IncomingMessage {
   readonly baseUrl?: string;
 }
 
-/** Whatever the guard does, one of the two is called at most, and once. */
+/** Runs the guard and calls exactly one of the two callbacks, at most once. */
 function guarded(
   guard: Middleware,
   req: IncomingMessage,
@@ -94,7 +94,7 @@ function guarded(
     if (error === undefined || error === null) admitted();
     else next(error);
   };
-  // It may be async: what it rejects with is a refusal, as what it throws is.
+  // The guard may be async: a rejection denies access as a throw does.
   let returned: unknown;
   try {
     returned = guard(req, res, decide);
@@ -127,7 +127,7 @@ async function page(
     table: table.name,
     overview,
     now: now(),
-    // Relative: behind a mount or a proxy nobody knows the path in front.
+    // Relative, because a mount or proxy may add a path prefix.
     action: `${lastOf(path)}/retry`,
     note: noteOf(new URLSearchParams(query).get("retried")),
     schedules: schedules?.(),
@@ -139,7 +139,7 @@ async function page(
     "Content-Length": body.length,
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
-    // With a stricter one browsers send `Origin: null` along with the forms of the page.
+    // With a stricter policy browsers send `Origin: null` with the page's forms.
     "Referrer-Policy": "same-origin",
     ...PRIVATELY,
   };
@@ -165,7 +165,7 @@ async function retry(
   const context = contextOf(req);
   const log = calmLogger(logger ?? context?.log);
   const subject = context?.principal?.subject ?? null;
-  // Logged in there: it may be done after the time is up.
+  // Log inside the call, because it may finish after the deadline.
   const count = await bounded(async () => {
     const ids = await table.retryDead(wanted);
     for (let first = 0; first < ids.length; first += IDS_A_LINE) {
@@ -190,7 +190,7 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Path and query of a request target. */
+/** Splits a request target into path and query. */
 function split(target: string): readonly [string, string] {
   if (!target.startsWith("/")) {
     const url = URL.parse(target);

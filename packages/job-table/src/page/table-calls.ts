@@ -1,13 +1,13 @@
 import { serviceUnavailable } from "@svc/problem";
 import { withDeadline } from "@svc/resilience";
 
-/** Asks the table, for a bounded time. */
+/** Calls the table with a deadline. */
 export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
 
-// Those that hang stay with the driver after their time was up; a page must not leave more and more of them there.
+// A call that hangs stays with the driver after its deadline; this bounds how many the page leaves there.
 const MAX_UNDER_WAY = 16;
 
-/** Every failure, and the end of the time, is a 503 whose cause is for the log. */
+/** Creates the deadline guard: every failure and timeout becomes a 503 whose cause is only logged. */
 export function createBounded(timeoutMs: number): Bounded {
   let underWay = 0;
 

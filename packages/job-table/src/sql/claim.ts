@@ -4,11 +4,11 @@ import { storedCarrier } from "../trace.ts";
 import { byKey } from "./by-key.ts";
 import { deleteSql } from "./end.ts";
 
-/** What a row says of its job, whichever statement answers it. */
+/** The columns of a job that every claiming statement returns. */
 export interface JobRow extends Record<string, unknown> {
   readonly id: string;
   readonly task: string | null;
-  /** Of a claim: its text, so that no driver rounds its numbers (JOB-33). */
+  /** In a claim: the text of the payload, so that a driver does not round its numbers (JOB-33). */
   readonly payload: unknown;
   readonly attempts: number;
   readonly max_attempts: number;
@@ -17,32 +17,32 @@ export interface JobRow extends Record<string, unknown> {
   readonly trace: unknown;
 }
 
-/** What a claim answers: a job, or with `spent` one that was found at the end of its last lease and is dead now (JOB-22). */
+/** A row of a claim: a job, or with `spent` a job whose last lease expired and which is now dead (JOB-22). */
 export interface ClaimedRow extends JobRow {
   readonly task: string;
   readonly lease: string | null;
   readonly available_ms: number;
   readonly waited_ms: number;
   readonly spent: boolean;
-  /** What the server needed up to here. */
+  /** Milliseconds that the server took up to this point. */
   readonly took_ms: number;
-  /** How many pages and rows the table had when it was last vacuumed or analysed, where that was asked for; 0 and -1: never. */
+  /** Pages and rows of the table at its last vacuum or analyse, if asked for; 0 and -1: never. */
   readonly relpages?: number | null;
   readonly reltuples?: number | null;
 }
 
-/** What is said of a job whose worker was lost every time. */
+/** The stored error of a job whose lease expired on every attempt. */
 export const EXHAUSTED = "lease expired on the last attempt";
 
-/** How many of those one statement makes dead. */
+/** The most exhausted jobs that one statement marks as dead. */
 export const MAX_SPENT = 100;
-// One more is the greatest integer: a row that cannot be counted up must not keep the others from being claimed.
+// Incrementing must not overflow: one row at the largest integer would block all claims.
 const MAX_COUNT = 2 ** 31 - 2;
 export const NOW: string = "statement_timestamp()";
 export const TOOK: string = `date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms`;
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
-// A driver hands a bigint over as text, and a moment that is infinite cannot be subtracted.
+// Cast for drivers that return a bigint as text; `date_part`, because an infinite timestamp cannot be subtracted.
 export const returned = (
   spent: boolean,
 ): string => `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id,
@@ -53,32 +53,32 @@ export const returned = (
 const take = `set status = 'running', attempts = least(job.attempts, ${MAX_COUNT}) + 1, locked_until = ${NOW} + $2::float8 * interval '1 second'`;
 
 /**
- * A statement that had to wait takes nothing any more: who sent it has given up, and would not know of its jobs. For sessions
- * that have no `statement_timeout` of their own.
+ * Returns a condition that is false after `ms` of waiting: the sender has then given up and would not see its jobs. For
+ * sessions without their own `statement_timeout`.
  */
 function promptly(ms: number | undefined): string {
   if (ms === undefined) return "";
-  // `now()` is the time of its first message; that of the statement is taken anew once its tables were free.
+  // `now()` is the arrival of the first message; the statement's own time is taken again after waiting for table locks.
   return ` and clock_timestamp() < now() + interval '${Math.max(1, Math.floor(ms))} milliseconds'`;
 }
 
 /**
- * The contract's claim (JOB-4, JOB-5, JOB-16): pending jobs whose time has come, and those whose lease has ended, in the order
- * of `available_at`. `$1` how many, `$2` seconds of the lease. The rows are found again by their key and not by where they lie:
- * what is locked may be a version that the statement does not see, of a row that somebody has just changed.
+ * Returns the contract's claim (JOB-4, JOB-5, JOB-16): due pending jobs and jobs with expired leases, in the order of
+ * `available_at`. `$1` number of jobs, `$2` lease in seconds. It finds the locked rows again by key instead of ctid,
+ * because a locked row may be a newer version that the statement's snapshot does not see.
  */
 export function claimSql(table: string): string {
   return claimWith(table, { pending: "", expired: "", spent: "" });
 }
 
-/** The same, which tells besides what the planner knows of the table: `$3` its name. */
+/** Returns the same claim with the planner's statistics of the table; `$3` is its name. */
 export function measuredClaimSql(table: string): string {
   return claimWith(table, { pending: "", expired: "", spent: "", isMeasured: true });
 }
 
 /**
- * The same, but for pending jobs from `$3` on, in milliseconds since the epoch: only when those are fewer than `$1` it looks at
- * those before them and at ended leases.
+ * Returns a claim of pending jobs from `$3` on, in milliseconds since the epoch. It looks at earlier jobs and expired
+ * leases only when it finds fewer than `$1`.
  */
 export function steppingClaimSql(table: string): string {
   const from = "to_timestamp($3::float8 / 1000)";
@@ -89,16 +89,16 @@ export function steppingClaimSql(table: string): string {
 }
 
 /**
- * The same jobs, in no order, and none is made dead: all that is due is gathered from both indexes, page by page, and then
- * sorted. What an old snapshot keeps is read in two thirds of the time so, but all jobs that are due are read too.
+ * Returns a claim that collects all due jobs from both indexes page by page and sorts them; it marks none as dead. With
+ * old row versions in the way it reads them in two thirds of the time, but it reads every due job.
  */
 export function gatheringClaimSql(table: string): string {
   return sortedClaimSql(table, "status");
 }
 
 /**
- * The same once more, from the table itself, front to back: the quickest way through what is kept where little else lies in
- * the table. That it is the table takes words that no index knows.
+ * Returns the same claim with a sequential scan, the fastest way past old row versions in a small table. The expression
+ * on `status` matches no index and so forces the scan.
  */
 export function readingClaimSql(table: string): string {
   return sortedClaimSql(table, "status || ''");
@@ -116,7 +116,7 @@ from due where ${byKey("due")}
 returning ${returned(false)}, ${TOOK}`;
 }
 
-/** What is asked besides of each kind of row, and whether of the table. */
+/** Extra conditions for each kind of row, and whether to add statistics. */
 interface Besides {
   readonly pending: string;
   readonly earlier?: string;
@@ -155,20 +155,20 @@ from (select * from claimed union all select * from buried) as both_kinds
 ${isMeasured === true ? "left join pg_catalog.pg_class as known on known.oid = to_regclass($3::text) " : ""}order by available_ms`;
 }
 
-/** What a worker's claim in between answers: a job, or without a task what became of finished ones. */
+/** A row of a worker's claim: a job, or a row without task that reports the deleted jobs. */
 export interface HotRow extends JobRow {
   readonly available_ms: number;
   readonly lease: string;
 }
 
-/** Up to so many jobs are claimed by the shorter statement. */
+/** The largest number of jobs that the shorter statement claims. */
 export const FEW = 10;
 
 const hotColumns = `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id,
     job.trace, date_part('epoch', job.available_at) * 1000 as available_ms`;
 
-// The rows are found again by where they lie: they are locked, so they stay there. That they are still due is said in words
-// that no index knows: a plan that was made for an empty table must not read all that are.
+// Locked rows keep their ctid, so it finds them again. The due condition is repeated in a form that matches no index: a
+// plan made for an empty table must not read all due rows.
 const hotUpdate = (table: string, inTimeMs: number | undefined): string => `update ${table} as job ${take}
   where ctid = any(array(
     select ctid from ${table}
@@ -177,9 +177,9 @@ const hotUpdate = (table: string, inTimeMs: number | undefined): string => `upda
   )) and job.status not in ('running', 'dead') and job.available_at - interval '0' <= ${NOW}`;
 
 /**
- * A worker's claim in between (JOB-25): pending jobs alone, from `$3` on, in milliseconds since the epoch. Old snapshots of
- * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. Answers in no order; as short
- * as can be, for a few jobs: to begin with a statement costs more than a job.
+ * Returns a worker's frequent claim (JOB-25): only pending jobs from `$3` on, in milliseconds since the epoch, which
+ * steps over claimed rows that old snapshots keep. Unordered, and short, because starting a statement costs more than
+ * one job.
  */
 export function fewClaimSql(table: string, inTimeMs?: number): string {
   return `${hotUpdate(table, inTimeMs)}
@@ -187,9 +187,9 @@ export function fewClaimSql(table: string, inTimeMs?: number): string {
 }
 
 /**
- * The same for many: a lease is the same for all of them and made into a text once. With `acked` it deletes finished jobs in
- * the same statement, which is one commit instead of two: `$4` to `$7` are their leases. The last row tells in `attempts` how
- * many of them were held, and in `payload` which, where not all were.
+ * Returns the same claim for many jobs, with the common lease formatted once. With `acked` it also deletes finished
+ * jobs (leases in `$4` to `$7`), which saves a commit. The last row has in `attempts` how many were still held, and in
+ * `payload` their ids unless all were.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
@@ -205,7 +205,7 @@ select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, 
 from claimed${acked ? counted : ""} order by available_ms`;
 }
 
-/** @param nowMs when the claim was, by the clock of the server */
+/** @param nowMs the time of the claim by the server's clock */
 export function hotJobOf(row: HotRow, nowMs: number): Job {
   return claimedJob(row, nowMs - row.available_ms);
 }

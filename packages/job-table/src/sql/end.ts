@@ -2,15 +2,15 @@ import type { Lease } from "../job.ts";
 import { byKey } from "./by-key.ts";
 
 /**
- * Whether a row is still held by a lease (JOB-21). The words for its being `running` keep the planner from the index of the
- * running ones: it would read all of them, and what is left of those that ran, to find a few by their key.
+ * The condition that the caller's lease on a job is valid (JOB-21). `not in` instead of `= 'running'` keeps the planner
+ * from reading the whole index of running jobs, with its dead entries, to find a few keys.
  */
 const HELD = `${byKey("lease")} and job.status not in ('pending', 'dead')
     and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;
 
 /**
- * Deletes jobs by their leases, in four lists from `$first` on ({@link deleteValues}), and answers the ids of those that were
- * held. Leases of one claim end at one moment: it is sent, and read, once.
+ * Returns the statement that deletes jobs by their leases, in four lists from `$first` on ({@link deleteValues}); it
+ * returns the ids of valid leases. Leases of one claim share their end, which is sent and parsed once.
  */
 export function deleteSql(table: string, first: number): string {
   const held = HELD.replace("lease.locked_until", `($${first + 3}::timestamptz[])[lease.moment]`);
@@ -19,7 +19,7 @@ export function deleteSql(table: string, first: number): string {
     where ${held} returning job.id`;
 }
 
-/** Ids, attempts, for each lease which of the moments is its end, and the moments. */
+/** Returns ids, attempts, the index of each lease's end, and the distinct ends. */
 export function deleteValues(leases: readonly Lease[]): [string[], number[], number[], string[]] {
   const moments: string[] = [];
   const places = leases.map(({ lockedUntil }) => {
@@ -30,7 +30,7 @@ export function deleteValues(leases: readonly Lease[]): [string[], number[], num
   return [leases.map(({ id }) => id), leases.map(({ attempts }) => attempts), places, moments];
 }
 
-/** The three lists of leases, as parameters. */
+/** Returns the leases as three parameter lists. */
 export function leaseValues(leases: readonly Lease[]): [string[], number[], string[]] {
   return [
     leases.map((lease) => lease.id),
@@ -40,8 +40,8 @@ export function leaseValues(leases: readonly Lease[]): [string[], number[], stri
 }
 
 /**
- * Failed jobs (JOB-8, JOB-9): again after min(2 x 2^(attempts - 1), 300) seconds, or dead. `$4` what is kept of their errors,
- * `$5` whether they are dead at once.
+ * Returns the statement for failed jobs (JOB-8, JOB-9): delays them by min(2 x 2^(attempts - 1), 300) seconds or marks
+ * them as dead. `$4` stored errors, `$5` whether to mark as dead at once.
  */
 export function failSql(table: string): string {
   const dead = "lease.bury or job.attempts >= job.max_attempts";
@@ -57,10 +57,10 @@ where ${HELD} returning job.id, job.status`;
 }
 
 /**
- * Gives back what was claimed as it was queued by a statement whose answer was lost: nobody else knows of it. Of so many seconds,
- * such a lease alone begins when its job became available; whoever claims one later does so after that.
+ * Returns the update that releases a job claimed at its insert when the answer was lost. Only such a lease starts
+ * exactly when the job became available; every later claim starts after that.
  *
- * @param seconds the parameter with those
+ * @param seconds the parameter with the length of the lease
  */
 export function orphanUpdate(seconds: string, besides = ""): string {
   return `set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
@@ -68,12 +68,12 @@ where ${besides}job.status not in ('pending', 'dead') and job.attempts = 1
   and job.locked_until = job.available_at + ${seconds}::float8 * interval '1 second'`;
 }
 
-/** The same for many: `$1` their ids, `$2` the seconds. */
+/** Returns the same for many jobs: `$1` ids, `$2` seconds. */
 export function orphanSql(table: string): string {
   return `update ${table} as job ${orphanUpdate("$2", "job.id = any($1::text[]) and ")} returning job.id`;
 }
 
-/** Jobs that are given back (JOB-11). */
+/** Returns the statement that releases jobs (JOB-11). */
 export function releaseSql(table: string): string {
   return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(),
   attempts = greatest(job.attempts - 1, 0)

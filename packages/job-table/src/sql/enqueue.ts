@@ -8,14 +8,14 @@ const COLUMNS =
   "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +
   "last_error, created_at, trace";
 
-/** A statement and what goes into it. */
+/** A statement and its parameters. */
 export interface Query {
   readonly text: string;
   readonly values: unknown[];
 }
 
-// All thirteen columns are named: a table made by hand may have other defaults, or none. Notifications reach who listens
-// when the transaction is committed, and are none when it is rolled back.
+// All thirteen columns are named, because a table made by hand may have other defaults. PostgreSQL sends a notification
+// at the commit, and drops it at a rollback.
 const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
 
 /** Makes the statements that queue one job. Each returns one row when the job was queued, and none when its id was there. */
@@ -41,7 +41,7 @@ function named(text: string): { readonly name: string; readonly text: string } {
   return { name: `svc_job_enqueue_${hash}`, text };
 }
 
-/** One job that is claimed as it is queued, for so many seconds: it answers what a claim would. */
+/** Returns the insert of a job that is claimed at once for `leaseSeconds`; it returns the row of a claim. */
 export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number): Query {
   const text = `insert into ${table} as job (${COLUMNS})
   values ($1, $2, $3::jsonb, 1, $4::int, statement_timestamp(), statement_timestamp() + $8::float8 * interval '1 second',
@@ -52,8 +52,8 @@ export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number)
 }
 
 /**
- * One job whose {@link enqueueClaimed} has failed, and may have done its work all the same or be under way: it is queued, or given
- * back.
+ * Returns the statement to repeat after {@link enqueueClaimed} failed and may have succeeded or still run: it queues or
+ * releases the job.
  */
 export function enqueueAgain(
   table: string,
@@ -70,7 +70,7 @@ export function enqueueAgain(
   return { text, values };
 }
 
-/** One job for every row of `from`, which has none or one; its nine parameters begin at `$first`. */
+/** Returns the insert of one job if `from` has a row; its nine parameters start at `$first`. */
 export function enqueueFrom(table: string, row: NewRow, from: string, first: number): Query {
   return {
     text: `insert into ${table} (${COLUMNS})
@@ -80,7 +80,7 @@ export function enqueueFrom(table: string, row: NewRow, from: string, first: num
   };
 }
 
-// The types are said: in a `select` they do not follow from the columns.
+// A `select` does not infer parameter types from the columns, so they are given.
 function rowSql(first: number): string {
   const $ = (offset: number): string => `$${first + offset}`;
   return `${$(0)}::text, ${$(1)}::text, ${$(2)}::jsonb, 0, ${$(3)}::int,
@@ -93,7 +93,7 @@ function valuesOf(row: NewRow): unknown[] {
   return [id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace];
 }
 
-/** Many jobs in one statement. Answers one row: how many were queued, and which, where not all were. */
+/** Returns the insert of many jobs. It returns one row: how many were queued, and which ones unless all were. */
 export function enqueueRows(table: string, rows: readonly NewRow[], channel: string | undefined): Query {
   const text = `with made as (
   insert into ${table} (${COLUMNS})
@@ -123,8 +123,8 @@ export function enqueueRows(table: string, rows: readonly NewRow[], channel: str
 }
 
 /**
- * A list as the server reads it, in a fraction of the driver's time. JSON masks the same two characters in the same way, as long as
- * there are no others to be masked: so it is for what was checked, and for JSON.
+ * Formats a list as an array literal, faster than the driver. JSON and array literals escape quote and backslash alike,
+ * so this works for checked texts and JSON, which contain nothing else to escape.
  */
 function arrayText(list: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(list).slice(1, -1)}}`;

@@ -2,7 +2,7 @@ import type { DeadJob } from "../job.ts";
 import { storedCarrier } from "../trace.ts";
 import type { JobRow } from "./claim.ts";
 
-// A date goes no further.
+// The largest time of a JavaScript Date.
 const FAR_MS = 8.64e15;
 
 export interface DeadRow extends JobRow {
@@ -17,7 +17,7 @@ export function deadSql(table: string): string {
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
-/** `$1` the ids; null: all of them. */
+/** Makes dead jobs pending. `$1`: their ids; null for all. */
 export function retrySql(table: string): string {
   return `update ${table} set status = 'pending', attempts = 0, locked_until = null, available_at = statement_timestamp()
 where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
@@ -33,13 +33,13 @@ export function countDeadSql(table: string): string {
   return `select count(*)::float8 as dead from ${table} where status = 'dead'`;
 }
 
-/** Whether a job may be claimed now. */
+/** Returns a query for whether a job is due. */
 export function readySql(table: string): string {
   return `select exists(select from ${table} where status = 'pending' and available_at <= statement_timestamp())
   or exists(select from ${table} where status = 'running' and locked_until < statement_timestamp()) as ready`;
 }
 
-/** Needs the table and its columns, and reads no row. */
+/** Checks the table and its columns without reading a row. */
 export function reachSql(table: string): string {
   return `select id, status, available_at, locked_until from ${table} limit 0`;
 }

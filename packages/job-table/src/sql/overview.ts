@@ -1,18 +1,18 @@
 import type { JobStats } from "../job.ts";
 import { statsSql } from "./operator.ts";
 
-/** What the queue page shows, read at one moment. */
+/** The data of the queue page, read in one statement. */
 export interface Overview {
   readonly stats: JobStats;
-  /** The job that could have been claimed for the longest time; null: none waits. */
+  /** The job that has been due for the longest time; null: none is due. */
   readonly oldest: { readonly task: string; readonly seconds: number } | null;
-  /** Those whose lease ends first. */
+  /** The jobs whose leases end first. */
   readonly running: readonly RunningRow[];
-  /** Those that were queued last. */
+  /** The most recently queued dead jobs. */
   readonly dead: readonly DeadLetterRow[];
 }
 
-/** A job of the page; a worker in another language may have written anything into its texts. */
+/** A job on the page; writers in other languages may store any text. */
 export interface ListedRow {
   readonly id: string;
   readonly task: string;
@@ -22,7 +22,7 @@ export interface ListedRow {
 }
 
 export interface RunningRow extends ListedRow {
-  /** Milliseconds since the Unix epoch; null: none, so that nobody claims it again. */
+  /** Milliseconds since the Unix epoch; null: the lease has no end, so no worker claims the job again. */
   readonly ends_ms: number | null;
   readonly ended: boolean;
 }
@@ -31,11 +31,11 @@ export interface DeadLetterRow extends ListedRow {
   /** Milliseconds since the Unix epoch. */
   readonly created_ms: number;
   readonly error: string | null;
-  /** Whether there is more of the error. */
+  /** Whether the error was truncated. */
   readonly cut: boolean;
 }
 
-/** How many rows each of the lists has at most. */
+/** The maximum length of each list. */
 export const LISTED = 50;
 
 const NOW = "statement_timestamp()";
@@ -44,8 +44,8 @@ const NAME_LENGTH = 200;
 const listed = `id, left(task, ${NAME_LENGTH}) as task, left(tenant_id, ${NAME_LENGTH}) as tenant, attempts, max_attempts`;
 
 /**
- * Everything in one statement, hence of one moment; payloads stay where they are. Answers one row. The dead ones, which have
- * no index, are cut to the newest before their errors are looked at.
+ * Returns one statement for a consistent view, without payloads. It returns one row. Dead jobs have no index, so it
+ * limits them to the newest before it reads their errors.
  */
 export function overviewSql(table: string): string {
   return `select

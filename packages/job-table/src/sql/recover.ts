@@ -1,25 +1,25 @@
 import { byKey } from "./by-key.ts";
 import { EXHAUSTED, NOW, returned, TOOK } from "./claim.ts";
 
-/** How many leases one statement recovers, and how many jobs one makes dead: it answers those with their payloads. */
+/** The most leases that one statement recovers, and the most jobs that one marks as dead and returns with payloads. */
 export const MAX_RECOVERED = 1000;
 export const MAX_DEAD = 100;
 
-/** What a worker learns while it recovers leases that have ended. */
+/** The result of recovering expired leases. */
 export interface RecoveredRow extends Record<string, unknown> {
-  /** How many ended leases were found and not locked by another session. */
+  /** Number of expired leases found and not locked by another session. */
   readonly ended: number;
-  /** How many of those were on the last attempt. {@link deadLetterSql} makes them dead. */
+  /** How many of those were on the last attempt; {@link deadLetterSql} marks them as dead. */
   readonly exhausted: number;
-  /** End of the last one of them, in milliseconds since the epoch; null: there was none. */
+  /** The latest end among them, in milliseconds since the epoch; null: none. */
   readonly reached_ms: number | null;
-  /** Whether any had ended when the statement began, those that other sessions hold locked among them. */
+  /** Whether any lease had expired, including those locked by other sessions. */
   readonly any: boolean;
-  /** Milliseconds until the next lease ends, if that is within a second. */
+  /** Milliseconds until the next lease ends, if within a second. */
   readonly next_ms: number | null;
-  /** Whether a pending job may be claimed; those that were recovered just now are not counted. */
+  /** Whether a pending job is due, without the recovered ones. */
   readonly due: boolean;
-  /** Milliseconds that the server needed. */
+  /** Milliseconds that the server took. */
   readonly took_ms: number;
 }
 
@@ -34,9 +34,9 @@ export const NOTHING_ENDED: RecoveredRow = {
 };
 
 /**
- * Recovers leases that have ended (JOB-16, JOB-34): their jobs are `pending` as before that claim, in their old place of the order.
- * `$1`: leases that ended before, in milliseconds since the epoch, are left out: the entries that a batch leaves behind in the index
- * are not read again by the next one.
+ * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their old place
+ * in the order. `$1` in milliseconds since the epoch: leases that ended earlier are skipped, so that the next batch
+ * does not read the dead index entries of this one.
  */
 export function recoverSql(table: string): string {
   const running = `from ${table} where status = 'running' and locked_until`;
@@ -60,7 +60,7 @@ select count(*)::int as ended,
 from ended`;
 }
 
-/** Makes jobs dead whose lease has ended on the last attempt (JOB-22), at most {@link MAX_DEAD}, and answers them. */
+/** Returns the statement that marks jobs with an expired last lease as dead (JOB-22), at most {@link MAX_DEAD}. */
 export function deadLetterSql(table: string): string {
   return `with exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts

@@ -1,8 +1,10 @@
-/** Wakes one waiter. What rings while nobody waits is kept for the next wait. */
+/** Wakes one waiter. A ring without a waiter ends the next wait at once. */
 export interface Bell {
-  /** `atOnce`: nothing else of this turn is waited for. */
+  /** `atOnce`: do not wait for the rest of this turn. */
   ring(atOnce?: boolean): void;
-  /** Resolves at the next ring, or after `ms`, and then lets all else of this turn happen: it is seen together. */
+  /**
+   * Resolves at the next ring or after `ms`, and lets the current turn finish, so that its events are handled together.
+   */
   wait(ms: number): Promise<void>;
 }
 

@@ -20,52 +20,52 @@ import {
 import type { Ends } from "./ends.ts";
 import type { Session } from "./session.ts";
 
-/** What a claim has found. */
+/** The result of a claim. */
 export interface Claimed {
   readonly jobs: readonly Job[];
-  /** Whether there may be more. */
+  /** Whether there may be more due jobs. */
   readonly more: boolean;
 }
 
-/** What a sweep has found. */
+/** The result of a sweep. */
 export interface Swept {
-  /** Jobs whose lease had ended on the last attempt; they are dead now (JOB-22). */
+  /** Jobs whose last lease had expired; they are now dead (JOB-22). */
   readonly exhausted: readonly Job[];
-  /** Whether a job may be claimed. */
+  /** Whether a job is due. */
   readonly due: boolean;
 }
 
-/** Claims jobs for a worker, and recovers those of other workers. */
+/** Claims jobs for a worker, and recovers expired leases of other workers. */
 export interface Claimer {
   claim(session: Session, limit: number, ends: Ends): Promise<Claimed>;
-  /** Recovers ended leases in one statement, and in another one makes those dead that were on their last attempt. */
+  /** Recovers expired leases, and marks jobs on their last attempt as dead in a second statement. */
   sweep(session: Session): Promise<Swept>;
-  /** Milliseconds until the next sweep is due. */
+  /** Returns the milliseconds until the next sweep. */
   untilSweep(): number;
-  /** The next sweep and claim look at everything. */
+  /** Makes the next sweep and claim look at everything. */
   reset(): void;
 }
 
-// Jobs of transactions that commit late have an earlier `available_at`: within this margin the next claim finds them.
+// A transaction that commits late has earlier `available_at` values; within this margin the next claim finds them.
 const MARGIN_MS = 50;
-// Two sweeps follow each other no faster than this, unless the first one found as many as it asked for.
+// The shortest pause between two sweeps, unless the first one was full.
 const LEAST_PAUSE_MS = 100;
-// However the timers of this process round, a sweep for a known end of a lease comes after it.
+// Timers round, so the sweep for a known end of a lease runs a little after it.
 const AFTER_END_MS = 2;
-// A timestamp that passed through a floating-point number may be a microsecond later.
+// A floating-point timestamp may be a microsecond late.
 const ROUNDING_MS = 1;
-// An old snapshot makes a sweep read what it keeps of ended leases: sweeps take at most a sixth of the time then.
+// An old snapshot makes each sweep read dead entries; this pause limits sweeps to a sixth of the time.
 const PAUSE_PER_READING = 5;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Claims pending jobs, and deletes finished ones in the same statement. While each claim finds as many as it asks for, the next
- * one begins where it ended: it does not read again what an old snapshot of another session keeps of claimed jobs.
+ * Creates a claimer, which claims pending jobs and deletes finished ones in the same statement. While claims are full,
+ * the next one starts where the last one ended and so skips claimed rows that an old snapshot keeps.
  *
- * A sweep makes jobs `pending` whose lease has ended, so that claims meet them in their order (JOB-34). It runs at the start, when a
- * lease that it saw ends, and every `sweepMs` for those that it did not see.
+ * A sweep makes jobs with expired leases `pending` again, so that claims find them in order (JOB-34). It runs at the
+ * start, at each end of a lease that it has seen, and every `sweepMs` for others.
  *
- * @param inTimeMs after which a claim that had to wait takes nothing
+ * @param inTimeMs milliseconds of waiting after which a claim takes nothing
  */
 export function createClaimer(
   table: string,
@@ -79,14 +79,14 @@ export function createClaimer(
   const hot = hotClaimSql(table, false, inTimeMs);
   const fused = hotClaimSql(table, true, inTimeMs);
   let sweepAt = -Infinity;
-  /** Where the next sweep of several in a row begins. */
+  /** The start of the next sweep in a series. */
   let since = -Infinity;
   let from = -Infinity;
 
-  /** Milliseconds from a sweep that found fewer than it asked for to the next one. */
+  /** Returns the milliseconds between a sweep that was not full and the next one. */
   function pauseAfter({ ended, any, next_ms: nextMs, took_ms: tookMs }: RecoveredRow): number {
     const least = Math.min(LEAST_PAUSE_MS, sweepMs);
-    // The next claim does not see what another session is recovering now; one after another sweep does.
+    // The next claim does not see jobs that another session is recovering now; a claim after one more sweep does.
     const most = any || since !== -Infinity ? least : sweepMs;
     const wanted = Math.min(most, (nextMs ?? Infinity) + AFTER_END_MS);
     const reading = ended === 0 ? Math.min(PAUSE_PER_READING * tookMs, MAX_PAUSE_MS) : 0;
@@ -102,7 +102,7 @@ export function createClaimer(
       sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept);
       if (!isFull) since = -Infinity;
       else if (dead.length < MAX_DEAD) since = (swept.reached_ms ?? -Infinity) - ROUNDING_MS;
-      // Jobs that were recovered lie before the place that claims have reached.
+      // Recovered jobs are earlier than the position of the claims.
       from = -Infinity;
       return { exhausted: dead.map(jobOf), due: swept.due || swept.ended > swept.exhausted };
     },

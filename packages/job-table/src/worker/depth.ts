@@ -1,19 +1,19 @@
 import type { JobStats } from "../job.ts";
 import type { Tell } from "./events.ts";
 
-/** Counts the table every now and then, for the event `depth`. */
+/** Counts the table at intervals for the event `depth`. */
 export interface Depth {
   start(): void;
   stop(): void;
 }
 
-/** @param everySeconds 0: never */
+/** @param everySeconds the interval; 0 turns it off */
 export function createDepth(stats: () => Promise<JobStats>, tell: Tell, everySeconds: number): Depth {
   let timer: NodeJS.Timeout | undefined;
   let counting = false;
 
   async function count(): Promise<void> {
-    // One that takes longer than its interval must not take the pool.
+    // A slow count must not occupy several connections of the pool.
     if (counting) return;
     counting = true;
     try {

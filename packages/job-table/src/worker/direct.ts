@@ -6,9 +6,9 @@ import type { Taker } from "../taker.ts";
 import type { Intake, Kept } from "./intake.ts";
 import type { Session } from "./session.ts";
 
-/** Takes jobs that are claimed in the statement that queues them. */
+/** Takes jobs that the queueing statement has claimed. */
 export interface Direct extends Taker {
-  /** Resolves when nothing is left to be given back. */
+  /** Resolves when every job to release is released. */
   settled(): Promise<void>;
 }
 
@@ -18,30 +18,30 @@ export interface DirectOptions {
   readonly handlers: ReadonlyMap<string, unknown>;
   readonly intake: Pick<Intake, "keep" | "unkeep">;
   readonly session: Session;
-  /** Where jobs are given back: it outlives the worker, whose own connection may just have failed. */
+  /** The session for releasing jobs: it outlives the worker, whose own connection may have failed. */
   readonly spare: Session;
-  /** Whether the worker gets on. */
+  /** Whether the worker's last statement succeeded. */
   readonly isWell: () => boolean;
-  /** Whether the worker has ended. */
+  /** Whether the worker has stopped. */
   readonly isOver: () => boolean;
   readonly release: (lease: Lease) => Promise<unknown>;
   readonly onClaimed: (job: Job, claimedAt: number) => void;
-  /** A slot is free again. */
+  /** A slot became free. */
   readonly onFree: () => void;
-  /** Jobs were given back, or queued for whoever comes first. */
+  /** Jobs were released or queued for any worker. */
   readonly onGivenBack: () => void;
   readonly onFault: (error: unknown) => void;
-  /** Milliseconds until so many failures later the next attempt is made. */
+  /** Returns the milliseconds before the next retry after so many failures. */
   readonly delay: (failures: number) => number;
 }
 
 const MAX_LOST = 1000;
-// The statement whose connection broke may still be under way.
+// The statement of the broken connection may still run.
 const SETTLE_MS = 250;
-// After the worker's end: the process may want to end as well.
+// After the worker's end the process may exit too.
 const LAST_TRIES = 5;
 
-// What is lost for one caller is given back with what is lost for others: nothing of theirs is around it.
+// One statement releases jobs of several callers, so it must not run in the context of one of them.
 const outside = AsyncLocalStorage.snapshot();
 
 export function createDirect(options: DirectOptions): Direct {
@@ -56,7 +56,7 @@ export function createDirect(options: DirectOptions): Direct {
   }
 
   function begin(kept: Kept, job: Job, claimedAt: number): void {
-    // Nobody keeps a slot for what came so late.
+    // The reservation may have expired.
     if (!options.isOver() && intake.unkeep(kept)) options.onClaimed(job, claimedAt);
     else void release(kept, job);
   }
@@ -74,7 +74,7 @@ export function createDirect(options: DirectOptions): Direct {
     free(kept);
   }
 
-  /** Those that are lost meanwhile are given their time too. */
+  /** Releases lost jobs, including those that get lost meanwhile. */
   async function giveBack(): Promise<void> {
     while (lost.length > 0) {
       const ids = lost;
@@ -82,7 +82,7 @@ export function createDirect(options: DirectOptions): Direct {
       await sleep(SETTLE_MS);
       await giveBackThese(ids);
     }
-    // In the same turn: one that is lost in the next begins anew.
+    // In the same turn, so that a job lost in the next turn starts a new run.
     giving = undefined;
   }
 
@@ -106,12 +106,12 @@ export function createDirect(options: DirectOptions): Direct {
       const kept = intake.keep();
       if (kept === undefined) return undefined;
       return {
-        // Behind another statement it would wait for that one's commit.
+        // Behind another statement it would wait for that commit.
         send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         take(job, claimedAt) {
-          // So late that it is given back. Who has queued it may end the pool next.
+          // Too late: release it, and make the caller wait, because it may close the pool next.
           if (options.isOver() || performance.now() >= kept.until) return release(kept, job);
-          // Who has queued it goes on first: a handler may keep the processor for a while.
+          // Let the caller continue first: a handler may block the event loop for a while.
           process.nextTick(begin, kept, job, claimedAt);
           return undefined;
         },

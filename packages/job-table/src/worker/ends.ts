@@ -4,39 +4,39 @@ import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
 import type { Session } from "./session.ts";
 
-/** How a job ended here, to be recorded in the table. */
+/** The outcome of a job in this worker, to be written to the table. */
 export interface End {
   readonly kind: "done" | "failed" | "released";
   readonly job: Job;
   readonly claimedAt: number;
   readonly durationMs: number;
   readonly error?: unknown;
-  /** Whether it is dead at once. */
+  /** Whether to dead-letter the job at once. */
   readonly bury: boolean;
-  /** Whether a statement about it has failed, and may have done its work all the same. */
+  /** Whether an earlier statement for it failed, and may still have taken effect. */
   unsure: boolean;
 }
 
-/** What became of it in the table. */
+/** The state of the job in the table afterwards. */
 export type Recorded = "done" | "pending" | "dead" | "released" | "lost";
 
 export interface Ends {
   readonly size: number;
-  /** Whether some of them only `flush` records. */
+  /** Whether some outcomes need `flush`, because a claim cannot record them. */
   readonly urgent: boolean;
   add(end: Omit<End, "unsure">): void;
-  /** Finished jobs that a claim deletes in passing, at most 1,000; they must be recorded or given back. */
+  /** Removes up to 1,000 finished jobs for a claim to delete; call `recordDone` or `giveBack` with them. */
   takeDone(): End[];
-  /** `held`: the ids of those that were; undefined: all. */
+  /** `held`: the ids with a valid lease; undefined: all. */
   recordDone(ends: readonly End[], held: ReadonlySet<unknown> | undefined): void;
   giveBack(ends: readonly End[]): void;
-  /** Records what there is, in a statement for each kind. Rejects when the database does, and keeps what is not done. */
+  /** Writes all outcomes, one statement per kind. Rejects with the database's error and keeps the unwritten ones. */
   flush(session: Session): Promise<void>;
 }
 
 const MAX_BATCH = 1000;
 
-/** @param onRecorded told of every end once it is recorded; must not throw */
+/** @param onRecorded called for each written outcome; must not throw */
 export function createEnds(
   table: string,
   visibilityMs: number,
@@ -49,7 +49,7 @@ export function createEnds(
 
   function tell(end: End, recorded: Recorded | undefined, otherwise: Recorded): void {
     if (recorded !== undefined) return onRecorded(end, recorded);
-    // Of a statement whose answer was lost nobody knows whether it found the lease; after its end it hardly did.
+    // After a lost answer it is unknown whether the statement found the lease; after the lease's end probably not.
     const late = performance.now() - end.claimedAt >= visibilityMs;
     onRecorded(end, end.unsure && !late ? otherwise : "lost");
   }

@@ -2,28 +2,28 @@ import type { CalmLogger } from "@svc/context";
 import { guardedListener } from "@svc/resilience";
 import type { Job, JobStats } from "../job.ts";
 
-/** What a worker tells of what it does. Times are in milliseconds. */
+/** What `onEvent` receives. Times are in milliseconds. */
 export type WorkerEvent =
-  /** Jobs were claimed; each says in `waitedMs` how long it could have been claimed. */
+  /** Jobs were claimed; each `waitedMs` says how long it was due. */
   | { readonly type: "claimed"; readonly jobs: readonly Job[] }
   /** A handler returned, and the job is deleted. */
   | { readonly type: "done"; readonly job: Job; readonly durationMs: number }
-  /** A handler threw or took too long, and the job will be tried again. */
+  /** A handler threw or timed out, and the job will be retried. */
   | { readonly type: "failed"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job is not tried again: out of attempts, without a handler, or its worker was lost every time. */
+  /** A job will not be retried: no attempts left, no handler, or its lease expired on every attempt. */
   | { readonly type: "dead"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job was given back with its attempt: the worker stops, or its lease had grown too short to begin. */
+  /** A job was released with its attempt: the worker stops, or the rest of the lease was too short to start it. */
   | { readonly type: "released"; readonly job: Job }
-  /** A job ended after its lease: somebody else may have begun it again. `ended` is how it ended here. */
+  /** A job ended after its lease expired, so another worker may have started it again. `ended`: how it ended here. */
   | { readonly type: "lease_lost"; readonly job: Job; readonly ended: "done" | "failed" | "released" }
-  /** How many jobs there are, every `depthEverySeconds`. */
+  /** The number of jobs, every `depthEverySeconds`. */
   | { readonly type: "depth"; readonly stats: JobStats }
-  /** The database did not do what it was asked; the worker goes on trying. */
+  /** The database failed; the worker retries. */
   | { readonly type: "fault"; readonly error: unknown };
 
 export type Tell = (event: WorkerEvent) => void;
 
-/** Hands events on; a listener that throws is logged and changes nothing. */
+/** Creates the function that calls the listener; a listener that throws is logged and changes nothing. */
 export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
   return guardedListener(listener, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of a worker's events throws"),

@@ -4,49 +4,49 @@ import type { Ends } from "./ends.ts";
 import type { Session } from "./session.ts";
 import type { Slots } from "./slots.ts";
 
-/** Claims jobs for free slots, and records what became of them. */
+/** Claims jobs for free slots, and records their outcomes. */
 export interface Intake {
-  /** Sends what there is to be sent, and waits for an answer. False: there was nothing. */
+  /** Sends the next statement and waits for its answer. Resolves to false when there was nothing to send. */
   step(): Promise<boolean>;
-  /** Has the next step look for jobs. */
+  /** Makes the next step look for jobs. */
   look(): void;
-  /** After an error: has the next step look at everything. */
+  /** Makes the next step look at everything, after an error. */
   reset(): void;
-  /** Keeps a slot, for a while, for a job that is claimed elsewhere, where nothing that was queued before may be waiting. */
+  /** Reserves a slot for a job claimed at its insert, unless an earlier job may be waiting. */
   keep(): Kept | undefined;
-  /** The slot is no longer kept. False: it was not any more. */
+  /** Frees a reserved slot. Returns false when the reservation had expired. */
   unkeep(kept: Kept): boolean;
-  /** How many slots are kept. */
+  /** The number of reserved slots. */
   readonly kept: number;
-  /** Whether a statement has not been answered. */
+  /** Whether a statement is still unanswered. */
   readonly isUnderWay: boolean;
 }
 
-/** A slot that is kept. */
+/** A reserved slot. */
 export interface Kept {
   readonly until: number;
 }
 
 export interface IntakeOptions {
-  /** How long a slot is kept. */
+  /** Milliseconds that a slot stays reserved. */
   readonly keepMs: number;
-  /** How many jobs may be in hand, and how many of them run. */
+  /** The maximum number of claimed jobs, and how many of them run. */
   readonly all: number;
   readonly concurrency: number;
   readonly claimer: Claimer;
   readonly slots: Slots;
   readonly ends: Ends;
   readonly session: Session;
-  /** Where ends are recorded beside claims. */
+  /** The second connection, which records outcomes while the first one claims. */
   readonly recorder: Session | undefined;
   readonly isStopping: () => boolean;
-  /** Reports jobs before they are started, and those that are dead instead. */
+  /** Reports claimed jobs before they start, and exhausted ones. */
   readonly onClaimed: (jobs: readonly Job[], exhausted: readonly Job[]) => void;
-  /** Ends have been recorded, or with an error have not and wait again. */
+  /** Outcomes were recorded, or with an error they were not and stay queued. */
   readonly onRecorded: (error?: unknown) => void;
 }
 
-/** A claim under way. */
+/** A claim that was sent. */
 interface Claim {
   readonly limit: number;
   readonly claimedAt: number;
@@ -54,13 +54,13 @@ interface Claim {
 }
 
 const RECORDER_PAUSE_MS = 10_000;
-// A great many ended leases do not keep jobs from starting until all of them are recovered.
+// Limits consecutive sweeps, so that a large number of expired leases does not delay new jobs.
 const MAX_SWEEPS = 10;
 
 /**
- * A worker that fetches as many jobs ahead as it runs, and finds all that it asks for, claims by halves: one is on its way
- * while the other one is worked on, and ends are recorded on a connection of their own meanwhile. Any other has one
- * statement under way, which claims and records.
+ * Creates the loop body of a worker. If the worker prefetches at least `concurrency` jobs and claims are full, it
+ * claims half the room at a time: one claim is sent while the jobs of the other run, and a second connection records
+ * outcomes. Otherwise one statement at a time claims and records.
  */
 export function createIntake(options: IntakeOptions): Intake {
   const { all, concurrency, claimer, slots, ends, session, recorder, isStopping } = options;
@@ -69,9 +69,9 @@ export function createIntake(options: IntakeOptions): Intake {
   let hungry = true;
   let ahead: Claim | undefined;
   let asked = 0;
-  /** The oldest first. */
+  /** In order of reservation. */
   const kept = new Set<Kept>();
-  /** Whether the last claim found all that it asked for. */
+  /** Whether the last claim was full. */
   let flowing = false;
   let recording: Promise<void> | undefined;
   let recordFrom = -Infinity;
@@ -79,7 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const room = (): number => (isStopping() ? 0 : slots.room(asked + keptNow()));
 
   function keptNow(): number {
-    // A statement that hangs must not keep its slot for ever.
+    // A statement that hangs must not keep its slot forever.
     for (const each of kept) {
       if (performance.now() < each.until) break;
       kept.delete(each);
@@ -92,7 +92,7 @@ export function createIntake(options: IntakeOptions): Intake {
     hungry = false;
     asked += limit;
     const claim = { limit, claimedAt: performance.now(), answer: claimer.claim(session, limit, ends) };
-    // It may fail before anybody waits for it.
+    // It may reject before `answered` awaits it.
     claim.answer.catch(() => undefined);
     return claim;
   }
@@ -110,7 +110,7 @@ export function createIntake(options: IntakeOptions): Intake {
     slots.accept(claimed.jobs, claimedAt);
   }
 
-  /** Recovers ended leases before jobs are claimed, which may be younger than theirs (JOB-34). */
+  /** Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). */
   async function sweep(): Promise<void> {
     for (let sweeps = 0; sweeps < MAX_SWEEPS && room() > 0 && claimer.untilSweep() <= 0; sweeps++) {
       const { exhausted, due } = await claimer.sweep(session);
@@ -124,7 +124,7 @@ export function createIntake(options: IntakeOptions): Intake {
     try {
       await ends.flush(to);
     } catch (error) {
-      // They are given to the session of the claims, which tells whether the database is out.
+      // The outcomes stay queued for the claiming session, which detects an outage of the database.
       failed = error;
       recordFrom = performance.now() + RECORDER_PAUSE_MS;
     }
@@ -141,7 +141,7 @@ export function createIntake(options: IntakeOptions): Intake {
       let current = ahead;
       ahead = undefined;
       if (current === undefined && room() > 0 && hungry) {
-        // A claim records those that are done, and no others.
+        // A claim records finished jobs only.
         if (ends.urgent) await ends.flush(session);
         if (room() > 0) current = ask(room());
       }

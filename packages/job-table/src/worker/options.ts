@@ -15,65 +15,70 @@ import type { ResolvedOptions as TableOptions } from "../options.ts";
 import type { Tell, WorkerEvent } from "./events.ts";
 import type { RunningJob } from "./running-job.ts";
 
-/** What a handler is told beside its payload. */
+/** What a handler receives besides the payload. */
 export type JobContext = Pick<
   RunningJob,
   "id" | "task" | "attempts" | "maxAttempts" | "requestId" | "tenantId" | "trace" | "signal"
 >;
 
-// A method's parameters may be narrower than its type says: a handler names the payload that it expects.
+// Method parameters are bivariant, so a handler may declare the payload type that it expects.
 interface Handlers {
   handle(payload: unknown, job: JobContext): unknown;
 }
 
-/** Does the work of a task. What it throws or rejects with makes the job fail. */
+/** Does the work of a task. The job fails when it throws or rejects. */
 export type JobHandler = Handlers["handle"];
 
-/** What {@link createWorker} takes. */
+/** Options of {@link createWorker}. */
 export interface WorkerOptions {
-  /** What `createJobTable()` answers. Required. */
+  /** The result of `createJobTable()`. Required. */
   readonly table: JobTable;
-  /** For every task its handler. A job of another task is dead at once (JOB-10, JOB-20). Required. */
+  /** Maps each task to its handler. A job of another task is dead at once (JOB-10, JOB-20). Required. */
   readonly handlers: Readonly<Record<string, JobHandler>>;
-  /** How many jobs run at once (JOB-26), 1 to 1,000. Default: 4. */
+  /** Jobs that run concurrently (JOB-26), 1 to 1,000. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
-   * Jobs that are claimed before there is a slot for them (JOB-23), 0 to 1,000. From as many as `concurrency` on, a worker that
-   * listens keeps a second connection of a pool of six or more, to record ends while it claims. Default: 0.
+   * Jobs claimed in advance (JOB-23), 0 to 1,000. If it is at least `concurrency`, a listening worker takes a second
+   * connection of a pool of six or more, to record outcomes while it claims. Default: 0.
    */
   readonly prefetch?: number | undefined;
-  /** Seconds after which a job is aborted and has failed; less than the visibility timeout. Default: 0.8 of that. */
+  /** Seconds after which a job is aborted and fails; less than the visibility timeout. Default: 0.8 times that. */
   readonly jobTimeoutSeconds?: number | undefined;
-  /** Seconds that `stop()` gives running jobs (JOB-26). Default: 25. */
+  /** Seconds that `stop()` waits for running jobs (JOB-26). Default: 25. */
   readonly drainSeconds?: number | undefined;
-  /** Milliseconds between two looks at an idle table, 10 to 1,000; above 500 it looks every 500 ms (JOB-34). Default: 1,000. */
+  /**
+   * Milliseconds between polls of an idle table, 10 to 1,000; a value above 500 acts as 500 (JOB-34). Default: 1,000.
+   */
   readonly pollMs?: number | undefined;
   /**
-   * Whether the worker keeps a connection of the pool for itself and listens on it. False behind a pooler of transactions, as
-   * PgBouncer; it polls then. Default: true.
+   * Whether the worker keeps a connection of the pool and listens on it. Set false behind a transaction pooler such as
+   * PgBouncer; the worker then polls. Default: true.
    */
   readonly listen?: boolean | undefined;
   /**
-   * Whether a job that is queued through `table` while this worker has nothing to do is claimed in the statement that queues it: one
-   * commit and one message fewer until it begins. False: it is left to whichever worker is first. Default: true.
+   * Whether an idle worker claims a job of its own process in the statement that queues it, which saves a commit and a
+   * message. False: any worker claims it. Default: true.
    */
   readonly claimOnEnqueue?: boolean | undefined;
-  /** Milliseconds that a statement may take. Default: 10,000. */
+  /** Milliseconds for one statement. Default: 10,000. */
   readonly commandTimeoutMs?: number | undefined;
-  /** Seconds between two counts of the table for the event `depth`; it reads the whole table. 0: never. Default: 0. */
+  /**
+   * Seconds between counts of the table for the event `depth`, which read the whole table; 0 turns them off. Default:
+   * 0.
+   */
   readonly depthEverySeconds?: number | undefined;
-  /** Gets a line for every job that ends (JOB-18), and when the database does not answer. Default: none. */
+  /** Logs every job that ends (JOB-18), and failures of the database. Default: none. */
   readonly logger?: Logger | undefined;
-  /** Is told what the worker does, for metrics. Default: none. */
+  /** Receives every {@link WorkerEvent}, for metrics. Default: none. */
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined;
   /**
-   * Is called around every handler, in its context: the place where a span is started. It must call `run` and await it.
-   * Default: none.
+   * Wraps every handler in the job's context, for instance to start a span. It must call `run` and await it. Default:
+   * none.
    */
   readonly around?: ((job: JobContext, run: () => Promise<void>) => Promise<void>) | undefined;
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export interface ResolvedWorker {
   readonly table: JobTable;
   readonly on: TableOptions;

@@ -6,14 +6,14 @@ import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
 import { EXHAUSTED } from "../sql/claim.ts";
 
-/** Tells the log and the listener what became of jobs. */
+/** Reports outcomes of jobs to the log and the listener. */
 export interface Report {
   recorded(end: End, recorded: Recorded): void;
-  /** Its lease ended on the last attempt (JOB-22). */
+  /** The lease expired on the last attempt (JOB-22). */
   exhausted(job: Job): void;
 }
 
-/** JOB-18: every line names the job, its request, its trace and its tenant. */
+/** Creates the report. Every log line names the job, its request, trace and tenant (JOB-18). */
 export function createReport(logger: CalmLogger | undefined, tell: Tell): Report {
   return {
     recorded(end, recorded) {

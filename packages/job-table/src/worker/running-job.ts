@@ -4,15 +4,15 @@ import type { Job, TraceCarrier } from "../job.ts";
 import { traceContextOf } from "../trace.ts";
 import type { JobHandler, WorkerOptions } from "./options.ts";
 
-/** A job that is being worked on. */
+/** A job whose handler runs. */
 export class RunningJob {
   readonly job: Job;
   readonly startedAt: number;
-  /** Before the statement that claimed it was sent: the lease is no older than that. */
+  /** Taken before the claim was sent, so the lease is not older than this. */
   readonly claimedAt: number;
-  /** Why its signal was aborted. */
+  /** The reason of its aborted signal. */
   stopped: JobError | undefined;
-  /** Its end was recorded while its handler went on. */
+  /** Its outcome was recorded while the handler still ran. */
   abandoned = false;
   #controller: AbortController | undefined;
 
@@ -28,7 +28,7 @@ export class RunningJob {
   get task(): string {
     return this.job.task;
   }
-  /** Which attempt this is, 1 the first time. */
+  /** The number of this attempt, starting at 1. */
   get attempts(): number {
     return this.job.attempts;
   }
@@ -38,14 +38,14 @@ export class RunningJob {
   get requestId(): string | undefined {
     return this.job.requestId;
   }
-  /** The tenant that it runs as; also that of the current context. */
+  /** The tenant of the job and of the current context. */
   get tenantId(): string | undefined {
     return this.job.tenantId;
   }
   get trace(): TraceCarrier | undefined {
     return this.job.trace;
   }
-  /** Aborted when the job has taken too long, and when the worker stops and cannot wait. Made when it is asked for. */
+  /** Aborted at the job's timeout, and when the worker stops and cannot wait. Created on first use. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.stopped !== undefined) this.#controller.abort(this.stopped);
@@ -58,7 +58,7 @@ export class RunningJob {
   }
 }
 
-/** Fields of a log line about a job (JOB-18). */
+/** Returns the fields of a log line about a job (JOB-18). */
 export function fieldsOf(job: Job): Record<string, unknown> {
   const { id, task, attempts, requestId, tenantId, trace } = job;
   const fields: Record<string, unknown> = { job_id: id, task, attempts };
@@ -70,8 +70,8 @@ export function fieldsOf(job: Job): Record<string, unknown> {
 }
 
 /**
- * Runs a handler in a context with the job's request id, tenant and trace (JOB-17, JOB-18): what it logs, queues and calls
- * carries them on. A job without a request id is known by its own id.
+ * Runs a handler in a context with the job's request id, tenant and trace (JOB-17, JOB-18), so its logs, jobs and calls
+ * carry them. A job without a request id uses its own id.
  */
 export function runHandler(
   running: RunningJob,
@@ -93,7 +93,7 @@ export function runHandler(
     try {
       await around(running, () => (ran ??= run()));
     } finally {
-      // Whether or not it was awaited: the job lasts as long as its handler, and fails with it.
+      // Wait even if `around` did not: the job lasts as long as its handler, and fails with it.
       await ran?.catch(() => undefined);
     }
     if (ran === undefined) throw new Error("around() has not called the handler");

@@ -9,33 +9,36 @@ import {
 } from "@svc/sql";
 import { heardGreeting } from "./greeting.ts";
 
-/** Where a worker's statements go. */
+/** Sends a worker's statements. */
 export interface Session {
-  /** Sends a statement. `name` is its own, whatever the values are. Connects first where there is no connection. */
+  /** Sends a statement, after connecting if necessary. `name` identifies the text, independent of the values. */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
-  /** Whether a statement may be given while another one is under way: it is sent next, and its time begins then. */
+  /** Whether a second statement may be passed before the first is answered; its time starts when it is sent. */
   readonly queues: boolean;
-  /** Whether it has a connection of its own on which nothing is under way. */
+  /** Whether its own connection is idle. */
   readonly isIdle: boolean;
   close(): void;
 }
 
-/** What a connection of `pg` tells. */
+/** The events of a `pg` connection. */
 export interface Emitter {
   on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
   removeListener(event: "error", listener: () => void): unknown;
 }
 
-/** Of the time that a statement may take, the server's: what it did after we have given up would hold jobs for nobody. */
+/**
+ * The server's part of a deadline, so that it stops before the worker gives up and would claim jobs that no worker
+ * sees.
+ */
 export const SERVERS_SHARE = 0.9;
 
-/** Who hears of what a connection tells. */
+/** Callbacks for the events of a connection. */
 export interface Listeners {
   readonly onNotify: () => void;
-  /** What this one tells the others when it connects, and who hears what they tell. Default: nothing, nobody. */
+  /** The announcement to send when connecting, and the listener for those of others. Default: none. */
   readonly greeting?: string | undefined;
   readonly onGreeting?: ((greeting: string) => void) | undefined;
-  /** The server that answers is another one than the driver speaks to: its sessions may be everybody's. */
+  /** Another process than the one that greeted the driver answers: a pooler shares sessions between clients. */
   readonly onPooler: () => void;
 }
 
@@ -46,9 +49,10 @@ interface Prepared {
 }
 
 /**
- * A connection of its own, which listens where it has a channel. It is closed at the end and after every error, never given back: so it may have
- * settings and prepared statements of its own. A statement is planned once: to plan it anew costs more than to claim one job.
- * The plan is kept while the table grows from none to millions of rows; without sequential scans it is right for all of them.
+ * Creates a session on its own connection, which listens on a channel if there is one. The connection is closed at the
+ * end and after every error, never returned to the pool, so it may have its own settings and prepared statements. Each
+ * statement is planned once, because planning costs more than claiming a job. Without sequential scans the plan fits
+ * any table size.
  */
 export function createOwnSession(
   pool: Connectable,
@@ -62,7 +66,7 @@ export function createOwnSession(
   const serverMs = Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE));
   const settings = [
     `set statement_timeout = ${serverMs}`,
-    // At a stricter level two that meet on one row would be an error.
+    // At a stricter level two sessions that meet on one row would fail.
     "set default_transaction_isolation = 'read committed'",
     "set enable_seqscan = off",
     "set plan_cache_mode = force_generic_plan",
@@ -89,7 +93,7 @@ export function createOwnSession(
     const lost = (): void => {
       if (current !== connection) return;
       drop(connection);
-      // To connect again, and to hear what was told meanwhile.
+      // Reconnect, and look for jobs whose notification was missed.
       onNotify();
     };
     emitter.on?.("error", lost);
@@ -124,11 +128,11 @@ export function createOwnSession(
           return send(used, name, text, values);
         });
       } catch (error) {
-        // One that hangs too: the answer that comes later would be taken for that of the next statement.
+        // Also after a timeout: a late answer would be taken for that of the next statement.
         if (current !== undefined && (used === undefined || used === current)) drop(current);
         throw error;
       } finally {
-        // It is sent before whoever gets this answer does anything with it.
+        // Send the next statement before the caller handles this answer.
         const next = waiting.shift();
         if (next === undefined) busy = false;
         else next();
@@ -140,12 +144,12 @@ export function createOwnSession(
   };
 }
 
-/** A text in a statement that takes no parameters, whatever `standard_conforming_strings` is. */
+/** Quotes a text literal, for any setting of `standard_conforming_strings`. */
 function quoted(text: string): string {
   return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 
-/** Whether the process that answered is another one than that which greeted: poolers give out numbers of their own. */
+/** Whether another server process answers than the one that greeted, as behind a pooler. */
 function isPooled(connection: object, answers: unknown): boolean {
   const { processID } = connection as { readonly processID?: unknown };
   const last = (Array.isArray(answers) ? answers.at(-1) : answers) as Partial<QueryResult<Row>> | undefined;
@@ -159,7 +163,7 @@ async function send<R extends Row>(
   text: string,
   values: unknown[],
 ): Promise<R[]> {
-  // Another driver than `pg` takes nothing but a text.
+  // Drivers other than `pg` take only a text.
   if (typeof (connection as Partial<Emitter>).on !== "function") {
     return (await connection.query<R>(text, values)).rows;
   }
@@ -172,13 +176,13 @@ async function send<R extends Row>(
   return (answer as { readonly rows: R[] }).rows;
 }
 
-/** Long lists as the text that the driver would make of them, in a fraction of its time. */
+/** Formats a long list as an array literal, faster than the driver does. */
 function asText(value: unknown): unknown {
   if (!Array.isArray(value) || value.length === 0) return value;
   const list: readonly unknown[] = value;
   if (list.every((each) => typeof each === "number" || typeof each === "boolean"))
     return `{${list.join(",")}}`;
-  // What would have to be masked is left to the driver.
+  // Leave texts that need escaping to the driver.
   return list.every((each) => typeof each === "string" && !/["\\]/.test(each))
     ? `{"${list.join('","')}"}`
     : value;

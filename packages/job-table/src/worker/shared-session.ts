@@ -2,11 +2,12 @@ import { withDeadline } from "@svc/resilience";
 import { type Connectable, type Database, isPool, lend, type Queryable, type Row } from "@svc/sql";
 import type { Emitter, Session } from "./session.ts";
 
-/** Any connection of the table's database, for every statement. */
+/** Creates a session that sends each statement on any connection of the table's database. */
 export function createSharedSession(db: Database, timeoutMs: number): Session {
   let last: Promise<unknown> = Promise.resolve();
 
-  // What a single connection has not answered yet stands before all that comes later: nothing is put behind it.
+  // On a single connection send the next statement only after the previous answer, so that its deadline does not
+  // include waiting.
   async function inTurn<R extends Row>(
     connection: Queryable,
     signal: AbortSignal,
@@ -31,7 +32,7 @@ export function createSharedSession(db: Database, timeoutMs: number): Session {
   };
 }
 
-/** Sends a statement on a connection of a pool, which is closed when the time is up: the pool has it back in any case. */
+/** Sends a statement on a pooled connection, which is closed at the deadline and so returns its place to the pool. */
 async function onLent<R extends Row>(
   pool: Connectable,
   signal: AbortSignal,
@@ -51,7 +52,7 @@ async function onLent<R extends Row>(
     connection.release(error);
   };
   const broken = (): void => give(new Error("the connection of a worker"));
-  // Without a listener a connection that breaks would end the process; one that is closed keeps it.
+  // Without an error listener a broken connection would end the process; a closed one keeps the listener.
   emitter.on?.("error", broken);
   signal.addEventListener("abort", broken, { once: true });
   try {

@@ -5,29 +5,29 @@ import type { Ends } from "./ends.ts";
 import type { ResolvedWorker } from "./options.ts";
 import { runHandler, RunningJob } from "./running-job.ts";
 
-/** The jobs that a worker has in hand. */
+/** The claimed jobs of a worker. */
 export interface Slots {
-  /** Handlers that run, those not counted whose job has ended without them. */
+  /** The number of running handlers, without those of abandoned jobs. */
   readonly running: number;
-  /** How many jobs may be claimed now, beside those that have been asked for. */
+  /** Returns how many more jobs may be claimed, besides those already asked for. */
   room(asked: number): number;
-  /** Whether a job that comes now, beside those that have been asked for, begins at once. */
+  /** Whether a job that arrives now starts at once, besides those already asked for. */
   isFree(asked: number): boolean;
   /** Starts jobs, or keeps them for the next free slot. */
   accept(jobs: readonly Job[], claimedAt: number): void;
-  /** Nothing is started from now on: what waits is given back. */
+  /** Starts no further job; releases the waiting ones. */
   close(): void;
-  /** Aborts what runs (JOB-11). */
+  /** Aborts the signals of running jobs (JOB-11). */
   abort(): void;
-  /** Gives back what still runs; its handlers are left alone with their signals. */
+  /** Releases jobs that still run; their handlers continue without effect on the table. */
   abandon(): void;
 }
 
 const MAX_GRACE_MS = 5000;
 
 /**
- * @param onChange called when a job has ended, and when there is room again
- * @param onStuck called when so many handlers ignore their signals that nothing more is claimed
+ * @param onChange called when a job has ended or room became free
+ * @param onStuck called when so many handlers ignore their signals that no more jobs are claimed
  */
 export function createSlots(
   options: ResolvedWorker,
@@ -36,7 +36,7 @@ export function createSlots(
   onStuck: () => void,
 ): Slots {
   const { handlers, concurrency, prefetch, jobTimeoutMs, visibilityMs, around, logger } = options;
-  // A handler that heeds its signal has this long to end by itself, before the lease does.
+  // The time between the job's timeout and the end of its lease in which a handler may react to its signal.
   const graceMs = Math.min(MAX_GRACE_MS, (visibilityMs - jobTimeoutMs) / 2);
   const all = concurrency + prefetch;
   const running = new Set<RunningJob>();
@@ -45,7 +45,7 @@ export function createSlots(
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  // What the database has not taken yet is bounded too.
+  // Also limit the outcomes that wait for the database.
   const isShut = (): boolean => closed || left >= concurrency || ends.size > 2 * all;
 
   function end(kind: "done" | "failed" | "released", of: RunningJob, error?: unknown): void {
@@ -89,12 +89,12 @@ export function createSlots(
     );
   }
 
-  /** Makes a job dead that no attempt could do. */
+  /** Dead-letters a job that no attempt could complete. */
   function bury(job: Job, claimedAt: number, error: JobError): void {
     ends.add({ kind: "failed", job, claimedAt, durationMs: 0, error, bury: true });
   }
 
-  /** Starts what waits. One whose lease has grown too short is given back with its attempt: it was never begun. */
+  /** Starts waiting jobs. Releases one whose remaining lease is too short, with its attempt. */
   function fill(): void {
     while (waiting.length > 0 && running.size < concurrency) {
       const next = waiting.shift();
@@ -116,7 +116,7 @@ export function createSlots(
     if (left === concurrency) onStuck();
   }
 
-  // They stand in the order in which they were started, and all have the same time: only the first ones can be due.
+  // Jobs are in order of their start and share one timeout, so only the first ones can be due.
   function watch(): void {
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -163,7 +163,7 @@ export function createSlots(
     isFree: (asked) => waiting.length === 0 && running.size + asked < concurrency && !isShut(),
     accept(jobs, claimedAt) {
       for (const job of jobs) {
-        // An answer that came so late is none: somebody else may have the job by now.
+        // After the lease's end another worker may have the job.
         if (closed || performance.now() - claimedAt >= visibilityMs) giveBack(job, claimedAt);
         else if (!handlers.has(job.task) || running.size < concurrency) start(job, claimedAt);
         else waiting.push({ job, claimedAt });

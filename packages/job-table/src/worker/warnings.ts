@@ -3,24 +3,24 @@ import { atMostEvery } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 import { tasksIn } from "./greeting.ts";
 
-/** What a worker warns of in its log. */
+/** The warnings of a worker. */
 export interface Warnings {
   readonly ofFault: (error: unknown) => void;
   /** The table answers again. */
   readonly noMore: (failures: number) => void;
   readonly ofPooler: () => void;
-  /** Another worker has told of other handlers. */
+  /** Another worker announced different handlers. */
   readonly ofOthers: (greeting: string) => void;
-  /** As many handlers as may run at once ignore their signals. */
+  /** Every slot's handler ignores its signal. */
   readonly ofSignals: () => void;
-  /** At the end of so many jobs. */
+  /** So many outcomes were still unwritten at the end. */
   readonly ofUnrecorded: (jobs: number) => void;
 }
 
 const FAULT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
-/** @param greeting what this worker tells the others of its handlers */
+/** @param greeting this worker's announcement of its tasks */
 export function createWarnings(logger: CalmLogger | undefined, table: string, greeting: string): Warnings {
   return {
     ofFault: atMostEvery(FAULT_EVERY_MS, (suppressed, error: unknown) =>

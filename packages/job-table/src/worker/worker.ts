@@ -19,32 +19,32 @@ import { createSharedSession } from "./shared-session.ts";
 import { createSlots } from "./slots.ts";
 import { createWarnings } from "./warnings.ts";
 
-/** Drains a job table. */
+/** Runs the jobs of a table. */
 export interface Worker extends AsyncDisposable {
-  /** Begins to claim jobs; a second call does nothing. @throws Error when it was stopped */
+  /** Starts to claim jobs; a second call does nothing. @throws Error after `stop()` */
   start(): void;
   /**
-   * Claims nothing more, gives back what was not begun, waits for what runs up to `drainSeconds`, aborts its signals and gives it
-   * back with its attempt (JOB-11). A second call does not wait any longer. Never rejects.
+   * Stops claiming, releases jobs that have not started, waits up to `drainSeconds` for running ones, then aborts their
+   * signals and releases them with their attempt (JOB-11). A second call stops waiting. Never rejects.
    */
   stop(): Promise<void>;
-  /** Handlers that run. */
+  /** The number of running handlers. */
   readonly running: number;
-  /** The check `worker`, never critical: whether it gets on. Always the same object. */
+  /** The check `worker`, never critical: whether its statements succeed. Always the same object. */
   readiness(): ReadinessCheck;
 }
 
-// So often leases are looked for whose end no sweep has seen coming (JOB-34): another program may have ended them.
+// Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
 const MAX_SWEEP_MS = 500;
-// How long aborted handlers may take to end by themselves, and how long ends are written at the end.
+// How long aborted handlers may take to return, and how long their outcomes may take to be written.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
 
-// A worker that is started by a request or a job is no part of it: nor is what its listeners queue.
+// A worker started inside a request or job must not inherit that context, and neither must its listeners.
 const outside = AsyncLocalStorage.snapshot();
 
 /**
- * Makes a worker. Nothing is sent before `start()`.
+ * Creates a worker. Sends nothing before `start()`.
  *
  * @throws ConfigurationError
  */
@@ -85,7 +85,7 @@ export function createWorker(given: WorkerOptions): Worker {
   let hurry: (() => void) | undefined;
   const depth = createDepth(() => table.stats(), tell, options.depthEverySeconds);
   let over = false;
-  // Ends are recorded there while jobs are claimed by halves, as long as that succeeds.
+  // The second connection records outcomes while the first one claims, as long as that succeeds.
   const recorder =
     prefetch >= concurrency && pool !== undefined && isLarge(pool)
       ? createOwnSession(pool, undefined, commandTimeoutMs, {
@@ -123,7 +123,7 @@ export function createWorker(given: WorkerOptions): Worker {
     isWell: () => failures === 0,
     isOver: () => over,
     release: (lease) => table.release(lease),
-    // Nothing of the code that queued it is around its handler.
+    // The handler must not inherit the context of the code that queued the job.
     onClaimed: (job, claimedAt) =>
       outside(() => {
         tell({ type: "claimed", jobs: [job] });
@@ -144,7 +144,7 @@ export function createWorker(given: WorkerOptions): Worker {
     tell({ type: "fault", error });
   }
 
-  /** One statement, or a wait for something to do. */
+  /** Sends one statement, or waits for something to do. */
   async function step(): Promise<void> {
     if (!(await intake.step())) {
       await bell.wait(stopping === undefined && slots.room(intake.kept) > 0 ? claimer.untilSweep() : pollMs);
@@ -156,7 +156,7 @@ export function createWorker(given: WorkerOptions): Worker {
 
   async function loop(): Promise<void> {
     for (;;) {
-      // What a claim brings that took longer is given back all the same.
+      // While the database fails, stop trying to write outcomes at `giveUpAt`.
       const gaveUp = failures > 0 && performance.now() > giveUpAt;
       if (
         stopping !== undefined &&
@@ -174,7 +174,7 @@ export function createWorker(given: WorkerOptions): Worker {
       }
       try {
         await step();
-        // What handlers that never wait have left undone: timers and sockets of others.
+        // Give timers and sockets a turn, which handlers without real waits would starve.
         await new Promise<void>((resolve) => void setImmediate(resolve));
       } catch (error) {
         failures += 1;
@@ -196,7 +196,7 @@ export function createWorker(given: WorkerOptions): Worker {
     if (slots.running > 0) {
       slots.abort();
       await orAfter(Promise.race([idle(), hurried]), SETTLE_MS);
-      // Handlers that heed their signals may end in this turn.
+      // Handlers that react to their signals may end in this turn.
       await new Promise<void>((resolve) => void setImmediate(resolve));
       slots.abandon();
     }

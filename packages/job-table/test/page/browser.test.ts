@@ -6,7 +6,7 @@ import { openBench } from "../support/bench.ts";
 import { accessibilityFaults, launch, takeScreenshot } from "./support/browser.ts";
 import { serve } from "./support/stacks.ts";
 
-/** Does something that leads to another page, and waits until that one is there as a whole. */
+/** Performs an action and waits until the next page is loaded. */
 async function leads(page: Page, act: () => Promise<void>): Promise<void> {
   await Promise.all([page.waitForEvent("load"), act()]);
 }
@@ -26,7 +26,7 @@ describe("the queue page in Chromium", function () {
     await browser?.close();
   });
 
-  it("JOB-32 a dead letter is retried by its button, without script and by the keyboard; axe-core finds no fault", async () => {
+  it("JOB-32 retries a dead letter by its button, without script and by keyboard; axe-core finds no fault", async () => {
     await using bench = await openBench(database.url, { name: "mail_jobs" });
     const { table } = bench;
     for (const [id, error] of [
@@ -42,7 +42,7 @@ describe("the queue page in Chromium", function () {
     await table.enqueue({ id: "report-1", task: "report.month", tenantId: "nordic-bikes" });
     await table.claim();
     await table.enqueue({ task: "sweep", availableAt: new Date(Date.now() - 200_000) });
-    // Written by hand: a form sends no line break as it is.
+    // Percent-encoded by hand, because a form changes line breaks.
     const odd = ["a\rb", "a\nb", "a\r\nb", "../?id=%0a&all=1", `"><i id="x`, " ", ""];
     const schedules = () => [{ name: "nightly", task: "report.make", at: "2026-01-02T02:30:00.000Z" }];
     await using server = await serve("express 5", [queueRoutes({ table, schedules })], "/admin");
@@ -92,7 +92,7 @@ describe("the queue page in Chromium", function () {
     expect(await accessibilityFaults(again)).to.deep.equal([]);
     expect(await again.locator("img, #x").count()).to.equal(0);
     for (let left = odd.length; left > 0; left--) {
-      // The page before says the same of the one that was retried there.
+      // The previous page has the same heading for its own retry.
       await leads(again, () =>
         again
           .getByRole("button", { name: /^Retry </ })

@@ -42,7 +42,7 @@ describe("queueRoutes()", function () {
 
   for (const stack of stacks) {
     describe(`on ${stack}`, () => {
-      it("JOB-32 answers the counts at /queue/stats, which nobody may store", async () => {
+      it("JOB-32 answers the counts at /queue/stats with no-store", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a", "b"]);
         await bench.table.enqueue({ task: "alive" });
@@ -54,7 +54,7 @@ describe("queueRoutes()", function () {
         expect(await answer.json()).to.deep.equal({ pending: 1, running: 0, dead: 2 });
       });
 
-      it("JOB-32 shows depth, oldest waiting, leases and dead letters at /queue", async () => {
+      it("JOB-32 shows depth, oldest waiting job, leases and dead letters at /queue", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["letter-1"], `<script>alert("1")</script>${"x".repeat(400)}`);
         await bench.table.enqueue({ id: "held", task: "report.make", tenantId: "<b>&co" });
@@ -84,7 +84,7 @@ describe("queueRoutes()", function () {
         expect(await (await fetch(`${server.url}/queue`)).text()).to.include("has ended");
       });
 
-      it("JOB-12 JOB-32 a button makes one or all of them pending, and says so; each is logged with who and which", async () => {
+      it("JOB-12 JOB-32 a button makes one or all dead letters pending, reports it, and logs subject and ids", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a&b", "b", "c"]);
         const logger = collectingLogger();
@@ -107,7 +107,7 @@ describe("queueRoutes()", function () {
         expect(second?.fields["job_ids"]).to.have.members(["b", "c"]);
       });
 
-      it("JOB-32 an id that is not dead any more is no error", async () => {
+      it("JOB-32 retrying an id that is no longer dead is not an error", async () => {
         await using bench = await openBench(database.url);
         const logger = collectingLogger();
         await using server = await serve(stack, [queueRoutes({ table: bench.table, logger })]);
@@ -120,7 +120,7 @@ describe("queueRoutes()", function () {
           .and.include("There are no dead letters.");
       });
 
-      it("JOB-32 refuses a form of another origin with 403, and changes nothing", async () => {
+      it("JOB-32 answers 403 to a form of another origin, and changes nothing", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
         await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
@@ -147,7 +147,7 @@ describe("queueRoutes()", function () {
         expect(answer.status).to.equal(303);
       });
 
-      it("refuses another origin before the guard runs or the body is read (JOB-32, AUTH-34)", async () => {
+      it("rejects another origin before the guard runs or the body is read (JOB-32, AUTH-34)", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
         let guarded = 0;
@@ -179,7 +179,7 @@ describe("queueRoutes()", function () {
         expect(guarded).to.equal(1);
       });
 
-      it("JOB-32 the guard is asked first, for every path and method", async () => {
+      it("JOB-32 runs the guard first, for every path and method", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
         const guard: Middleware = (_req, _res, next) => next(forbidden("not you"));
@@ -197,7 +197,7 @@ describe("queueRoutes()", function () {
         expect(await statusOf(bench)).to.deep.equal({ a: "dead" });
       });
 
-      it("answers HEAD without a body, 405 with Allow, and leaves other paths and OPTIONS alone", async () => {
+      it("answers HEAD without a body and 405 with Allow, and passes other paths and OPTIONS on", async () => {
         await using bench = await openBench(database.url);
         await using server = await serve(stack, [queueRoutes({ table: bench.table, path: "/ops/jobs" })]);
         for (const path of ["/ops/jobs", "/ops/jobs/stats"]) {
@@ -216,7 +216,7 @@ describe("queueRoutes()", function () {
         expect((await fetch(`${server.url}/ops/jobs`, { method: "OPTIONS" })).status).to.equal(404);
       });
 
-      it("refuses what is no form of the page: 400, 413 and 415", async () => {
+      it("answers 400, 413 and 415 to invalid forms", async () => {
         await using bench = await openBench(database.url);
         await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
         const url = `${server.url}/queue/retry`;
@@ -275,7 +275,7 @@ describe("queueRoutes()", function () {
     });
   }
 
-  it("JOB-32 shows the 50 newest dead letters and says how many there are", async () => {
+  it("JOB-32 shows the 50 newest dead letters and their total", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at)
@@ -288,7 +288,7 @@ describe("queueRoutes()", function () {
     expect(text).to.include("Retry all 60 dead letters").and.include("50 of 60");
   });
 
-  it("JOB-32 shows the schedules that it is told of, at most 50 of them, and no such part otherwise", async () => {
+  it("JOB-32 shows at most 50 of the given schedules, and no such section without them", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     const rows = Array.from({ length: 60 }, (_, n) => ({
@@ -313,7 +313,7 @@ describe("queueRoutes()", function () {
     expect(none).not.to.match(/schedule/i);
   });
 
-  it("shows rows of other hands: no lease, no Date that could hold the time, long ids", async () => {
+  it("shows rows of other writers: without a lease, with times beyond Date, with long ids", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at, available_at, locked_until) values
@@ -329,7 +329,7 @@ describe("queueRoutes()", function () {
       .and.include(`value="${"é".repeat(100)}"`);
   });
 
-  it("JOB-32 what a guard throws is a refusal", async () => {
+  it("JOB-32 denies access when the guard throws", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const guard: Middleware = () => {
       throw forbidden("not you");
@@ -338,14 +338,14 @@ describe("queueRoutes()", function () {
     expect((await fetch(`${server.url}/queue/stats`)).status).to.equal(403);
   });
 
-  it("the rejection of an asynchronous guard is a refusal", async () => {
+  it("denies access when an async guard rejects", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const guard = (() => Promise.reject(forbidden("not you"))) as Middleware;
     await using server = await serve("bare http", [queueRoutes({ table, guard })]);
     expect((await fetch(`${server.url}/queue`)).status).to.equal(403);
   });
 
-  it("a retry is logged by the logger of the request where it was given none, at most 100 ids a line", async () => {
+  it("logs a retry with the logger of the request by default, at most 100 ids a line", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status) select n::text, 'a', 'dead' from generate_series(1, 250) as n`,
@@ -363,7 +363,7 @@ describe("queueRoutes()", function () {
     expect(log.lines[0]?.fields["subject"]).to.equal(null);
   });
 
-  it("a retry is answered though its logger throws", async () => {
+  it("answers a retry even when its logger throws", async () => {
     await using bench = await openBench(database.url);
     await bury(bench, ["a"]);
     const logger = {
@@ -375,7 +375,7 @@ describe("queueRoutes()", function () {
     expect((await fetch(`${server.url}/queue/retry`, form({ all: "1" }))).status).to.equal(303);
   });
 
-  it("JOB-32 a table that does not answer is a 503 within its time, and says nothing of why", async () => {
+  it("JOB-32 answers 503 within timeoutMs when the table hangs, without the reason", async () => {
     const gone = openPool("postgres://ann:secret@127.0.0.1:9/none");
     const hanging = { query: () => new Promise<never>(() => undefined) };
     for (const db of [gone, hanging]) {
@@ -397,7 +397,7 @@ describe("queueRoutes()", function () {
     await gone.end();
   });
 
-  it("hands on problems with codes: for a form that is foreign, malformed, too large or cut off, and for its table", async () => {
+  it("passes on problems with codes: for a form that is foreign, malformed, too large or cut off, and for its table", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("out")) } });
     const { promise: cutOff, resolve } = Promise.withResolvers<string>();
     const codes: string[] = [];
@@ -427,7 +427,7 @@ describe("queueRoutes()", function () {
     expect(await cutOff).to.equal("ERR_SVC_BODY_INCOMPLETE");
   });
 
-  it("does not pile up statements that hang", async () => {
+  it("limits the number of hanging statements", async () => {
     let sent = 0;
     const query = (): Promise<never> => {
       sent += 1;
@@ -454,7 +454,7 @@ describe("queueRoutes()", function () {
     [{ prefix: "/queue" }, "prefix: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`refuses ${JSON.stringify(options)}`, async () => {
+    it(`rejects ${JSON.stringify(options)}`, async () => {
       const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
       const error = await rejection(() => queueRoutes({ table, ...options } as QueueRoutesOptions));
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });

@@ -1,11 +1,11 @@
 import { createJobTable, type JobTable, type JobTableOptions } from "@svc/job-table";
 import { Client, Pool } from "pg";
 
-/** A pool, and a job table of one test on it. */
+/** A pool with the job table of one test. */
 export interface Bench extends AsyncDisposable {
   readonly pool: Pool;
   readonly table: JobTable;
-  /** The rows as they stand, oldest first. */
+  /** The rows of the table, oldest first. */
   rows(): Promise<JobRow[]>;
 }
 
@@ -47,7 +47,7 @@ export function openPool(url: string, max = 8): Pool {
   return pool;
 }
 
-/** A connection of somebody else; disposing of it closes it, and with it its transaction. */
+/** Opens a separate connection; disposing of it closes it and rolls its transaction back. */
 export async function openClient(url: string): Promise<Client & AsyncDisposable> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
@@ -55,14 +55,14 @@ export async function openClient(url: string): Promise<Client & AsyncDisposable>
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
-/** Lets every lease of a table end. */
+/** Expires every lease of a table. */
 export async function expire({ pool, table }: Bench): Promise<void> {
   await pool.query(
     `update ${table.name} set locked_until = now() - interval '1 second' where status = 'running'`,
   );
 }
 
-/** How many sessions of this database wait for an advisory lock. The server is shared: other databases have waiters of their own. */
+/** Returns how many sessions of this database wait for an advisory lock; other databases share the server. */
 export async function waiting(client: Client): Promise<number> {
   const { rowCount } = await client.query(
     `select from pg_locks where locktype = 'advisory' and not granted

@@ -1,7 +1,7 @@
 import { createJobTable, createWorker } from "@svc/job-table";
 import { Pool } from "pg";
 
-// A worker in a process of its own, which is killed while its handlers run.
+// A worker in a child process, which is killed while its handlers run.
 const [url = "", name = "", prefetch = "0"] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
 const table = createJobTable({ db: pool, name });

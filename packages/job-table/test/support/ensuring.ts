@@ -1,7 +1,7 @@
 import { createJobTable } from "@svc/job-table";
 import { Pool } from "pg";
 
-// A start of a service, which waits at a lock until all of them are there.
+// The start of a service, which waits at a lock until all processes are ready.
 const [url = "", name = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, max: 1 });
 await pool.query("select pg_advisory_lock_shared(5)");

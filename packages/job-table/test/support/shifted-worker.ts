@@ -1,7 +1,7 @@
 import { createJobTable, createWorker } from "@svc/job-table";
 import { Pool } from "pg";
 
-// A worker on a host whose clock is wrong by so many milliseconds.
+// A worker on a host whose clock is wrong by the given milliseconds.
 const [url = "", name = "", shift = "0"] = process.argv.slice(2);
 const Right = Date;
 globalThis.Date = class extends Right {

@@ -2,11 +2,11 @@ import { createWorker, type Worker, type WorkerEvent, type WorkerOptions } from 
 import { until } from "@svc/test-support";
 import type { Bench } from "./bench.ts";
 
-/** A worker of one test, and what it told. */
+/** The worker of one test, and its events. */
 export interface Working extends AsyncDisposable {
   readonly worker: Worker;
   readonly events: readonly WorkerEvent[];
-  /** Ids of the jobs of one kind of event, in their order. */
+  /** Returns the job ids of one kind of event, in order. */
   ids(type: WorkerEvent["type"]): string[];
   /** Waits until there were so many events of a kind. */
   told(type: WorkerEvent["type"], count?: number): Promise<void>;
@@ -39,7 +39,7 @@ export function work(bench: Bench, options: Omit<WorkerOptions, "table">): Worki
   };
 }
 
-/** A promise that is resolved from outside. */
+/** A promise that the test resolves. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };

@@ -6,12 +6,12 @@ import { expressMajors, listen, type Listening } from "@svc/test-support";
 export const stacks = ["bare http", "express 4", "express 5"] as const;
 export type Stack = (typeof stacks)[number];
 
-/** What the last middleware of an application does. */
+/** The final middleware of an application. */
 function finish(req: IncomingMessage, res: ServerResponse, error: unknown): void {
   sendProblem(req, res, error instanceof ProblemError ? error : new ProblemError(500));
 }
 
-/** Middleware on one of the stacks, with problems at its end; under a mount where there is one. */
+/** Serves middleware on one of the stacks with problem responses, under a mount if given. */
 export async function serve(
   stack: Stack,
   middleware: readonly Middleware[],
@@ -42,7 +42,7 @@ export async function serve(
   return listen(app);
 }
 
-/** The form of a button, as a page of the same origin sends it. */
+/** Returns the request of a button's form on a page of the same origin. */
 export function form(
   fields: Readonly<Record<string, string>> | string,
   headers: Readonly<Record<string, string>> = {},
