@@ -138,7 +138,7 @@ export function startAll(make: () => readonly Work[]): readonly Promise<Conforma
     // One line for all: a stall affects every service that runs at that moment.
     if (heldUp > 0)
       process.stderr.write(
-        `      event loop stalled, judged again: ${heldUp} of ${pending.length} services\n`,
+        `      judged again ${heldUp} times after event-loop stalls, of ${pending.length} services\n`,
       );
   })();
   return pending.map(({ promise }) => promise);
