@@ -165,6 +165,11 @@ const cases = {
     const { eventBusCases } = await use("@svc/events/testing");
     assert.equal(typeof eventBusCases, "function");
   },
+  async "route-template"({ use, app }) {
+    const { routesOf } = await use("@svc/route-template");
+    app.get("/items/:id", (_req, res) => res.end());
+    assert.deepEqual(routesOf(app), [{ method: "GET", path: "/items/:id", guards: [] }]);
+  },
   async scheduler({ use }) {
     const { createScheduler } = await use("@svc/scheduler");
     const { createJobTable } = await use("@svc/job-table");
