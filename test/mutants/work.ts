@@ -14,8 +14,8 @@ export const work: Mutants = {
   },
   "JOB-3": {
     file: "packages/job-table/src/sql/enqueue.ts",
-    find: "  values (${rowSql(1)})\n  on conflict (id) do nothing returning id`;",
-    replace: "  values (${rowSql(1)})\n  on conflict (id) do update set task = excluded.task returning id`;",
+    find: "  on conflict (id) do nothing returning id, ${SESSION_COLUMN}`;",
+    replace: "  on conflict (id) do update set task = excluded.task returning id, ${SESSION_COLUMN}`;",
   },
   "JOB-4": {
     file: "packages/job-table/src/sql/claim.ts",

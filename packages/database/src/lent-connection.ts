@@ -55,8 +55,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       if (returned) throw new Error("a connection was used after it was given back to the pool");
       // A further statement would queue behind the one that hangs.
       if (broken !== undefined) throw broken;
-      const text = typeof statement === "string" ? statement : statement.text;
-      if (watch?.(text, values) === true) spoilt = true;
+      if (watch?.(statement, values) === true) spoilt = true;
       try {
         return await client.query<R>(statement as string, values);
       } catch (error) {

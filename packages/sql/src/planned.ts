@@ -29,9 +29,9 @@ export async function queryPlanned<R extends Row>(
 ): Promise<QueryResult<R>> {
   const key = original(connection);
   if (direct.get(key) === true) {
-    const { query } = connection as unknown as NamedQueries;
     try {
-      return await (query.call(connection, { name, text, values }) as Promise<QueryResult<R>>);
+      const answer: unknown = await (connection as unknown as NamedQueries).query({ name, text, values });
+      return answer as QueryResult<R>;
     } catch (error) {
       // The server refused the name before it did anything.
       if (!FORGOTTEN.has(sqlStateOf(error))) throw error;
@@ -46,7 +46,7 @@ export async function queryPlanned<R extends Row>(
 }
 
 interface NamedQueries {
-  query(this: unknown, statement: PlannedStatement): unknown;
+  query(statement: PlannedStatement): unknown;
 }
 
 /** The process id that `pg` was given when it connected. */
