@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { InvalidUse } from "./faults.ts";
-import type { ConformanceOptions, Feature, Probe, Probes } from "./options.ts";
+import type { ConformanceOptions, Feature, Probes } from "./options.ts";
+import type { Probe } from "./requests.ts";
 
 /** A parsed command line; the files that it names are not read yet. */
 export interface CommandLine {

@@ -19,6 +19,19 @@ export type Verdict =
       readonly ruledOut?: true | undefined;
     };
 
+/** The result of a check, with its rule. */
+export interface Finding {
+  readonly id: string;
+  readonly title: string;
+  /** The full rule as Markdown. */
+  readonly text: string;
+  /** The section of the contract. */
+  readonly section: string;
+  readonly source: "contract" | "house";
+  readonly verdict: Verdict;
+  readonly durationMs: number;
+}
+
 /** A precondition of a check. */
 export type Need =
   | "auth"

@@ -2,16 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checks } from "./checks/index.ts";
 import { grant } from "./grant.ts";
 import { signIn, visit } from "./checks/session-calls.ts";
-import type { Check } from "./check.ts";
+import type { Check, Finding } from "./check.ts";
 import { InvalidUse } from "./faults.ts";
 import { NoAnswer } from "./http-client.ts";
 import { createKit, type Kit } from "./kit.ts";
 import { findRoutes } from "./openapi.ts";
 import type { ConformanceOptions } from "./options.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
+import { resolveSettings } from "./resolve-settings.ts";
 import { ruleOf } from "./rules.ts";
-import { type Finding, runChecks } from "./run-checks.ts";
-import { resolveSettings, type Settings } from "./settings.ts";
+import { runChecks } from "./run-checks.ts";
+import type { Settings } from "./settings.ts";
 
 /** The result of a run. */
 export interface ConformanceReport extends Outcome {

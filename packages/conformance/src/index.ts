@@ -1,4 +1,4 @@
-export type { Verdict } from "./check.ts";
+export type { Finding, Verdict } from "./check.ts";
 export { checkConformance, type ConformanceReport } from "./conformance.ts";
 export { InvalidUse } from "./faults.ts";
 export { notChecked, type NotChecked } from "./not-checked.ts";
@@ -9,10 +9,10 @@ export type {
   Feature,
   Keys,
   Limits,
-  Probe,
   Probes,
   TenancySettings,
 } from "./options.ts";
+export type { Probe } from "./requests.ts";
 export type {
   FederatedProbe,
   HookProbe,
@@ -23,4 +23,3 @@ export type {
 export type { Outcome } from "./outcome.ts";
 export { asJUnit, asTable } from "./report.ts";
 export { type Rule, rules } from "./rules.ts";
-export type { Finding } from "./run-checks.ts";

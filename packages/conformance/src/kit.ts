@@ -4,8 +4,8 @@ import { type EchoServer, startEchoServer } from "./echo-server.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
 import { type KeyServer, serveKeys } from "./key-server.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
-import type { Feature, Probe } from "./options.ts";
-import { type Extra, requestOf, withExtra } from "./requests.ts";
+import type { Feature } from "./options.ts";
+import { type Extra, type Probe, requestOf, withExtra } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { createMinter, type Minter } from "./tokens.ts";
 

@@ -1,7 +1,6 @@
-import type { Check, Need } from "./check.ts";
+import type { Check, Finding, Need } from "./check.ts";
 import type { Kit } from "./kit.ts";
 import type { Probes } from "./options.ts";
-import type { Finding } from "./run-checks.ts";
 
 /** Returns why a need of a check is not met; undefined when it is met. */
 export function missing(kit: Kit, need: Need): string | undefined {

@@ -1,3 +1,4 @@
+import type { Probe } from "./requests.ts";
 import type { FederatedProbe, SessionProbe } from "./session-options.ts";
 
 /** A feature that the service declares. Checks of other features are not applicable. */
@@ -75,17 +76,6 @@ export interface Keys {
   /** The tenant in tokens for probes that need one. Default: with tenancy, the first tenant. */
   readonly tenant?: string | undefined;
 }
-
-/** A request: `"/path"`, `"POST /path"` or its parts. */
-export type Probe =
-  | string
-  | {
-      readonly method?: string | undefined;
-      readonly path: string;
-      readonly headers?: Readonly<Record<string, string>> | undefined;
-      /** Sent as JSON. */
-      readonly body?: unknown;
-    };
 
 /** A dependency that the kit can break and repair. */
 export interface DependencyProbe {

@@ -1,6 +1,5 @@
-import type { Check } from "./check.ts";
+import type { Check, Finding } from "./check.ts";
 import { requirable, seenIn } from "./needs.ts";
-import type { Finding } from "./run-checks.ts";
 import type { Settings } from "./settings.ts";
 
 /** How much of the contract a run has judged. */

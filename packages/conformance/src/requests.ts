@@ -1,5 +1,15 @@
 import type { Outgoing } from "./http-client.ts";
-import type { Probe } from "./options.ts";
+
+/** A request: `"/path"`, `"POST /path"` or its parts. */
+export type Probe =
+  | string
+  | {
+      readonly method?: string | undefined;
+      readonly path: string;
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+      /** Sent as JSON. */
+      readonly body?: unknown;
+    };
 
 /** A probe in its parts. */
 export interface Request {

@@ -1,23 +1,10 @@
-import { type Check, fail, notApplicable, ruledOut, type Verdict } from "./check.ts";
+import { type Check, fail, type Finding, notApplicable, ruledOut, type Verdict } from "./check.ts";
 import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
 import { missing, nameOf } from "./needs.ts";
 import { ruleOf, rules } from "./rules.ts";
 import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
-
-/** The result of a check, with its rule. */
-export interface Finding {
-  readonly id: string;
-  readonly title: string;
-  /** The full rule as Markdown. */
-  readonly text: string;
-  /** The section of the contract. */
-  readonly section: string;
-  readonly source: "contract" | "house";
-  readonly verdict: Verdict;
-  readonly durationMs: number;
-}
 
 /** Runs the checks concurrently, then one by one those that change the service. */
 export async function runChecks(

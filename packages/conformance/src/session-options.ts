@@ -1,4 +1,4 @@
-import type { Probe } from "./options.ts";
+import type { Probe } from "./requests.ts";
 
 /** Requests that control the hook that the service calls at every refresh. */
 export interface HookProbe {

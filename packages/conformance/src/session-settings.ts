@@ -1,5 +1,5 @@
 import { isObject } from "./answer.ts";
-import type { Probe } from "./options.ts";
+import type { Probe } from "./requests.ts";
 import type {
   FederatedProbe,
   HookProbe,

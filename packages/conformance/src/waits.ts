@@ -1,5 +1,5 @@
 import type { ConformanceOptions } from "./options.ts";
-import { resolveSettings } from "./settings.ts";
+import { resolveSettings } from "./resolve-settings.ts";
 
 /** A wait that a run includes for any service. */
 interface Wait {

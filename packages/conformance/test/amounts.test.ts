@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { runProgram } from "../src/program.ts";
 import { outcomeOf } from "../src/outcome.ts";
 import { asJUnit } from "../src/report.ts";
-import { resolveSettings } from "../src/settings.ts";
+import { resolveSettings } from "../src/resolve-settings.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
 /** Runs the program against a hollow service and returns how it ended. */

@@ -1,9 +1,8 @@
-import type { BaseName } from "./support/bases.ts";
-import type { Differences } from "./support/service-under-test.ts";
 import { authenticationMutations } from "./mutations/authentication.ts";
 import { correlationMutations } from "./mutations/correlation.ts";
 import { errorMutations } from "./mutations/errors.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
+import type { Mutation } from "./mutations/mutation.ts";
 import { namedRouteMutations } from "./mutations/named-routes.ts";
 import { observationMutations } from "./mutations/observation.ts";
 import { readinessMutations } from "./mutations/readiness.ts";
@@ -15,20 +14,6 @@ import { sessionMutations } from "./mutations/sessions.ts";
 import { systemMutations } from "./mutations/system.ts";
 import { tokenMutations } from "./mutations/tokens.ts";
 import { tenancyMutations } from "./mutations/tenancy.ts";
-
-/** A service that breaks one rule. */
-export interface Mutation {
-  /** The broken rule, the only one that fails. */
-  readonly rule: string;
-  /** The fault of the service. */
-  readonly what: string;
-  readonly base: BaseName;
-  readonly differences: Differences;
-  /** Rules that pass on the sound service and cannot be judged on this one. */
-  readonly unjudged?: readonly string[];
-  /** Ids of rules and rule families that the fault can affect. Default: all. */
-  readonly reaches?: readonly string[];
-}
 
 /** All rules that sessions, their tokens and routes can affect. */
 const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];

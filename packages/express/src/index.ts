@@ -4,7 +4,6 @@ export type { PluginSettings } from "./plugins/built.ts";
 export type { DatabaseSettings } from "./plugins/database.ts";
 export type { EventsSettings } from "./plugins/events-table.ts";
 export type {
-  JobDatabase,
   QueueCode,
   ServiceRole,
   ServiceJobHandler,
@@ -14,10 +13,11 @@ export type {
 } from "./plugins/job-code.ts";
 export type { MetricsSettings } from "./plugins/metrics.ts";
 export type { ObservabilitySettings } from "./plugins/observability.ts";
-export type { QueueSettings } from "./plugins/queue.ts";
+export type { ServiceLogger } from "./plugins/plugin.ts";
+export type { JobDatabase, QueueSettings } from "./plugins/queue.ts";
 export { serve, type Serving } from "./serve.ts";
 export type { ServeOptions } from "./serve-options.ts";
-export type { Service, ServiceLogger } from "./service.ts";
+export type { Service } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export { configurationExitCode, startService } from "./start-service.ts";
 export type { StopHook, StopPhase } from "./stop.ts";

@@ -20,15 +20,9 @@ import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
 import type { Express } from "express";
 import type { AuthCode } from "./plugins/auth.ts";
-import type {
-  JobCode,
-  JobDatabase,
-  QueueCode,
-  ServiceRole,
-  ServiceJobs,
-  ServiceSubscribers,
-} from "./plugins/job-code.ts";
+import type { JobCode, QueueCode, ServiceRole, ServiceJobs, ServiceSubscribers } from "./plugins/job-code.ts";
 import { resolveJobCode } from "./plugins/job-options.ts";
+import type { JobDatabase } from "./plugins/queue.ts";
 import type { Service } from "./service.ts";
 
 /** Options of {@link createService}. The TOML file has the settings of the environment, these options have the code. */

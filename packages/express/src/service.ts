@@ -5,17 +5,14 @@ import type { Events, Inbox } from "@svc/events";
 import type { HealthMiddleware } from "@svc/health";
 import type { JobTable } from "@svc/job-table";
 import type { JwtAuth } from "@svc/jwt-auth";
-import type { createLogger } from "@svc/log";
 import type { MetricsMiddleware } from "@svc/metrics";
 import type { TokenIssuer } from "@svc/token-issuer";
 import type { Express } from "express";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PluginSettings } from "./plugins/built.ts";
+import type { ServiceLogger } from "./plugins/plugin.ts";
 import type { StopHook, StopPhase } from "./stop.ts";
-
-/** The pino logger of a service. */
-export type ServiceLogger = ReturnType<typeof createLogger>;
 
 /** A service made by `createService()`. */
 export interface Service extends AsyncDisposable {

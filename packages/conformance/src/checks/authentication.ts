@@ -1,8 +1,8 @@
 import type { Answer } from "../answer.ts";
 import { type Check, every, must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
-import type { Algorithm, Probe } from "../options.ts";
-import { requestOf } from "../requests.ts";
+import type { Algorithm } from "../options.ts";
+import { type Probe, requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import type { TokenShape } from "../tokens.ts";
 import { refreshAsBearer } from "./refresh-as-bearer.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, isObject } from "../answer.ts";
 import type { Kit } from "../kit.ts";
-import type { DependencyProbe, Probe } from "../options.ts";
+import type { DependencyProbe } from "../options.ts";
 import { createHttpClient } from "../http-client.ts";
-import { requestOf, withExtra } from "../requests.ts";
+import { type Probe, requestOf, withExtra } from "../requests.ts";
 
 /** The answers of `/ready` and `/health` while some dependencies are broken. */
 export interface Fault {

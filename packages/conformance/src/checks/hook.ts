@@ -1,7 +1,7 @@
 import type { Answer } from "../answer.ts";
 import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../requests.ts";
 import { show } from "../show.ts";
 import { refused } from "./logouts.ts";
 import { needs } from "./pairs.ts";

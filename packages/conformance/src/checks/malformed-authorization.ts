@@ -2,7 +2,7 @@ import type { Answer } from "../answer.ts";
 import { must, type Verdict } from "../check.ts";
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../options.ts";
+import type { Probe } from "../requests.ts";
 import { anonymously } from "./tenants.ts";
 
 interface Malformed {

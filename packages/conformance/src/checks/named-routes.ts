@@ -1,6 +1,11 @@
 import type { Kit } from "../kit.ts";
 import type { NamedRoute } from "../openapi.ts";
-import type { Expectation } from "./samples.ts";
+
+/** The expected status of a refusal, and the documented methods of its path. */
+export interface Expectation {
+  readonly status: 401 | 404 | 405;
+  readonly methods: ReadonlySet<string>;
+}
 
 /** A request that must be refused, for a route of `/openapi.json` or for one beside it. */
 export interface NamedProbe {

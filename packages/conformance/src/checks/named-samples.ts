@@ -1,6 +1,7 @@
 import { must, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
-import { type Expectation, type Sample, samples } from "./samples.ts";
+import type { Expectation } from "./named-routes.ts";
+import { type Sample, samples } from "./samples.ts";
 
 /** Judges the status of the samples from `/openapi.json`. */
 export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {

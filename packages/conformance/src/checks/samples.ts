@@ -4,7 +4,7 @@ import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { findRoutes, type NamedRoute } from "../openapi.ts";
 import { requestOf, withExtra } from "../requests.ts";
-import { probesOf } from "./named-routes.ts";
+import { type Expectation, probesOf } from "./named-routes.ts";
 import { anonymously } from "./tenants.ts";
 
 /** A request that must fail, and its answer. */
@@ -15,12 +15,6 @@ export interface Sample {
   readonly answer: Answer;
   /** The refusal expected from `/openapi.json`. Default: none; the sample does not come from that document. */
   readonly named?: Expectation | undefined;
-}
-
-/** The expected status of a refusal, and the documented methods of its path. */
-export interface Expectation {
-  readonly status: 401 | 404 | 405;
-  readonly methods: ReadonlySet<string>;
 }
 
 type Extra = NonNullable<Parameters<typeof withExtra>[1]>;

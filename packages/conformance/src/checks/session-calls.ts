@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type Answer, isObject } from "../answer.ts";
 import { type HttpClient, NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
-import type { Probe } from "../options.ts";
-import { requestOf, withExtra } from "../requests.ts";
+import { type Probe, requestOf, withExtra } from "../requests.ts";
 import type { ResolvedSession } from "../session-settings.ts";
 import type { Claims } from "../tokens.ts";
 

@@ -1,7 +1,7 @@
 import { contextOf } from "@svc/context";
 import { scopes } from "../support/service-under-test.ts";
 import { bearerOf, isSigned, openToken, setBearer } from "../support/token-repair.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { isBetween, isRefresh, overlook, principals, problem } from "./token-changes.ts";
 
 export const authenticationMutations = (): readonly Mutation[] => [

@@ -1,4 +1,4 @@
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 function withId(make: (id: string | undefined) => string | undefined): Mutation["differences"] {
   return {

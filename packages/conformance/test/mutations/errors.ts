@@ -1,5 +1,5 @@
 import type { HeldAnswer } from "../support/mutating-layer.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 /** Changes matching problems. */
 function problems(

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { answerJson } from "./report-changes.ts";
 
 const start = "/auth/example/start";

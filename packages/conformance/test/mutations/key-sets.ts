@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Principal } from "@svc/context";
 import { contextOf } from "@svc/context";
 import { bearerOf, openToken, setBearer } from "../support/token-repair.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 interface Jwk extends JsonWebKey {
   readonly kid: string;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import type { HeldAnswer } from "../support/mutating-layer.ts";
 import type { Differences } from "../support/service-under-test.ts";
 

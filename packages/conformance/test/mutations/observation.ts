@@ -1,4 +1,4 @@
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 type LogLine = Record<string, unknown>;
 

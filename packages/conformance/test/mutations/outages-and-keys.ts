@@ -2,7 +2,7 @@ import { ProblemError } from "@svc/problem";
 import { firstKid } from "../support/session-service.ts";
 import { bearerOf, openToken, setBearer } from "../support/token-repair.ts";
 import type { Layer } from "../support/mutating-layer.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { answerJson, json } from "./report-changes.ts";
 import { dressed, during, isLogout } from "./session-changes.ts";
 

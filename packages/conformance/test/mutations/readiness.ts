@@ -1,4 +1,4 @@
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { brokenOnes, json } from "./report-changes.ts";
 
 /** Changes every check result of `/ready`. */

@@ -1,6 +1,6 @@
 import { ProblemError } from "@svc/problem";
 import { openToken, signToken } from "../support/token-repair.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { changing, store } from "./session-changes.ts";
 import { now } from "./token-changes.ts";
 import {

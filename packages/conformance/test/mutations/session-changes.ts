@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TokenStore } from "@svc/token-store";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import type { HeldAnswer, Layer } from "../support/mutating-layer.ts";
 import { bearerOf, openToken, type OpenToken, setBearer, signToken } from "../support/token-repair.ts";
 

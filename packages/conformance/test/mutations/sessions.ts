@@ -1,5 +1,5 @@
 import { bearerOf, openToken, setBearer, signToken } from "../support/token-repair.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { answerJson, json } from "./report-changes.ts";
 import {
   callerOf,

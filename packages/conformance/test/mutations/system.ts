@@ -1,4 +1,4 @@
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { answerJson, brokenOnes, json } from "./report-changes.ts";
 
 /** `/health` answers 503 while one of these dependencies is broken. */

@@ -1,7 +1,7 @@
 import { contextOf } from "@svc/context";
 import { bearerOf, openToken } from "../support/token-repair.ts";
 import type { IncomingMessage } from "node:http";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 /** The unverified tenant claim of the token. */
 function claimed(req: IncomingMessage): unknown {

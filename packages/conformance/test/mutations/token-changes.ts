@@ -8,7 +8,7 @@ import {
   overlooking,
   setBearer,
 } from "../support/token-repair.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 

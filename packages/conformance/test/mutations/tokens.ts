@@ -1,5 +1,5 @@
 import { bearerOf, setBearer } from "../support/token-repair.ts";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { claim, isBetween, isMissing, later, now, overlook, refusing } from "./token-changes.ts";
 
 export const tokenMutations = (): readonly Mutation[] => [

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Rotation, TokenStore } from "@svc/token-store";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "./mutation.ts";
 import { store } from "./session-changes.ts";
 
 /** Tracks when each refresh token was rotated, and how it was presented afterwards. */

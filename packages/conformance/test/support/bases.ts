@@ -1,6 +1,17 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { ConformanceOptions, Keys, Probes } from "@svc/conformance";
-import type { SessionsBase } from "./session-service.ts";
+
+/** The session settings of a base. */
+export interface SessionsBase {
+  readonly graceSeconds: number;
+  readonly failOpen: boolean;
+  /** Starts a second replica with the same store. */
+  readonly replica?: boolean;
+  /** Signs with a key file instead of a secret; `{keys}` in the TOML is its path. */
+  readonly ring?: boolean;
+  /** Configures a sign-in provider. */
+  readonly federated?: boolean;
+}
 
 /** The base services to be broken, one for each set of settings that rules need. */
 export interface Base {

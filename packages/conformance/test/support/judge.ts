@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkConformance, type ConformanceReport, type Finding, rules } from "@svc/conformance";
 import { unlessHeldUp } from "@svc/test-support";
-import type { Mutation } from "../mutations.ts";
+import type { Mutation } from "../mutations/mutation.ts";
 import { type Base, type BaseName, bases } from "./bases.ts";
 import { type Differences, makeServedKeys, startUnderTest } from "./service-under-test.ts";
 

@@ -19,19 +19,7 @@ import {
 } from "@svc/token-issuer";
 import { createMemoryTokenStore, type RevocableToken, type TokenStore } from "@svc/token-store";
 import type { Express } from "express";
-import { privatePem, publicPem } from "./bases.ts";
-
-/** The session settings of a base. */
-export interface SessionsBase {
-  readonly graceSeconds: number;
-  readonly failOpen: boolean;
-  /** Starts a second replica with the same store. */
-  readonly replica?: boolean;
-  /** Signs with a key file instead of a secret; `{keys}` in the TOML is its path. */
-  readonly ring?: boolean;
-  /** Configures a sign-in provider. */
-  readonly federated?: boolean;
-}
+import { privatePem, publicPem, type SessionsBase } from "./bases.ts";
 
 /** How the sessions of one service differ from sound ones. */
 export interface SessionDifferences {

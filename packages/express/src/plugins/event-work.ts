@@ -3,7 +3,7 @@ import type { EventBus, Events, Inbox, Outbox } from "@svc/events";
 import type { BackgroundPart } from "../work/parts.ts";
 import type { EventsSettings } from "./events-table.ts";
 import { forgetting } from "./inbox-pruning.ts";
-import type { JobDatabase } from "./job-code.ts";
+import type { JobDatabase } from "./queue.ts";
 
 /** The event parts of a worker process; undefined for a part that is not configured or was refused. */
 export interface EventTools {

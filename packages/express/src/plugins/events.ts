@@ -13,9 +13,9 @@ import {
 } from "./events-table.ts";
 import { eventBus } from "./event-bus.ts";
 import { eventWork } from "./event-work.ts";
-import type { JobDatabase } from "./job-code.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
+import type { JobDatabase } from "./queue.ts";
 
 /** The parts of a service that events need. */
 export interface EventsSurroundings {

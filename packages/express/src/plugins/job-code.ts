@@ -1,8 +1,9 @@
 import type { Middleware } from "@svc/context";
-import type { JobContext, JobHandler, JobTableOptions } from "@svc/job-table";
+import type { JobContext, JobHandler } from "@svc/job-table";
 import type { EventEnvelope, Subscriber } from "@svc/events";
 import type { Schedules } from "@svc/scheduler";
 import type { Service } from "../service.ts";
+import type { JobDatabase } from "./queue.ts";
 
 // TypeScript checks the parameters of methods less strictly, so a handler can declare the payload that it expects.
 interface Handlers {
@@ -24,9 +25,6 @@ export type ServiceSubscribers = Readonly<Record<string, Readonly<Record<string,
 
 /** The role of a process: answer requests, run background work, or both. */
 export type ServiceRole = "server" | "worker" | "both";
-
-/** The database of the jobs. */
-export type JobDatabase = JobTableOptions["db"];
 
 /** The options of `[plugin.queue]` that need code. */
 export interface QueueCode {

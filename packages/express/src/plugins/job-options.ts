@@ -1,14 +1,8 @@
 import type { Middleware } from "@svc/context";
 import { ConfigurationError, type Fault, func, optional, resolveOptions } from "@svc/options";
 import type { Schedules } from "@svc/scheduler";
-import type {
-  JobCode,
-  JobDatabase,
-  QueueCode,
-  ServiceRole,
-  ServiceJobs,
-  ServiceSubscribers,
-} from "./job-code.ts";
+import type { JobCode, QueueCode, ServiceRole, ServiceJobs, ServiceSubscribers } from "./job-code.ts";
+import type { JobDatabase } from "./queue.ts";
 
 /** The options of `createService()` about jobs. */
 export interface JobOptions {

@@ -1,8 +1,7 @@
 import type { Table } from "@svc/config";
 import { boolean, listOf, string, withDefault } from "@svc/options";
 import { accessLog } from "@svc/log";
-import type { ServiceLogger } from "../service.ts";
-import type { PluginParts } from "./plugin.ts";
+import type { PluginParts, ServiceLogger } from "./plugin.ts";
 
 /** `[plugin.observability]`. Request ids and problems are part of every service, with or without it. */
 export interface ObservabilitySettings {

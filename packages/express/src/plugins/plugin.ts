@@ -1,9 +1,12 @@
 import type { EnvironmentName } from "@svc/config";
 import type { Middleware, ReadinessCheck } from "@svc/context";
+import type { createLogger } from "@svc/log";
 import type { FrameworkRoute } from "../framework-routes.ts";
 import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
-import type { ServiceLogger } from "../service.ts";
 import type { StopHook, StopPhase } from "../stop.ts";
+
+/** The pino logger of a service. */
+export type ServiceLogger = ReturnType<typeof createLogger>;
 
 /** The context that a plugin gets at its start. */
 export interface PluginContext {

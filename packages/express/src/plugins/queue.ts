@@ -1,7 +1,6 @@
 import type { Table } from "@svc/config";
-import type { JobTable } from "@svc/job-table";
+import type { JobTable, JobTableOptions } from "@svc/job-table";
 import { boolean, ConfigurationError, integer, number, optional, string, withDefault } from "@svc/options";
-import type { JobDatabase } from "./job-code.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
@@ -73,6 +72,9 @@ export const queueTable: Table<QueueSettings> = {
     return [{ key: "job_timeout", message }];
   },
 };
+
+/** The database of the jobs. */
+export type JobDatabase = JobTableOptions["db"];
 
 /** Returns the table of the jobs and its readiness check. */
 export async function queuePlugin(
