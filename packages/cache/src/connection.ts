@@ -1,13 +1,21 @@
 import { Cluster, Command, type Redis } from "ioredis";
 import { makeClient } from "./client.ts";
 import { connectionWord, isOfSelect } from "./errors.ts";
-import type { Send, Sent } from "./gate.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { slotOf } from "./slot.ts";
 
 /** An argument of a command. */
 export type CommandArgument = string | number | Buffer;
+
+/** A command in flight. Calling `reject` before the reply decides the error of its promise. */
+export interface Sent {
+  readonly promise: Promise<unknown>;
+  readonly reject: (error: Error) => void;
+}
+
+/** Sends a command, or rejects if it cannot. */
+export type Send = (command: string, args: readonly CommandArgument[]) => Sent;
 
 /** One server of a cluster, to call directly. */
 export interface Server {

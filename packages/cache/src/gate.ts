@@ -1,15 +1,6 @@
 import type { BreakerState, Outcome } from "@svc/resilience";
-import type { CommandArgument } from "./connection.ts";
+import type { CommandArgument, Send, Sent } from "./connection.ts";
 import { CacheUnavailableError } from "./errors.ts";
-
-/** A command in flight. Calling `reject` before the reply decides the error of its promise. */
-export interface Sent {
-  readonly promise: Promise<unknown>;
-  readonly reject: (error: Error) => void;
-}
-
-/** Sends a command, or rejects if it cannot. */
-export type Send = (command: string, args: readonly CommandArgument[]) => Sent;
 
 export interface GateOptions {
   /** Consecutive replies that the server is unusable, after which the circuit breaker opens. */

@@ -8,6 +8,7 @@ import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 import {
   endOrphan,
   initialise,
+  type PostgresOptions,
   run as runServer,
   type Running,
   type Site,
@@ -16,31 +17,6 @@ import {
 import { endServer, gone, pauseTree, signalTree } from "./processes.ts";
 import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
-
-/** The options of {@link startPostgres}. */
-export interface PostgresOptions {
-  /** `test`: fast, and nothing survives a crash. `demo`: durable, and the data are kept. */
-  readonly purpose: "test" | "demo";
-  /** The port on 127.0.0.1. Default: a free one. */
-  readonly port?: number | undefined;
-  /**
-   * The server's folder for data and log. A given folder is kept. Default: for tests a new one that is removed at the end;
-   * for the demo {@link demoFolder} of the working folder.
-   */
-  readonly dataDir?: string | undefined;
-  /** A database to create when it does not exist. Default: `postgres`, which always exists. */
-  readonly database?: string | undefined;
-  /** Password of the user `postgres` for every connection. Default: connections need no password. */
-  readonly password?: string | undefined;
-  /** Further server settings, for example `{ max_connections: "20" }`. Default: no others. */
-  readonly settings?: Readonly<Record<string, string>> | undefined;
-  /** The environment whose `PATH` is searched. Default: `process.env`. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
-  /** The folder to search for installed versions besides `PATH`. Default: `/usr/lib/postgresql`. */
-  readonly installedUnder?: string | undefined;
-  /** `embedded`: only the npm package; `system`: only an installed one. Default: the first that works. */
-  readonly only?: "embedded" | "system" | undefined;
-}
 
 /** A running PostgreSQL server. */
 export interface PostgresServer extends AsyncDisposable {

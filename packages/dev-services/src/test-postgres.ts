@@ -1,5 +1,6 @@
 import { fromEnvironment } from "./environment.ts";
-import { type PostgresOptions, requirePostgres } from "./postgres.ts";
+import { requirePostgres } from "./postgres.ts";
+import type { PostgresOptions } from "./postgres-process.ts";
 import { skipSuiteUnless } from "./skip-suite.ts";
 
 /** The results of earlier searches by `only`; a search starts a program, so each runs once. */

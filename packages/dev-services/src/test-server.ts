@@ -1,5 +1,6 @@
 import { mochaHooks } from "./mocha-hooks.ts";
-import { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
+import { type PostgresServer, startPostgres } from "./postgres.ts";
+import type { PostgresOptions } from "./postgres-process.ts";
 import { needsPostgres } from "./test-postgres.ts";
 
 /** The server of one describe. Its tests may stop, kill and start it. */

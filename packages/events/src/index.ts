@@ -10,10 +10,10 @@ export {
   type DeadEvent,
   DEFAULT_OUTBOX,
   type Outbox,
-  type OutboxEntry,
   type OutboxOptions,
   type OutboxStats,
 } from "./outbox/outbox.ts";
+export type { OutboxEntry } from "./outbox/sql.ts";
 export type { Migration } from "./query.ts";
 export { readEnvelope } from "./read-envelope.ts";
 export type { RelayEvent, RelayOptions } from "./relay/options.ts";

@@ -1,4 +1,4 @@
-import type { Provider } from "./provider.ts";
+import type { BuiltIn } from "./built-in.ts";
 
 const DIRECTORY = "{tenantid}";
 
@@ -11,7 +11,7 @@ export function issuerOfDirectory(template: string, directory: string): string {
 }
 
 /** Returns whether `iss` names the provider; for Microsoft, the issuer of any directory. */
-export function isIssuer({ kind, issuer, alsoIssuers }: Provider, iss: string): boolean {
+export function isIssuer({ kind, issuer, alsoIssuers }: BuiltIn, iss: string): boolean {
   if (kind !== "microsoft") return iss === issuer || alsoIssuers.includes(iss);
   const at = issuer.indexOf(DIRECTORY);
   const directory = iss.slice(at, at + 36);

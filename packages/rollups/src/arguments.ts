@@ -1,7 +1,6 @@
 import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused } from "./errors.ts";
-import type { Definition } from "./definition.ts";
-import type { TenantType } from "./options.ts";
+import type { Definition, TenantType } from "./definition.ts";
 
 /** A bucket, named by any moment in it. */
 export interface Moment {

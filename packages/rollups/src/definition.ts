@@ -1,5 +1,6 @@
 import type { Combine } from "./combine.ts";
-import type { TenantType } from "./options.ts";
+
+export type TenantType = "text" | "uuid" | "integer" | "bigint";
 
 /** A column to group by. */
 export interface Group {

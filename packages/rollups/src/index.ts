@@ -1,8 +1,9 @@
 export type { LocalDates, Moment, TenantDates } from "./arguments.ts";
 export type { Combine } from "./combine.ts";
+export type { TenantType } from "./definition.ts";
 export { RollupError, type RollupErrorCode } from "./errors.ts";
 export type { EnqueueOptions, RefreshHandler, RefreshJob, RefreshPayload, RefreshQueue } from "./jobs.ts";
-export type { RollupGroup, RollupMeasure, RollupOptions, RollupSource, TenantType } from "./options.ts";
+export type { RollupGroup, RollupMeasure, RollupOptions, RollupSource } from "./options.ts";
 export type { RollupQuery, Total } from "./query.ts";
 export type { Rebuilt } from "./rebuild.ts";
 export type { Refreshed, RefreshedBucket } from "./refresh.ts";

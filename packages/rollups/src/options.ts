@@ -19,7 +19,7 @@ import {
 } from "@svc/sql";
 import { checkFloats, checkSql, checkWhenNull } from "./checks.ts";
 import { type Combine, combineOf } from "./combine.ts";
-import type { Definition, Group, Measure } from "./definition.ts";
+import type { Definition, Group, Measure, TenantType } from "./definition.ts";
 import { checkZone } from "./zone.ts";
 
 /** The source: the rows to add up. */
@@ -35,8 +35,6 @@ export interface RollupSource {
   /** SQL condition for the rows to count, where the table is `source`; never build it from a request. Default: all rows. */
   readonly where?: string | undefined;
 }
-
-export type TenantType = "text" | "uuid" | "integer" | "bigint";
 
 /** A column to group totals by. */
 export interface RollupGroup {

@@ -1,6 +1,5 @@
-import { checkVector, type Vector } from "./embedding.ts";
+import { checkVector, type Vector, type VectorShape } from "./embedding.ts";
 import { SearchError } from "./errors.ts";
-import type { ResolvedOptions } from "./options.ts";
 
 /**
  * Computes the embeddings of texts, one each in the same order. The signal aborts when the caller cancels or after
@@ -11,10 +10,12 @@ export type Embed = (
   info: { readonly signal: AbortSignal },
 ) => Promise<readonly Vector[]> | readonly Vector[];
 
-type Embedding = Pick<
-  ResolvedOptions,
-  "embed" | "embedBatch" | "embedTimeoutSeconds" | "dimensions" | "precision"
->;
+/** The options that {@link embedTexts} reads. */
+export interface EmbedSettings extends VectorShape {
+  readonly embed: Embed | undefined;
+  readonly embedBatch: number;
+  readonly embedTimeoutSeconds: number;
+}
 
 /**
  * Returns one embedding for each text, by calling the store's callback in batches.
@@ -24,7 +25,7 @@ type Embedding = Pick<
  * @throws the reason of `signal` when it aborts
  */
 export async function embedTexts(
-  options: Embedding,
+  options: EmbedSettings,
   texts: readonly string[],
   signal?: AbortSignal,
 ): Promise<Vector[]> {
@@ -36,7 +37,7 @@ export async function embedTexts(
 }
 
 async function embedBatch(
-  options: Embedding,
+  options: EmbedSettings,
   texts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Vector[]> {

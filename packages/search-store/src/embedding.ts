@@ -1,5 +1,4 @@
 import { SearchError } from "./errors.ts";
-import type { ResolvedOptions } from "./options.ts";
 
 /** An embedding: finite numbers, one for each dimension of the store, not all of them zero. */
 export type Vector = readonly number[] | Float32Array;
@@ -11,7 +10,11 @@ const MIN_HALF = 2 ** -25;
 const MIN_SQUARES = 2 ** -126;
 const MAX_SQUARES = 2 ** 127;
 
-type Shape = Pick<ResolvedOptions, "dimensions" | "precision">;
+/** What a store requires of an embedding. */
+export interface VectorShape {
+  readonly dimensions: number;
+  readonly precision: "half" | "full";
+}
 
 /**
  * Checks an embedding before it is sent to the database.
@@ -19,7 +22,7 @@ type Shape = Pick<ResolvedOptions, "dimensions" | "precision">;
  * @throws SearchError `ERR_SVC_SEARCH_VECTOR`, with `what` and without the numbers
  */
 export function checkVector(
-  { dimensions, precision }: Shape,
+  { dimensions, precision }: VectorShape,
   vector: unknown,
   what: string,
 ): asserts vector is Vector {

@@ -1,4 +1,4 @@
-import { type CalmLogger, calmLogger, type Logger } from "@svc/context";
+import { calmLogger, type Logger } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
@@ -25,8 +25,8 @@ import {
   qualified,
   tableNameKind,
 } from "@svc/sql";
-import type { Embed } from "./embed.ts";
-import type { StoreEvent } from "./index-care/report.ts";
+import type { Embed, EmbedSettings } from "./embed.ts";
+import type { EventRecipients, StoreEvent } from "./index-care/report.ts";
 import type { SpanHook } from "./span.ts";
 
 /** Settings of row security. */
@@ -90,21 +90,16 @@ export interface SearchStoreOptions {
 export const DEFAULT_TABLE = "svc_chunks";
 
 /** The options with every default filled in, and the SQL fragments derived from them. */
-export interface ResolvedOptions {
+export interface ResolvedOptions extends EmbedSettings, EventRecipients {
   readonly db: Database;
-  readonly dimensions: number;
   /** As the caller passed it: `svc_chunks` or `schema.name`. */
   readonly table: string;
   /** Quoted for use in SQL. */
   readonly quotedTable: string;
   readonly textConfig: string;
-  readonly precision: "half" | "full";
   /** Type of the column `embedding`: `halfvec(384)` or `vector(384)`. */
   readonly vectorType: string;
-  readonly embed: Embed | undefined;
   readonly embedder: string | undefined;
-  readonly embedBatch: number;
-  readonly embedTimeoutSeconds: number;
   readonly filterKeys: readonly string[];
   readonly indexAbove: number;
   readonly indexBelow: number;
@@ -115,8 +110,6 @@ export interface ResolvedOptions {
   /** Deadline of the current call; undefined if it has none. */
   readonly deadline?: Deadline | undefined;
   readonly span: SpanHook | undefined;
-  readonly onEvent: ((event: StoreEvent) => void) | undefined;
-  readonly logger: CalmLogger | undefined;
 }
 
 const SUBJECT = "createSearchStore()";

@@ -17,7 +17,6 @@ import type { IssuerEvent } from "./events.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Grant, RefreshHook } from "./refresh-hook.ts";
 import type { IssuerStore } from "./token-store.ts";
-import { fixedClaims } from "./written-claims.ts";
 
 /** Options of `createTokenIssuer()`. */
 export interface TokenIssuerOptions {
@@ -97,6 +96,22 @@ type HookAnswer = Grant | null | undefined | Promise<Grant | null | undefined>;
 const SUBJECT = "createTokenIssuer()";
 const DAY_SECONDS = 86_400;
 
+/** The claims with fixed names (ISS-10). `__proto__` is reserved too, since JSON readers may drop it. */
+const FIXED_CLAIMS: readonly string[] = [
+  "iss",
+  "sub",
+  "aud",
+  "exp",
+  "nbf",
+  "iat",
+  "jti",
+  "typ",
+  "fam",
+  "grt",
+  "auth_time",
+  "__proto__",
+];
+
 /** @throws ConfigurationError listing every unknown and every invalid option */
 export function resolveIssuerOptions(given: TokenIssuerOptions): ResolvedIssuerOptions {
   const anyText = string({ allowEmpty: true });
@@ -147,7 +162,7 @@ export function resolveIssuerOptions(given: TokenIssuerOptions): ResolvedIssuerO
     // An empty setting arrives as an empty string.
     issuer: issuer === "" ? undefined : issuer,
     audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
-    reserved: new Set([...fixedClaims, options.scopeClaim, options.rolesClaim, options.tenantClaim]),
+    reserved: new Set([...FIXED_CLAIMS, options.scopeClaim, options.rolesClaim, options.tenantClaim]),
     graceSeconds: options.refreshGraceSeconds,
     sessionSeconds: sessionLifetimeDays === 0 ? Infinity : Math.round(sessionLifetimeDays * DAY_SECONDS),
     hookTimeoutMs: options.hookTimeoutSeconds * 1000,
@@ -168,7 +183,7 @@ function claimNameFaults(
   names: Readonly<Record<"scopeClaim" | "rolesClaim" | "tenantClaim", string>>,
 ): Fault[] {
   const faults: Fault[] = [];
-  const taken = new Set(fixedClaims);
+  const taken = new Set(FIXED_CLAIMS);
   for (const key of ["scopeClaim", "rolesClaim", "tenantClaim"] as const) {
     const name = names[key];
     if (taken.has(name)) {

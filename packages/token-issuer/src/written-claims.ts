@@ -11,22 +11,6 @@ export interface PairClaims {
   readonly expiresIn: number;
 }
 
-/** The claims with fixed names (ISS-10). `__proto__` is reserved too, since JSON readers may drop it. */
-export const fixedClaims: readonly string[] = [
-  "iss",
-  "sub",
-  "aud",
-  "exp",
-  "nbf",
-  "iat",
-  "jti",
-  "typ",
-  "fam",
-  "grt",
-  "auth_time",
-  "__proto__",
-];
-
 // Verifiers accept tokens of up to 8192 bytes. Header and longest signature take up to 1024 of them.
 const MAX_CLAIMS_BYTES = Math.floor((8192 - 1024) * 0.75);
 

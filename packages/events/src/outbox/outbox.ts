@@ -1,7 +1,6 @@
 import type { ReadinessCheck } from "@svc/context";
 import { func, resolveOptions, withDefault } from "@svc/options";
 import { type Database, databaseKind, qualified, type Queryable, queryWithin, type Row } from "@svc/sql";
-import type { EventEnvelope } from "../envelope.ts";
 import { refused } from "../errors.ts";
 import { type Migration, tableName, timeoutKinds, transactionOf, type Within } from "../query.ts";
 import { readEnvelope } from "../read-envelope.ts";
@@ -9,7 +8,7 @@ import { isText } from "../text.ts";
 import { createBell, type Bell } from "./bell.ts";
 import { createOutboxCheck } from "./readiness.ts";
 import { ensureOutbox, outboxMigrations } from "./schema.ts";
-import { addSql, deadSql, retrySql, statsSql } from "./sql.ts";
+import { addSql, deadSql, type OutboxEntry, retrySql, statsSql } from "./sql.ts";
 
 /** The default table name (OUT-4). */
 export const DEFAULT_OUTBOX = "svc_outbox";
@@ -29,12 +28,6 @@ export interface OutboxOptions {
   readonly maintenanceTimeoutMs?: number | undefined;
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
-}
-
-/** An event and its topic. */
-export interface OutboxEntry {
-  readonly topic: string;
-  readonly event: EventEnvelope;
 }
 
 /** The number of events in each state. */

@@ -1,6 +1,5 @@
 import { MAX_ERROR_LENGTH } from "@svc/job-table";
-import { bodyOf } from "../envelope.ts";
-import type { OutboxEntry } from "./outbox.ts";
+import { bodyOf, type EventEnvelope } from "../envelope.ts";
 
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
@@ -16,6 +15,12 @@ const WAITING = "status not in ('published', 'dead')";
 export interface Query {
   readonly text: string;
   readonly values: unknown[];
+}
+
+/** An event and its topic. */
+export interface OutboxEntry {
+  readonly topic: string;
+  readonly event: EventEnvelope;
 }
 
 /**

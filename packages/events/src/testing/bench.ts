@@ -30,6 +30,14 @@ export interface Scene {
   readonly gather: (options: GatherOptions) => Promise<Gathered>;
 }
 
+/** A case that is not bound to a bus yet. */
+export interface Draft {
+  readonly name: string;
+  /** The property of `EventBusSuite` that must be true for the case to run. */
+  readonly needs?: "ordered" | "deduplicates" | "keepsEarlier";
+  readonly play: (scene: Scene) => Promise<void>;
+}
+
 export interface GatherOptions {
   readonly bus?: EventBus | undefined;
   readonly group: string;

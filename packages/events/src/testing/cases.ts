@@ -1,4 +1,4 @@
-import { type EventBusBench, onBench, type Scene } from "./bench.ts";
+import { type EventBusBench, onBench } from "./bench.ts";
 import { deliveryCases } from "./delivery-cases.ts";
 import { faultCases } from "./fault-cases.ts";
 import { lifeCases } from "./life-cases.ts";
@@ -29,14 +29,6 @@ export interface EventBusCase {
    * times that when a call of the bus never ends.
    */
   readonly run: () => Promise<void>;
-}
-
-/** A case that is not bound to a bus yet. */
-export interface Draft {
-  readonly name: string;
-  /** The property of {@link EventBusSuite} that must be true for the case to run. */
-  readonly needs?: "ordered" | "deduplicates" | "keepsEarlier";
-  readonly play: (scene: Scene) => Promise<void>;
 }
 
 /**

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BusMessage } from "../event-bus.ts";
-import { messageFor, messagesFor } from "./bench.ts";
-import type { Draft } from "./cases.ts";
+import { type Draft, messageFor, messagesFor } from "./bench.ts";
 
 const idsOf = (messages: readonly BusMessage[]): string[] => messages.map(({ id }) => id);
 const once = (ids: readonly string[]): string[] => [...new Set(ids)].toSorted();

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { messageFor, messagesFor } from "./bench.ts";
-import type { Draft } from "./cases.ts";
+import { type Draft, messageFor, messagesFor } from "./bench.ts";
 
 /** Cases on failures. */
 export const faultCases: readonly Draft[] = [

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageFor } from "./bench.ts";
-import type { Draft } from "./cases.ts";
+import { type Draft, messageFor } from "./bench.ts";
 
 /** Cases on the end of a bus and its readiness. */
 export const lifeCases: readonly Draft[] = [

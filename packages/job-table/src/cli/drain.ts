@@ -5,7 +5,7 @@ import { type JobTable, optionsOf } from "../job-table.ts";
 import { sending } from "../query.ts";
 import { readySql } from "../sql/operator.ts";
 import type { WorkerEvent } from "../worker/events.ts";
-import type { JobHandler } from "../worker/options.ts";
+import type { JobHandler } from "../worker/running-job.ts";
 import { createWorker } from "../worker/worker.ts";
 import { InvalidUse, type JobCommand } from "./arguments.ts";
 

@@ -13,21 +13,7 @@ import {
 import { type JobTable, optionsOf } from "../job-table.ts";
 import type { ResolvedOptions as TableOptions } from "../options.ts";
 import type { Tell, WorkerEvent } from "./events.ts";
-import type { RunningJob } from "./running-job.ts";
-
-/** What a handler receives besides the payload. */
-export type JobContext = Pick<
-  RunningJob,
-  "id" | "task" | "attempts" | "maxAttempts" | "requestId" | "tenantId" | "trace" | "signal"
->;
-
-// Method parameters are bivariant, so a handler may declare the payload type that it expects.
-interface Handlers {
-  handle(payload: unknown, job: JobContext): unknown;
-}
-
-/** Does the work of a task. The job fails when it throws or rejects. */
-export type JobHandler = Handlers["handle"];
+import type { Around, JobHandler } from "./running-job.ts";
 
 /** Options of {@link createWorker}. */
 export interface WorkerOptions {
@@ -75,7 +61,7 @@ export interface WorkerOptions {
    * Wraps every handler in the job's context, for instance to start a span. It must call `run` and await it. Default:
    * none.
    */
-  readonly around?: ((job: JobContext, run: () => Promise<void>) => Promise<void>) | undefined;
+  readonly around?: Around | undefined;
 }
 
 /** The options with all defaults applied. */
@@ -95,7 +81,7 @@ export interface ResolvedWorker {
   readonly depthEverySeconds: number;
   readonly logger: Logger | undefined;
   readonly onEvent: Tell | undefined;
-  readonly around: WorkerOptions["around"];
+  readonly around: Around | undefined;
 }
 
 const SUBJECT = "createWorker()";
@@ -117,7 +103,7 @@ export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
     depthEverySeconds: withDefault(number({ min: 0, max: 86_400 }), 0),
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
     onEvent: optional(func<Tell>()),
-    around: optional(func<NonNullable<WorkerOptions["around"]>>()),
+    around: optional(func<Around>()),
   });
   const on = optionsOf(SUBJECT, resolved.table);
   const { jobTimeoutSeconds = TIMEOUT_SHARE * on.visibilityTimeoutSeconds } = resolved;

@@ -2,7 +2,6 @@ import { isRequestId, type Logger, mintRequestId, RequestContext, runWithContext
 import { JobError } from "../errors.ts";
 import type { Job, TraceCarrier } from "../job.ts";
 import { traceContextOf } from "../trace.ts";
-import type { JobHandler, WorkerOptions } from "./options.ts";
 
 /** A job whose handler runs. */
 export class RunningJob {
@@ -58,6 +57,23 @@ export class RunningJob {
   }
 }
 
+/** What a handler receives besides the payload. */
+export type JobContext = Pick<
+  RunningJob,
+  "id" | "task" | "attempts" | "maxAttempts" | "requestId" | "tenantId" | "trace" | "signal"
+>;
+
+// Method parameters are bivariant, so a handler may declare the payload type that it expects.
+interface Handlers {
+  handle(payload: unknown, job: JobContext): unknown;
+}
+
+/** Does the work of a task. The job fails when it throws or rejects. */
+export type JobHandler = Handlers["handle"];
+
+/** Wraps a handler: calls `run` and awaits it. */
+export type Around = (job: JobContext, run: () => Promise<void>) => Promise<void>;
+
 /** Returns the fields of a log line about a job (JOB-18). */
 export function fieldsOf(job: Job): Record<string, unknown> {
   const { id, task, attempts, requestId, tenantId, trace } = job;
@@ -76,7 +92,7 @@ export function fieldsOf(job: Job): Record<string, unknown> {
 export function runHandler(
   running: RunningJob,
   handler: JobHandler,
-  around: WorkerOptions["around"],
+  around: Around | undefined,
   log: Logger | undefined,
 ): Promise<void> {
   const { id, payload, requestId = id, tenantId, trace } = running.job;

@@ -1,5 +1,5 @@
+import type { CalmLogger } from "@svc/context";
 import { safeErrorText } from "@svc/sql";
-import type { ResolvedOptions } from "../options.ts";
 
 /** An event of index maintenance. It contains the index's name with a hash, and never the tenant. */
 export interface StoreEvent {
@@ -13,6 +13,12 @@ export interface StoreEvent {
   readonly error?: string | undefined;
 }
 
+/** The recipients of events. */
+export interface EventRecipients {
+  readonly onEvent: ((event: StoreEvent) => void) | undefined;
+  readonly logger: CalmLogger | undefined;
+}
+
 const TOLD = {
   "index-created": "a tenant got an approximate index",
   "index-dropped": "a tenant lost its approximate index",
@@ -20,7 +26,7 @@ const TOLD = {
 } as const;
 
 /** Passes an event to the safe logger and to the listener; their errors do not affect the index. */
-export function report({ onEvent, logger }: ResolvedOptions, event: StoreEvent): void {
+export function report({ onEvent, logger }: EventRecipients, event: StoreEvent): void {
   const { type, index, chunks, durationMs, error } = event;
   const fields = { index, chunks, duration_ms: durationMs, error };
   logger?.[type === "index-failed" ? "warn" : "info"](fields, TOLD[type]);

@@ -16,22 +16,6 @@ export interface TokenStoreCase {
   readonly run: () => Promise<void>;
 }
 
-/** What a case gets. */
-export interface Bench {
-  readonly store: TokenStore;
-  readonly replica: TokenStore;
-  /** Advances the clock of the store by milliseconds; undefined when the store has only the real clock. */
-  readonly advance: ((ms: number) => void | Promise<void>) | undefined;
-}
-
-/** A case that is not bound to a store yet. */
-export interface Draft {
-  readonly name: string;
-  /** Whether to leave the case out when the clock cannot be moved. */
-  readonly needsClock?: boolean;
-  readonly test: (bench: Bench) => Promise<void>;
-}
-
 /**
  * Returns the cases that every token store must pass (REF-18), to register with your test runner. The cases are
  * independent, run in any order, and leave only entries that expire.

@@ -1,6 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Draft } from "./cases.ts";
-import { again, presented, revocable, successor } from "./subjects.ts";
+import { again, type Draft, presented, revocable, successor } from "./subjects.ts";
 
 const PRESENTATIONS = 16;
 const ROUNDS = 5;

@@ -1,7 +1,6 @@
 import { equal } from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Draft } from "./cases.ts";
-import { again, id, presented, revocable, successor, until } from "./subjects.ts";
+import { again, type Draft, id, presented, revocable, successor, until } from "./subjects.ts";
 
 /** Lifetime of entries. */
 export const expiryCases: readonly Draft[] = [

@@ -1,7 +1,6 @@
 import { equal, fail } from "node:assert/strict";
 import type { TokenStore } from "../token-store.ts";
-import type { Draft } from "./cases.ts";
-import { again, id, presented, revocable, successor } from "./subjects.ts";
+import { again, type Draft, id, presented, revocable, successor } from "./subjects.ts";
 
 async function refused(what: string, call: () => unknown): Promise<void> {
   try {

@@ -1,7 +1,6 @@
 import { equal, ok, rejects } from "node:assert/strict";
 import type { TokenStore } from "../token-store.ts";
-import type { Bench, Draft } from "./cases.ts";
-import { id, presented, revocable } from "./subjects.ts";
+import { type Bench, type Draft, id, presented, revocable } from "./subjects.ts";
 
 /** A store with the two optional operations. */
 type Clocked = TokenStore & Required<Pick<TokenStore, "signInTime" | "revokeSubjectNow">>;

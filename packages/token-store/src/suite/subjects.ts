@@ -23,6 +23,22 @@ export interface TokenStoreSuite {
   readonly release?: ((store: TokenStore) => void | Promise<void>) | undefined;
 }
 
+/** What a case gets. */
+export interface Bench {
+  readonly store: TokenStore;
+  readonly replica: TokenStore;
+  /** Advances the clock of the store by milliseconds; undefined when the store has only the real clock. */
+  readonly advance: ((ms: number) => void | Promise<void>) | undefined;
+}
+
+/** A case that is not bound to a store yet. */
+export interface Draft {
+  readonly name: string;
+  /** Whether to leave the case out when the clock cannot be moved. */
+  readonly needsClock?: boolean;
+  readonly test: (bench: Bench) => Promise<void>;
+}
+
 export const MONTH: number = 30 * 86_400;
 
 /** A random id of the length that issuers use. */
