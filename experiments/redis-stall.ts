@@ -10,6 +10,7 @@ import {
   judgeReadiness,
   judgeSignOut,
   judgeWarnings,
+  type Stall,
 } from "./harness/stall-rules.ts";
 import { together } from "./harness/together.ts";
 import { startWitness } from "./harness/witness.ts";
@@ -32,25 +33,6 @@ export interface Fault {
   readonly knownMs: number;
   begin(): void | Promise<void>;
   end(): void | Promise<void>;
-}
-
-/** The times of a fault by `performance.now()`, and the tolerances by which it is judged. */
-export interface Stall {
-  /** The time from which all requests succeeded before the fault. */
-  readonly calmAt: number;
-  readonly begunAt: number;
-  /** When the end of the fault was started. */
-  readonly endingAt: number;
-  readonly endedAt: number;
-  readonly healedAt: number;
-  readonly forgets: boolean;
-  readonly knownMs: number;
-  readonly commandMs: number;
-  readonly windowMs: number;
-  /** Additional milliseconds for a busy machine. */
-  readonly roomMs: number;
-  /** Stalls of this process or the witness. */
-  readonly heldUp: HeldUp;
 }
 
 /** Freezes and then kills Redis under load, and lets it recover. */

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { sessions, toSessions } from "./session-expectations.ts";
 import { bearer, eventually, get, linesOf, post, problem, unauthorized } from "./sample-requests.ts";
 import {
-  type Given,
+  type Expectation,
   issuer,
   issuerFile,
   issuerToken,
@@ -11,18 +11,6 @@ import {
   sharedSecret,
   type Surroundings,
 } from "./sample-surroundings.ts";
-
-/** The expected behaviour of one sample of a document. */
-export interface Expectation {
-  readonly shows: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Whether it needs a database. */
-  readonly database?: boolean;
-  /** Whether it needs a Redis. */
-  readonly redis?: boolean;
-  readonly around?: (this: void, given: Given) => Promise<Surroundings>;
-  readonly check: (this: void, sample: RunningSample, around?: Surroundings) => Promise<void>;
-}
 
 const adopt: readonly Expectation[] = [
   {

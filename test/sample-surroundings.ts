@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createDatabase } from "@svc/database";
-import { listen, signToken } from "@svc/test-support";
+import { listen, signToken, type RunningSample } from "@svc/test-support";
 import { realProvider } from "@svc/test-support/openid";
 import {
   createKeyRing,
@@ -37,6 +37,18 @@ export interface Given {
   readonly databaseUrl: () => string;
   /** URL of a Redis of these tests; only for samples that request one. */
   readonly redisUrl: () => string;
+}
+
+/** The expected behaviour of one sample of a document. */
+export interface Expectation {
+  readonly shows: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether it needs a database. */
+  readonly database?: boolean;
+  /** Whether it needs a Redis. */
+  readonly redis?: boolean;
+  readonly around?: (this: void, given: Given) => Promise<Surroundings>;
+  readonly check: (this: void, sample: RunningSample, around?: Surroundings) => Promise<void>;
 }
 
 export const sharedSecret = "a secret of the tests, longer than 32 bytes";

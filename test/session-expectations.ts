@@ -1,9 +1,14 @@
 import { type RunningSample, signToken } from "@svc/test-support";
 import { browser, signInThere } from "@svc/test-support/openid";
 import { expect } from "chai";
-import type { Expectation } from "./sample-expectations.ts";
 import { bearer, get, post, problem, unauthorized } from "./sample-requests.ts";
-import { browserAndIssuer, keysAndRedis, sharedSecret, signInProvider } from "./sample-surroundings.ts";
+import {
+  browserAndIssuer,
+  type Expectation,
+  keysAndRedis,
+  sharedSecret,
+  signInProvider,
+} from "./sample-surroundings.ts";
 
 export interface Pair {
   readonly access_token: string;

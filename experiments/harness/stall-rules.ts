@@ -1,4 +1,3 @@
-import type { Stall } from "../redis-stall.ts";
 import { tally } from "./client.ts";
 import type { HeldUp } from "./held-up.ts";
 import { quantile, type Report } from "./report.ts";
@@ -15,6 +14,25 @@ const reopenMs = 500;
 const openMs = 1000;
 /** Milliseconds for which a store repeats a command without an answer. */
 const storeAgainMs = 3000;
+
+/** The times of a fault by `performance.now()`, and the tolerances by which it is judged. */
+export interface Stall {
+  /** The time from which all requests succeeded before the fault. */
+  readonly calmAt: number;
+  readonly begunAt: number;
+  /** When the end of the fault was started. */
+  readonly endingAt: number;
+  readonly endedAt: number;
+  readonly healedAt: number;
+  readonly forgets: boolean;
+  readonly knownMs: number;
+  readonly commandMs: number;
+  readonly windowMs: number;
+  /** Additional milliseconds for a busy machine. */
+  readonly roomMs: number;
+  /** Stalls of this process or the witness. */
+  readonly heldUp: HeldUp;
+}
 
 /** Judges requests with good tokens: accepted without the check, or refused at once; no client waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
