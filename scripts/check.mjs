@@ -5,6 +5,7 @@ const checks = [
   ["format", "prettier", ["--check", "--log-level", "warn", "."]],
   ["lint", "node", ["scripts/lint.mjs"]],
   ["layers", "node", ["scripts/check-layers.mjs"]],
+  ["commits", "node", ["scripts/check-commits.mjs"]],
   ["packages", "node", ["scripts/check-packages.mjs"]],
 ];
 

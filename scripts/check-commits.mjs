@@ -1,0 +1,22 @@
+// Checks the messages of all commits since the rules for them exist.
+import { spawnSync } from "node:child_process";
+
+const rules = "commitlint.config.mjs";
+
+const added = git("log", "--diff-filter=A", "--format=%H", "--", rules);
+const first = added?.split("\n").at(-1);
+if (!first) {
+  console.log(`commits: not checked, because the history does not reach the commit that added ${rules}`);
+} else {
+  const { status } = spawnSync("commitlint", ["--from", first, "--to", "HEAD"], {
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+  process.exitCode = status ?? 1;
+}
+
+/** The output of a command of git; undefined outside of a repository. */
+function git(...args) {
+  const { status, stdout } = spawnSync("git", args, { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
+}
