@@ -191,7 +191,7 @@ const delivered: readonly (readonly Rule[])[] = [
     {
       "ERR-1": "Every failure, unhandled exceptions included, is an application/problem+json document",
       "ERR-2": "A problem has type (about:blank by default), title, status, detail, instance and request_id",
-      "ERR-3": ["title is always the RFC 9110 phrase, whatever the Node version", decided],
+      "ERR-3": ["title is always the RFC 9110 phrase, on every Node version", decided],
       "ERR-4": ["instance is the path alone, without the query", decided],
       "ERR-5": ["request_id is in every error body", decided],
       "ERR-6": ["Extra members are flat", decided],
@@ -563,7 +563,7 @@ const planned: readonly (readonly Rule[])[] = [
       "KEY-12": ["Keys with use enc, a foreign alg or kty oct are ignored", decided],
       "KEY-13": ["The body of a key set is bounded (1 MiB)", decided],
       "KEY-14": ["A plain http key-set URL is refused in prod", { ...decided, outside: false }],
-      "KEY-15": ["One fetch at a time; whoever waits shares its result", decided],
+      "KEY-15": ["One fetch at a time; waiting requests share its result", decided],
     },
   ),
 

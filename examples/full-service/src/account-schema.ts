@@ -21,7 +21,7 @@ create table if not exists users (
   subject text primary key,
   -- In lower case.
   email text not null,
-  -- As src/passwords.ts writes it; null for somebody who signs in with a provider only.
+  -- As src/passwords.ts writes it; null for a user who signs in with a provider only.
   password text,
   tenant text not null,
   scopes text[] not null,

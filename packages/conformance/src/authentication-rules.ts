@@ -66,6 +66,6 @@ export const authenticationRules: readonly Rule[] = [
     ],
     "KEY-12": ["Keys with use enc, a foreign alg or kty oct are ignored", "decided full"],
     "KEY-13": ["The body of a key set is bounded (1 MiB)", "decided full"],
-    "KEY-15": ["One fetch at a time; whoever waits shares its result", "decided full"],
+    "KEY-15": ["One fetch at a time; waiting requests share its result", "decided full"],
   }),
 ];

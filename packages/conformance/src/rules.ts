@@ -77,7 +77,7 @@ export const rules: readonly Rule[] = [
   ...section("errors", {
     "ERR-1": "Every failure, unhandled exceptions included, is an application/problem+json document",
     "ERR-2": "A problem has type (about:blank by default), title, status, detail, instance and request_id",
-    "ERR-3": ["title is always the RFC 9110 phrase, whatever the Node version", "decided"],
+    "ERR-3": ["title is always the RFC 9110 phrase, on every Node version", "decided"],
     "ERR-4": ["instance is the path alone, without the query", "decided"],
     "ERR-5": ["request_id is in every error body", "decided"],
     "ERR-6": ["Extra members are flat", "decided"],
