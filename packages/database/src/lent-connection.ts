@@ -1,10 +1,9 @@
 import {
-  type Database,
   type PlannedStatement,
   type PooledConnection,
   type QueryResult,
   type Row,
-  standsFor,
+  takesPlanned,
 } from "@svc/sql";
 import type { PoolClient } from "pg";
 import { notAnswering, tooSlow, verdictOf } from "./problems.ts";
@@ -71,5 +70,5 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       client.release(open || spoilt || broken !== undefined || (error !== undefined && error !== false));
     },
   };
-  return standsFor(lent, client as Database);
+  return takesPlanned(lent, client);
 }

@@ -1,6 +1,6 @@
 import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
-import { plannedWithin, SESSION_COLUMN } from "@svc/sql";
+import { bounded, original, plannedWithin, SESSION_COLUMN } from "@svc/sql";
 import { expect } from "chai";
 
 describe("a planned statement on a database", function () {
@@ -19,6 +19,14 @@ describe("a planned statement on a database", function () {
       "select name, generic_plans + custom_plans as uses from pg_prepared_statements",
     );
     expect(kept.rows).to.eql([{ name: "test_note", uses: "2" }]);
+    await db.stop();
+  });
+
+  it("leaves bounded() the connection with its watch, not the driver's", async () => {
+    const db = createDatabase({ url: testing.url, max: 1 });
+    const connection = await db.connect();
+    expect(original(bounded(connection, { operation: "ask()", timeoutMs: 10_000 }))).to.equal(connection);
+    connection.release();
     await db.stop();
   });
 });

@@ -1,5 +1,5 @@
 /** Replaces the unknown part of a template; the raw path would give an unbounded number of templates. */
-const UNKNOWN = "/<mount>";
+export const UNKNOWN = "/<mount>";
 
 // No real application has deeper paths, so the rest of a longer request path is ignored.
 const MAX_SEGMENTS = 128;

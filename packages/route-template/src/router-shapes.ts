@@ -42,15 +42,19 @@ export interface RouteShape {
 }
 
 /** Whether a value is an application of Express. */
-export function isAppShape(value: unknown): value is AppShape {
-  if (typeof value !== "function") return false;
-  return "settings" in value && "mountpath" in value && "handle" in value;
+export function isApplication(value: unknown): value is AppShape {
+  return typeof value === "function" && "settings" in value && "mountpath" in value;
 }
 
-/** Returns a value that is a router of Express, else undefined. */
-export function routerOf(value: unknown): RouterShape | undefined {
-  const router = value as Partial<RouterShape> | null | undefined;
-  return Array.isArray(router?.stack) ? (router as RouterShape) : undefined;
+/** Whether a value is a router of Express. An application of Connect has a stack too, and a text in `route`. */
+export function isRouter(value: unknown): value is RouterShape {
+  return (
+    typeof value === "function" && "route" in value && typeof value.route === "function" && hasStack(value)
+  );
+}
+
+function hasStack(value: unknown): value is RouterShape {
+  return Array.isArray((value as Partial<RouterShape> | null | undefined)?.stack);
 }
 
 const NO_LAYERS: readonly LayerShape[] = [];
@@ -63,7 +67,7 @@ export function layersOf(app: AppShape): readonly LayerShape[] {
 
 /** Returns the layers of the router that a layer leads to, or undefined when it does not lead to a router. */
 export function layersBehind(layer: LayerShape): readonly LayerShape[] | undefined {
-  return routerOf(layer.handle)?.stack;
+  return hasStack(layer.handle) ? layer.handle.stack : undefined;
 }
 
 /** Returns the paths that a layer is mounted at: as written, or as reconstructed from the expression of Express 4. */

@@ -1,14 +1,7 @@
 import { METHODS } from "node:http";
-import { type PathTemplate, ROOT, shown } from "./path-template.ts";
-import {
-  type AppShape,
-  isAppShape,
-  layersOf,
-  type LayerShape,
-  type RouteShape,
-  routerOf,
-} from "./router-shapes.ts";
-import { placesOf, walkRouter } from "./walk-router.ts";
+import { type PathTemplate, ROOT, shown, UNKNOWN } from "./path-template.ts";
+import { isApplication, isRouter, layersOf, type LayerShape, type RouteShape } from "./router-shapes.ts";
+import { lastPlacesOf, walkRouter } from "./walk-router.ts";
 
 /** What a guard says of itself under `Symbol.for("@svc/guard")`. */
 export interface Guard {
@@ -34,18 +27,19 @@ const EVERY_METHOD = "*";
 /**
  * Returns the routes of an application or router of Express 4 or 5, in the order in which they were added. Reads the
  * routers at each call: call it once all routes are there. Routes of a mounted application (`app.use(other)`) are not
- * visible from `app`; `routesOf(other)` returns them with the paths of the mount.
+ * visible from `app`; `routesOf(other)` returns them with the path of its last mount, without the guards of `app`.
  *
  * @throws TypeError when `app` is no application and no router of Express
  */
 export function routesOf(app: unknown): readonly Route[] {
-  const router = routerOf(app);
-  if (router === undefined && !isAppShape(app)) {
+  if (!isApplication(app) && !isRouter(app)) {
     throw new TypeError("routesOf(app): app must be an application or a router of Express");
   }
-  const layers = router?.stack ?? layersOf(app as AppShape);
+  const [layers, prefixes] = isApplication(app)
+    ? [layersOf(app), lastPlacesOf(app)]
+    : [app.stack, [ROOT] as const];
   const routes: Route[] = [];
-  for (const prefix of router === undefined ? placesOf(app as AppShape) : [ROOT]) {
+  for (const prefix of prefixes) {
     const passed: { readonly place: PathTemplate; readonly guard: Guard }[] = [];
     walkRouter(layers, prefix, {
       route(route, template) {
@@ -64,13 +58,26 @@ export function routesOf(app: unknown): readonly Route[] {
 }
 
 function guardOf(handle: unknown): Guard | undefined {
-  return (handle as { readonly [GUARD]?: Guard } | undefined)?.[GUARD];
+  // Express calls a function of four parameters for errors only.
+  if (typeof handle !== "function" || handle.length === 4) return undefined;
+  return (handle as { readonly [GUARD]?: Guard })[GUARD];
 }
 
-/** Whether each request of a route passes a handler that is mounted at `place`. */
-function covers({ segments, open }: PathTemplate, route: PathTemplate): boolean {
-  if (open || segments.length > route.segments.length) return false;
-  return segments.every((segment, index) => segment === undefined || segment === route.segments[index]);
+const PARAMETER = /^:\w+$/;
+
+/** Whether every request of a route passes a handler at `place`; false where that cannot be told from the two paths. */
+function covers(place: PathTemplate, route: PathTemplate): boolean {
+  if (place.text.includes(UNKNOWN)) return false;
+  if (place.open) return route.text === place.text || route.text.startsWith(`${place.text}/`);
+  const inRoute = route.text.split("/");
+  return place.text
+    .split("/")
+    .every((segment, index) => segment === inRoute[index] || coversSegment(segment, inRoute[index]));
+}
+
+/** A parameter alone in its segment matches every text, and every other parameter alone in its segment. */
+function coversSegment(segment: string, other: string | undefined): boolean {
+  return PARAMETER.test(segment) && other !== undefined && /^(:\w+|[\w.~-]+)$/.test(other);
 }
 
 function guardsByMethod({ stack = [] }: RouteShape): ReadonlyMap<string, readonly Guard[]> {

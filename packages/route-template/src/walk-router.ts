@@ -75,6 +75,15 @@ function placesWithin({ parent, mountpath }: AppShape, depth: number): readonly 
   return [...places.values()];
 }
 
+/** Returns the prefixes of the last mount of an application, which are the ones that it is known to have. */
+export function lastPlacesOf({ parent, mountpath }: AppShape, depth = 0): readonly PathTemplate[] {
+  if (parent === undefined || depth > MAX_PLACES) return [ROOT];
+  const paths = alternatives(mountpath);
+  return lastPlacesOf(parent, depth + 1)
+    .flatMap((prefix) => paths.map((path) => mounted(prefix, path)))
+    .slice(0, MAX_PLACES);
+}
+
 /** Keeps a place by its text, up to `MAX_PLACES`. */
 export function keepPlace(places: Map<string, PathTemplate>, place: PathTemplate): void {
   if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);

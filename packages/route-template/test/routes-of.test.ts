@@ -4,6 +4,7 @@ import { type Route, routesOf } from "@svc/route-template";
 import { requireTenant } from "@svc/tenancy";
 import { expressMajors } from "@svc/test-support";
 import { expect } from "chai";
+import connect from "connect";
 
 function ok(_req: unknown, res: { end(text: string): void }): void {
   res.end("ok");
@@ -71,6 +72,41 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
+    it("leaves out a guard whose mount path does not match every request of the route", () => {
+      const app = express()
+        .use("/v:version", requireScopes("a"))
+        .use("/Upper", requireScopes("b"))
+        .use("/:file.json", requireScopes("c"))
+        .get("/admin", ok)
+        .get("/upper", ok)
+        .get("/data.json", ok);
+      expect(shown(routesOf(app))).to.eql(["GET | /admin", "GET | /upper", "GET | /data.json"]);
+    });
+
+    it("leaves out a guard that is an error handler", () => {
+      const guard = Object.assign((_err: unknown, _req: unknown, _res: unknown, next: () => void) => next(), {
+        [Symbol.for("@svc/guard")]: { kind: "tenant", values: [] },
+      });
+      expect(shown(routesOf(express().use(guard).get("/", ok)))).to.eql(["GET | /"]);
+    });
+
+    it("returns the guards of a router below a mount path with a parameter", () => {
+      const tenant = express.Router().use(requireTenant()).get("/items/:id", ok);
+      expect(shown(routesOf(express().use("/t/:tenant", tenant)))).to.eql([
+        "GET | /t/:tenant/items/:id | tenant",
+      ]);
+    });
+
+    it("returns the routes of each of two applications below its own mount path", () => {
+      const billing = express().get("/invoices", ok);
+      const admin = express().get("/users", ok);
+      express().use("/billing", billing).use("/admin", admin);
+      expect(shown([...routesOf(billing), ...routesOf(admin)])).to.eql([
+        "GET | /billing/invoices",
+        "GET | /admin/users",
+      ]);
+    });
+
     it("returns a guard once that stands twice in front of a route", () => {
       const guard = requireTenant();
       expect(shown(routesOf(express().use(guard).get("/", guard, ok)))).to.eql(["GET | / | tenant"]);
@@ -108,7 +144,8 @@ for (const [name, express] of Object.entries(expressMajors)) {
 
 describe("routesOf", () => {
   it("throws a TypeError for a value that is no application and no router", () => {
-    for (const value of [undefined, null, "app", {}, ok]) {
+    const route = expressMajors["express 5"]().route("/");
+    for (const value of [undefined, null, "app", {}, { stack: [null] }, ok, connect(), route]) {
       expect(() => routesOf(value)).to.throw(
         TypeError,
         "routesOf(app): app must be an application or a router",

@@ -8,7 +8,7 @@ export { InexactIntegerError, parseExactJson } from "./exact-json.ts";
 export { identifier, qualified } from "./identifier.ts";
 export { jsonBytes } from "./json-bytes.ts";
 export { lend } from "./lend.ts";
-export { original, standsFor } from "./original.ts";
+export { original } from "./original.ts";
 export {
   COMMAND_TIMEOUT_MS,
   commandTimeoutKind,
@@ -19,7 +19,7 @@ export {
   tableNameKind,
 } from "./option-kinds.ts";
 export { migrationName } from "./migration-name.ts";
-export { type PlannedStatement, SESSION_COLUMN } from "./planned.ts";
+export { type PlannedStatement, SESSION_COLUMN, takesPlanned } from "./planned.ts";
 export { plannedWithin, queryWithin } from "./query-within.ts";
 export {
   type Connectable,

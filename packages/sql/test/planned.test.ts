@@ -1,5 +1,5 @@
 import { testDatabase, testPgBouncer, openTestLogin } from "@svc/dev-services";
-import { type PlannedStatement, plannedWithin, SESSION_COLUMN, withTransaction } from "@svc/sql";
+import { bounded, type PlannedStatement, plannedWithin, SESSION_COLUMN, withTransaction } from "@svc/sql";
 import { expect } from "chai";
 import pg from "pg";
 
@@ -79,6 +79,35 @@ describe("plannedWithin()", function () {
     expect(error).to.include({ code: "22P02" });
     expect((await plannedWithin(pool, DEADLINE, statement([2]))).rows[0]).to.include({ note: 2 });
     expect(pool.totalCount).to.equal(1);
+  });
+
+  it("sends the statement as a text through a wrapper that takes nothing else", async () => {
+    const pool = open(database.url);
+    const texts: string[] = [];
+    const wrapping = {
+      async connect() {
+        const client = await pool.connect();
+        return {
+          processID: (client as unknown as { readonly processID: number }).processID,
+          query: (text: string, values?: unknown[]) => {
+            texts.push(text.trim());
+            return client.query(text, values);
+          },
+          release: (error?: Error | boolean) => client.release(error),
+        };
+      },
+    };
+    for (const note of ["a", "b", "c"]) await plannedWithin(wrapping as never, DEADLINE, statement([note]));
+    expect(texts).to.have.length(3);
+    expect(await kept(pool)).to.eql([]);
+  });
+
+  it("sends the statement as a text through bounded()", async () => {
+    const pool = open(database.url);
+    for (const note of ["a", "b", "c"]) {
+      await plannedWithin(bounded(pool, DEADLINE), DEADLINE, statement([note]));
+    }
+    expect(await kept(pool)).to.eql([]);
   });
 
   it("sends the statement as a text in a transaction of the caller", async () => {
