@@ -41,7 +41,7 @@ export async function queryPlanned<R extends Row>(
       const answer: unknown = await (connection as unknown as NamedQueries).query({ name, text, values });
       return answer as QueryResult<R>;
     } catch (error) {
-      // The server refused the name before it did anything.
+      // The failed statement had no effect: it was a transaction of its own.
       if (!FORGOTTEN.has(sqlStateOf(error))) throw error;
       direct.set(client, false);
     }
