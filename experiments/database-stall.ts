@@ -175,7 +175,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
     longestHealth <= graceMs + roomMs,
     `${name}: /health never takes longer than ${graceMs + roomMs} ms`,
   );
-  report.rule(service.exit === undefined, `${name}: the process lives`);
+  report.rule(service.exit === undefined, `${name}: the process lives (${service.ending})`);
   report.rule(healed, `${name}: it recovers without a restart`);
 }
 

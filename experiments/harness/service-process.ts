@@ -19,6 +19,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly lines: readonly string[];
   readonly exited: Promise<Exit>;
   readonly exit: Exit | undefined;
+  /** How the process ended and the end of its standard error, for a report; "it runs" while it runs. */
+  readonly ending: string;
   signal(name: NodeJS.Signals): void;
   /** Asks a question that the service answers through `answerQuestions`. */
   ask<T>(question: string): Promise<T>;
@@ -82,6 +84,9 @@ export async function startService(
       exited,
       get exit() {
         return exit;
+      },
+      get ending() {
+        return exit === undefined ? "it runs" : `it ended with ${exit.code ?? exit.signal}: ${errors}`;
       },
       signal: (name) => void child.kill(name),
       ask<T>(question: string) {

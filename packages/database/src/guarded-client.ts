@@ -27,6 +27,9 @@ export function guardedClient(guard: Guard): new (config?: ClientConfig) => Clie
     constructor(config: ClientConfig = {}) {
       // The pool makes the password non-enumerable, so the spread does not copy it.
       super({ ...config, password: config.password, connectionTimeoutMillis: guard.connectTimeoutMs });
+      // The pool adds its listener only after `connect()`. A server that dies may report it in the packet of the handshake,
+      // and an error without a listener ends the process.
+      this.on("error", ignore);
     }
 
     override connect(): Promise<Client>;
@@ -67,6 +70,8 @@ async function connectGuarded(
     guard.connecting -= 1;
   }
 }
+
+const ignore = (): void => undefined;
 
 /** Destroys a connection's socket without the protocol's goodbye. */
 export function cut(client: ClientBase): void {

@@ -3,7 +3,13 @@ import { createDatabase, type Database, type DatabaseOptions } from "@svc/databa
 import { testPostgresServer } from "@svc/dev-services";
 import type { ProblemError } from "@svc/problem";
 import { isConnectionError } from "@svc/sql";
-import { type CollectingLogger, collectingLogger, rejection, until } from "@svc/test-support";
+import {
+  type CollectingLogger,
+  collectingLogger,
+  rejection,
+  startEndingPostgres,
+  until,
+} from "@svc/test-support";
 import { expect } from "chai";
 import { Client } from "pg";
 import { PATIENT } from "./support/patient.ts";
@@ -327,6 +333,21 @@ describe("a database with faults", function () {
     expect(missing).to.include({ status: 503, detail: "the database is not answering; retry shortly" });
     expect(check).to.include({ healthy: false, detail: "not answering (ECONNREFUSED)" });
     expect(JSON.stringify(check)).to.not.match(/s3cret|app|127\.0\.0\.1/);
+  });
+});
+
+describe("a database whose server dies at a handshake", () => {
+  it("survives a server that reports its end in the packet of the handshake", async () => {
+    await using server = await startEndingPostgres();
+    await using database = createDatabase({
+      host: "127.0.0.1",
+      port: server.port,
+      user: "app",
+      database: "x",
+      ...PATIENT,
+    });
+    expect((await soon(problem(database.query("select 1")))).status).to.equal(503);
+    expect(await soon(ask(database))).to.include({ healthy: false });
   });
 });
 

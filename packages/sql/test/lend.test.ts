@@ -1,33 +1,13 @@
-import { EventEmitter, once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { EventEmitter } from "node:events";
 import { lend, withTransaction } from "@svc/sql";
-import { rejection } from "@svc/test-support";
+import { rejection, startEndingPostgres } from "@svc/test-support";
 import { expect } from "chai";
 import { Pool } from "pg";
 
-const message = (type: string, body: Buffer): Buffer => {
-  const head = Buffer.alloc(5);
-  head.write(type, 0);
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
-};
-
-/** Handshake and shutdown error in one packet; a real server does not do this on request. */
-const GREETING_AND_END = Buffer.concat([
-  message("R", Buffer.alloc(4)),
-  message("Z", Buffer.from("I")),
-  message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0")),
-]);
-
 describe("lend", () => {
   it("survives a server that ends a connection in the packet of its handshake", async () => {
-    const fake = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.once("data", () => socket.end(GREETING_AND_END));
-    });
-    fake.listen(0, "127.0.0.1");
-    await once(fake, "listening");
-    const pool = new Pool({ host: "127.0.0.1", port: (fake.address() as AddressInfo).port, user: "any" });
+    await using server = await startEndingPostgres();
+    const pool = new Pool({ host: "127.0.0.1", port: server.port, user: "any" });
     pool.on("error", () => undefined);
 
     const connection = await lend(pool);
@@ -36,7 +16,6 @@ describe("lend", () => {
     expect(await rejection(withTransaction(pool, (tx) => tx.query("select 1")))).to.be.an("error");
 
     await pool.end();
-    fake.close();
   });
 
   it("adds one listener to a pool, and accepts a pool without events", async () => {

@@ -1,4 +1,5 @@
 export { collectingLogger, type CollectingLogger, type Line } from "./collecting-logger.ts";
+export { type EndingPostgres, startEndingPostgres } from "./ending-postgres.ts";
 export { expressMajors } from "./express-majors.ts";
 export { memberNames, repeatedNames } from "./line-members.ts";
 export { listen, type Listening } from "./listen.ts";
