@@ -165,6 +165,12 @@ const cases = {
     const { eventBusCases } = await use("@svc/events/testing");
     assert.equal(typeof eventBusCases, "function");
   },
+  async plugin({ use }) {
+    const { definePlugin } = await use("@svc/plugin");
+    const { name, needs } = definePlugin({ name: "clock", start: () => ({}) });
+    if (name !== "clock" || needs.length !== 0) throw new Error("the plugin has a wrong form");
+  },
+
   async "route-template"({ use, app }) {
     const { routesOf } = await use("@svc/route-template");
     app.get("/items/:id", (_req, res) => res.end());

@@ -325,13 +325,13 @@ export const identity: Mutants = {
   },
   "TEN-1": {
     file: "packages/tenancy/src/options.ts",
-    find: 'sources: withDefault(sourceList, ["token", "subdomain"])',
-    replace: 'sources: withDefault(sourceList, ["token"])',
+    find: 'kind: withDefault(sourceList, ["token", "subdomain"])',
+    replace: 'kind: withDefault(sourceList, ["token"])',
   },
   "TEN-2": {
     file: "packages/tenancy/src/options.ts",
-    find: 'if (options.baseDomain === "" && options.sources.includes("subdomain")) {',
-    replace: "if (false as boolean) {",
+    find: 'if (baseDomain !== "" || !sources.includes("subdomain")) return [];',
+    replace: "if (true as boolean) return [];",
   },
   "TEN-3": {
     file: "packages/tenancy/src/tenancy.ts",
@@ -435,7 +435,7 @@ export const identity: Mutants = {
     replace: 'if (env === "staging" && resolved.sources.includes("header")) {',
   },
   "TEN-23": {
-    file: "packages/express/src/plugins/tenancy.ts",
+    file: "packages/tenancy/src/options.ts",
     find: 'env: "SVC_TENANCY_REQUIRE_TENANT",',
     replace: 'env: "SVC_TENANCY_REQUIRED",',
   },

@@ -112,8 +112,8 @@ export const sessions: Mutants = {
   },
   "REV-3": {
     file: "packages/express/src/plugins/auth.ts",
-    find: "code.revocation ?? issuing?.store ?? (cache && (await sharedStore(cache)))",
-    replace: "code.revocation ?? issuing?.store",
+    find: "check ?? issuing?.store ?? (cache && (await sharedStore(cache)))",
+    replace: "check ?? issuing?.store",
   },
   "REV-4": {
     file: "packages/jwt-auth/src/jwt-auth.ts",

@@ -3,9 +3,9 @@ import type { Mutants } from "./mutant.ts";
 /** Mutants of the rules on: profiles, ports, environment, configuration, performance budget, versioning. */
 export const setup: Mutants = {
   "PROF-1": {
-    file: "packages/express/src/create-service.ts",
-    find: 'if (profile === "reduced") return { env, ...reducedProfile(env ?? processEnvironment()) };',
-    replace: "",
+    file: "packages/express/src/configure.ts",
+    find: 'if (profile === "reduced") {',
+    replace: "if (false as boolean) {",
   },
   "PROF-2": {
     file: "packages/express/src/plugins/reduced.ts",
@@ -23,7 +23,7 @@ export const setup: Mutants = {
     replace: "undefined",
   },
   "PROF-5": {
-    file: "packages/express/src/plugins/job-options.ts",
+    file: "packages/express/src/service-jobs.ts",
     find: 'if (profile === "reduced") refuseInReduced(options);',
     replace: "",
   },
@@ -64,7 +64,7 @@ export const setup: Mutants = {
     replace: 'env: "SVC_SERVICE_NAME",',
   },
   "ENV-2": {
-    file: "packages/config/src/environment.ts",
+    file: "packages/options/src/environment-names.ts",
     find: '["local", "dev", "staging", "prod"]',
     replace: '["local", "dev", "staging", "prod", "test"]',
   },
@@ -131,8 +131,8 @@ export const setup: Mutants = {
   },
   "CFG-5": {
     file: "packages/config/src/read-table.ts",
-    find: 'const wins = key.wins ?? "file";',
-    replace: 'const wins = key.wins ?? "env";',
+    find: 'wins: wins ?? "file",',
+    replace: 'wins: wins ?? "env",',
   },
   "CFG-6": {
     file: "packages/config/src/read-plugins.ts",
@@ -151,8 +151,8 @@ export const setup: Mutants = {
   },
   "CFG-9": {
     file: "packages/express/src/plugins/start.ts",
-    find: "const cache = cacheSettings && (await noted(",
-    replace: "const cache = undefined as never && (await noted(",
+    find: "Object.assign(parts, begun.parts);",
+    replace: "",
   },
   "CFG-10": {
     file: "packages/config/src/references.ts",

@@ -1,6 +1,6 @@
-import { nearestName } from "@svc/options";
+import { nearestName, variablesOf } from "@svc/options";
 import { type Environment, variable } from "./environment.ts";
-import { environmentNamesOf, type UntypedTable } from "./table.ts";
+import type { UntypedTable } from "./table.ts";
 
 // Development tools read these variables; a service never does (ENV-7).
 const toolNames = /^SVC_(TEST|BENCH|PERF)_/;
@@ -25,7 +25,7 @@ export function unusedPluginNotes(
 ): string[] {
   return Object.entries(plugins).flatMap(([plugin, table]) => {
     if (enabled.includes(plugin)) return [];
-    const set = environmentNamesOf(table).filter((name) => variable(env, name) !== undefined);
+    const set = variablesOf(table).filter((name) => variable(env, name) !== undefined);
     return set.map((name) => `${name} is not used: the plugin ${plugin} is not enabled`);
   });
 }

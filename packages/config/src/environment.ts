@@ -1,11 +1,5 @@
 import type { Kind } from "@svc/options";
 
-/** The environments that a service can run in (ENV-2). */
-export const environmentNames = ["local", "dev", "staging", "prod"] as const;
-
-/** The environment that the service runs in. */
-export type EnvironmentName = (typeof environmentNames)[number];
-
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,11 +1,6 @@
 export { describeConfig } from "./describe-config.ts";
-export {
-  type Environment,
-  type EnvironmentName,
-  environmentNames,
-  processEnvironment,
-  readText,
-} from "./environment.ts";
+export { type EnvironmentName, environmentNames } from "@svc/options";
+export { type Environment, processEnvironment, readText } from "./environment.ts";
 export { configurationExitCode, loadConfig } from "./load-config.ts";
 export type { Config, LoadOptions } from "./options.ts";
 export { pluginNames } from "./plugin-names.ts";

@@ -1,6 +1,8 @@
 import {
   ConfigurationError,
   either,
+  type EnvironmentName,
+  environmentNames,
   type Kind,
   listOf,
   objectWith,
@@ -9,10 +11,11 @@ import {
   secret,
   string,
   unknownOption,
+  variablesOf,
   withDefault,
 } from "@svc/options";
 import { rememberDescription } from "./describe-config.ts";
-import { type Environment, type EnvironmentName, environmentNames } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 import { environmentNotes, unusedPluginNotes } from "./environment-notes.ts";
 import { FaultList } from "./fault-list.ts";
 import { keyName } from "./masking.ts";
@@ -21,7 +24,7 @@ import { readPlugins } from "./read-plugins.ts";
 import { type Reading, readTable, type Settings } from "./read-table.ts";
 import { type FileTable, resolveReferences } from "./references.ts";
 import { loggingTable, serviceTable } from "./service-table.ts";
-import { environmentNamesOf, type SettingsByName, type UntypedTable } from "./table.ts";
+import type { SettingsByName, UntypedTable } from "./table.ts";
 import { parseToml, readFile } from "./toml-file.ts";
 
 /** Process exit code for an invalid configuration (CFG-14). */
@@ -64,7 +67,7 @@ export function loadConfig(given?: object): object {
   const enabled = readPlugins(root, plugins, defaultPlugins, reading);
   if (faults.size > 0) throw new ConfigurationError(String(file ?? "the service"), faults.all());
 
-  const known = [...Object.values(tables), ...Object.values(plugins)].flatMap(environmentNamesOf);
+  const known = [...Object.values(tables), ...Object.values(plugins)].flatMap(variablesOf);
   const notes = [
     ...reading.notes,
     ...unusedPluginNotes(env, plugins, enabled.names),

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Kind, unknownOption } from "@svc/options";
-import { type Environment, type EnvironmentName, readText, variable } from "./environment.ts";
+import { type EnvironmentName, type Kind, type Option, type OptionalKind, unknownOption } from "@svc/options";
+import { type Environment, readText, variable } from "./environment.ts";
 import type { FaultList } from "./fault-list.ts";
 import { isSecretName, isSecretText, keyName, mask, maskValue, showValue } from "./masking.ts";
 import type { FileTable, Resolved } from "./references.ts";
-import type { Key, UntypedTable } from "./table.ts";
+import type { TableFault, UntypedTable } from "./table.ts";
 
 /** The state that one run of the reader shares between its tables. */
 export interface Reading extends Pick<Resolved, "fromEnvironment" | "broken"> {
@@ -43,12 +43,16 @@ export function readTable(table: UntypedTable, node: unknown, path: Path, readin
   const settings: Record<string, unknown> = {};
   const shown: Record<string, unknown> = {};
   for (const [name, entry] of Object.entries(table.keys)) {
-    const at = [...path, entry.key];
     if ("kind" in entry) {
-      const found = readKey(entry, source, at, reading);
-      settings[name] = found?.value;
-      shown[name] = describe(entry.kind, found, at);
+      const key = settingOf(entry);
+      if (key === undefined) continue;
+      const at = [...path, key.key ?? key.env[0] ?? name];
+      const found = readKey(key, source, at, reading);
+      const value = found === undefined ? undefined : key.toOption(found.value);
+      settings[name] = value;
+      shown[name] = describe(key.kind, found && { ...found, value }, at);
     } else {
+      const at = [...path, entry.key];
       const read =
         "table" in entry
           ? readTable(entry.table, source[entry.key], at, reading)
@@ -58,21 +62,41 @@ export function readTable(table: UntypedTable, node: unknown, path: Path, readin
     }
   }
   if (reading.faults.size === before && reading.fileIsKnown) {
-    for (const fault of table.check?.(settings, reading.environment) ?? []) {
+    for (const fault of faultsOf(table, settings, reading.environment)) {
       reading.faults.add(keyName([...path, fault.key]), () => fault.message);
     }
   }
   return { settings, shown };
 }
 
+/** Returns the faults of valid settings in combination, with keys as in the file. */
+function faultsOf(
+  table: UntypedTable,
+  settings: object,
+  environment: EnvironmentName,
+): readonly TableFault[] {
+  const keyOf = (option: string): string => {
+    const entry = Object.hasOwn(table.keys, option) ? table.keys[option] : undefined;
+    return entry?.key ?? option;
+  };
+  const faults = table.faultsOf?.(settings as never, keyOf) ?? [];
+  return [
+    ...(table.check?.(settings, environment) ?? []),
+    ...faults.map(({ key, message }) => ({ key: keyOf(key), message })),
+  ];
+}
+
 /** Checks the table of a disabled plugin: names and values must be valid, but no key is required. */
 export function checkUnusedTable(table: UntypedTable, node: unknown, path: Path, reading: Reading): void {
   const source = checkNames(table, node, path, reading.faults);
   for (const entry of Object.values(table.keys)) {
-    const at = [...path, entry.key];
     if ("kind" in entry) {
-      fromFile(entry, source, at, reading);
-    } else if ("table" in entry) {
+      const key = settingOf(entry);
+      if (key?.key !== undefined) fromFile(key, source, [...path, key.key], reading);
+      continue;
+    }
+    const at = [...path, entry.key];
+    if ("table" in entry) {
       checkUnusedTable(entry.table, source[entry.key], at, reading);
     } else {
       const named = asTable(source[entry.key], at, reading.faults);
@@ -97,7 +121,7 @@ function isTable(node: unknown): node is FileTable {
 
 function checkNames(table: UntypedTable, node: unknown, path: Path, faults: FaultList): FileTable {
   const source = asTable(node, path, faults);
-  const known = Object.values(table.keys).map((entry) => entry.key);
+  const known = Object.values(table.keys).flatMap((entry) => entry.key ?? []);
   for (const name of Object.keys(source)) {
     // The value is hidden, because the unknown key may be a misspelt secret one.
     if (!known.includes(name)) faults.add(keyName([...path, name]), () => unknownOption(name, known));
@@ -125,52 +149,97 @@ function describe(kind: Kind<unknown>, found: Found | undefined, path: Path): un
   return mayHide && path.some(isSecretName) ? mask : maskValue(value);
 }
 
-function readKey(key: Key<unknown>, source: FileTable, path: Path, reading: Reading): Found | undefined {
+/** A setting of the file or the environment, in the unit of the file. */
+interface Setting {
+  /** Undefined: the environment alone sets it. */
+  readonly key: string | undefined;
+  readonly env: readonly string[];
+  readonly wins: "env" | "file";
+  readonly kind: Kind<unknown> | OptionalKind<unknown, unknown>;
+  defaultIn(environment: EnvironmentName): unknown;
+  toOption(value: unknown): unknown;
+}
+
+const same = (value: unknown): unknown => value;
+
+/** Returns the setting of an option; undefined for an option that is set in code. */
+function settingOf({ key, env = [], wins, kind, inFile, defaultIn }: Option): Setting | undefined {
+  const variables = [env].flat();
+  if (key === undefined && variables.length === 0) return undefined;
+  const toOption = (inFile?.toOption as ((value: unknown) => unknown) | undefined) ?? same;
+  const toFile = (inFile?.toFile as ((value: unknown) => unknown) | undefined) ?? same;
+  const fallback = isOptional(kind) ? { optional: true, fallback: toFile(kind.fallback) } : {};
+  return {
+    key,
+    env: variables,
+    wins: wins ?? "file",
+    kind: inFile === undefined ? kind : { ...inFile.kind, ...fallback, secret: kind.secret },
+    defaultIn: (environment) => (defaultIn === undefined ? undefined : toFile(defaultIn(environment))),
+    toOption,
+  };
+}
+
+function isOptional(kind: Kind<unknown>): kind is OptionalKind<unknown, unknown> {
+  return "optional" in kind;
+}
+
+function readKey(key: Setting, source: FileTable, path: Path, reading: Reading): Found | undefined {
   const before = reading.faults.size;
   const said = fromFile(key, source, path, reading);
   const set = fromVariable(key, path, reading);
   if (said !== undefined && set !== undefined) {
-    const wins = key.wins ?? "file";
     if (!isDeepStrictEqual(said.value, set.value)) {
-      const [winner, loser] = wins === "env" ? [key.env, keyName(path)] : [keyName(path), key.env];
+      const [winner, loser] =
+        key.wins === "env" ? [set.variable, keyName(path)] : [keyName(path), set.variable];
       reading.notes.push(`${winner} is used; ${loser} has a different value`);
     }
-    return wins === "env" ? set : said;
+    return key.wins === "env" ? set : said;
   }
   const found = said ?? set;
   const isWrong = reading.faults.size > before || reading.broken.has(keyName(path));
   if (found !== undefined || isWrong) return found;
-  if (key.defaultIn !== undefined) return { value: key.defaultIn(reading.environment), concealed: false };
-  if (key.kind.optional === true) return { value: key.kind.fallback, concealed: false };
+  const value = key.defaultIn(reading.environment);
+  if (value !== undefined) return { value, concealed: false };
+  if (isOptional(key.kind)) return { value: key.kind.fallback, concealed: false };
   if (reading.fileIsKnown) {
-    const also = key.env === undefined || !reading.hasFile ? "" : ` (here or as ${key.env})`;
-    const name = reading.hasFile ? undefined : key.env;
+    const [variable] = key.env;
+    const also = variable === undefined || !reading.hasFile ? "" : ` (here or as ${variable})`;
+    const name = reading.hasFile && key.key !== undefined ? undefined : variable;
     reading.faults.add(name ?? keyName(path), () => `is required${also} and must be ${key.kind.expects}`);
   }
   return undefined;
 }
 
-function fromFile(key: Key<unknown>, source: FileTable, path: Path, reading: Reading): Found | undefined {
-  const value = Object.hasOwn(source, key.key) ? source[key.key] : undefined;
+function fromFile(
+  { key, kind }: Setting,
+  source: FileTable,
+  path: Path,
+  reading: Reading,
+): Found | undefined {
+  const value = key !== undefined && Object.hasOwn(source, key) ? source[key] : undefined;
   if (value === undefined) return undefined;
   if (reading.broken.has(keyName(path))) return undefined;
   const concealed = reading.fromEnvironment.has(keyName(path));
   if (concealed && value === "") return undefined;
-  if (key.kind.accepts(value)) return { value, concealed };
+  if (kind.accepts(value)) return { value, concealed };
   // A string from a reference is read like the text of a variable, so that port = "${PORT}" is a number.
-  const read = concealed && typeof value === "string" ? readText(key.kind, value) : undefined;
+  const read = concealed && typeof value === "string" ? readText(kind, value) : undefined;
   if (read !== undefined) return { value: read.value, concealed };
-  reading.faults.add(keyName(path), () => wrongValue(key.kind, value, concealed || path.some(isSecretName)));
+  reading.faults.add(keyName(path), () => wrongValue(kind, value, concealed || path.some(isSecretName)));
   return undefined;
 }
 
-function fromVariable(key: Key<unknown>, path: Path, { env, faults }: Reading): Found | undefined {
-  const name = key.env;
+function fromVariable(
+  { env: names, kind }: Setting,
+  path: Path,
+  { env, faults }: Reading,
+): (Found & { readonly variable: string }) | undefined {
+  const name = names.find((each) => variable(env, each) !== undefined);
   const text = name === undefined ? undefined : variable(env, name);
   if (name === undefined || text === undefined) return undefined;
-  const read = readText(key.kind, text);
-  if (read !== undefined) return { value: read.value, concealed: false };
-  faults.add(name, () => wrongValue(key.kind, text, isSecretName(name) || path.some(isSecretName)));
+  const read = readText(kind, text);
+  if (read !== undefined) return { value: read.value, concealed: false, variable: name };
+  faults.add(name, () => wrongValue(kind, text, isSecretName(name) || path.some(isSecretName)));
   return undefined;
 }
 

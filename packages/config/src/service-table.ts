@@ -1,6 +1,8 @@
 import { isIP } from "node:net";
 import {
   boolean,
+  type EnvironmentName,
+  environmentNames,
   integer,
   type Kind,
   listOf,
@@ -10,7 +12,6 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { type EnvironmentName, environmentNames } from "./environment.ts";
 import type { Table } from "./table.ts";
 
 /** `[service.cors]`: which pages of other origins may call the service (EDGE-4). */

@@ -1,5 +1,4 @@
-import type { Kind, OptionalKind } from "@svc/options";
-import type { EnvironmentName } from "./environment.ts";
+import type { EnvironmentName, Kind, Option, OptionalKind } from "@svc/options";
 
 /** A kind with a default (`withDefault`, `optional`), or one of a required key. */
 export type KeyKind<T> = (Kind<T> & { readonly optional?: never }) | OptionalKind<T, T>;
@@ -59,21 +58,22 @@ export type SettingsByName = Readonly<Record<string, object>>;
 /** A table for each name. */
 export type Tables<P extends SettingsByName> = { readonly [N in keyof P]: Table<P[N]> };
 
-/** A table without the types of its settings, for the reader. */
+/** A table without the types of its settings, for the reader; a definition of `@svc/options` is one too. */
 export interface UntypedTable {
   readonly keys: Readonly<Record<string, UntypedEntry>>;
   check?(settings: object, environment: EnvironmentName): readonly TableFault[];
+  /** The same check of a definition: names of options in code, `name` returns their keys. */
+  faultsOf?(options: never, name: (option: string) => string): readonly TableFault[];
 }
 
-export type UntypedEntry =
-  | Key<unknown>
-  | { readonly key: string; readonly table: UntypedTable }
-  | { readonly key: string; readonly each: UntypedTable };
+type UntypedEntry = Option | UntypedSubTable | UntypedNamedTables;
 
-/** Returns all environment variables of a table. */
-export function environmentNamesOf(table: UntypedTable): string[] {
-  return Object.values(table.keys).flatMap((entry) => {
-    if ("kind" in entry) return entry.env === undefined ? [] : [entry.env];
-    return environmentNamesOf("table" in entry ? entry.table : entry.each);
-  });
+interface UntypedSubTable {
+  readonly key: string;
+  readonly table: UntypedTable;
+}
+
+interface UntypedNamedTables {
+  readonly key: string;
+  readonly each: UntypedTable;
 }

@@ -1,26 +1,23 @@
-import { describeConfig, loadConfig, type LoadOptions, processEnvironment } from "@svc/config";
+import { describeConfig } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
 import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
+import type { FrameworkRoute, PluginParts } from "@svc/plugin";
 import { notFound, problemHandler } from "@svc/problem";
 import express, { type Express } from "express";
 import { hasRoute, layerCount } from "./claimed-paths.ts";
 import { compose } from "./compose.ts";
+import { configure, unusedCode } from "./configure.ts";
 import { edgeLayers } from "./edge.ts";
-import { type FrameworkRoute, frameworkRoutes } from "./framework-routes.ts";
+import { frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
-import { defaultPlugins, type PluginSettings, pluginTables } from "./plugins/built.ts";
-import { reducedProfile } from "./plugins/reduced.ts";
+import { faultsOfJobs } from "./plugins/job-refusals.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
 import { createRunner } from "./runner.ts";
-import type { Service } from "./service.ts";
-import {
-  type ResolvedServiceOptions,
-  resolveServiceOptions,
-  type ServiceOptions,
-} from "./service-options.ts";
+import type { OwnPlugins, Service } from "./service.ts";
+import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, stopPhases } from "./stop.ts";
 import { tune } from "./tune.ts";
@@ -28,6 +25,8 @@ import { createWork } from "./work/work.ts";
 
 /** The time limit for all stop hooks of one phase together, in milliseconds. */
 const hookTimeoutMs = 10_000;
+/** The time limit for the start of one plugin, in milliseconds. */
+const startTimeoutMs = 10_000;
 
 /**
  * Builds a service from a TOML file and the environment; the README describes its parts. The service does not listen before
@@ -35,9 +34,12 @@ const hookTimeoutMs = 10_000;
  *
  * @throws ConfigurationError that lists every fault of options, file and environment
  */
-export async function createService(options?: ServiceOptions): Promise<Service> {
-  const resolved = resolveServiceOptions(options);
-  const config = loadConfig(source(resolved));
+export async function createService(options?: ServiceOptions): Promise<Service>;
+export async function createService<P extends OwnPlugins>(
+  options: ServiceOptions<P> & { readonly plugins: P },
+): Promise<Service<P>>;
+export async function createService(options?: object): Promise<Service> {
+  const { resolved, config } = configure(options, () => service);
   const { service: settings } = config;
   const log = createLogger({
     service: settings.name,
@@ -59,22 +61,32 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   const classes = settings.tune ? tune(app) : undefined;
   refusePoweredBy(app);
 
-  const plugins = await startPlugins(config, {
+  const plugins = await startPlugins(resolved.plugins, config, {
+    service: {
+      name: settings.name,
+      version: settings.version,
+      env: settings.env,
+      profile: resolved.profile,
+      role: resolved.work.role,
+      behindProxies: settings.trustedProxies.length > 0,
+    },
     logger: log,
-    profile: resolved.profile,
-    auth: resolved.auth,
-    work: resolved.work,
-    serviceOf: () => service,
+    codeOf: resolved.codeOf,
+    code: { work: resolved.work },
     hasRoute: (path) => hasRoute(app, path),
+    taken: ["app", "server", "config", "log", "health", "address", "onStop", "start", "stop"],
+    faults: [...unusedCode(resolved, config), ...faultsOfJobs(config.plugin, resolved.work)],
+    startTimeoutMs,
   });
+  const all = plugins.all;
   const health = healthRoutes({
     service: settings.name,
     version: settings.version,
     env: settings.env,
     readinessTimeoutSeconds: settings.readinessTimeoutSeconds,
-    checks: [...plugins.checks, ...resolved.checks],
-    plugins: plugins.info,
-    providers: plugins.providers,
+    checks: [...all.flatMap((each) => each.checks ?? []), ...resolved.checks],
+    plugins: () => all.map(({ name, info }) => ({ ...(typeof info === "function" ? info() : info), name })),
+    providers: Object.keys((config.plugin["auth"] as { providers?: object } | undefined)?.providers ?? {}),
     logger: log,
   });
   health.setState("starting");
@@ -83,13 +95,14 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     { path: "/health", handler: health.handlers.health },
     { path: "/ready", handler: health.handlers.ready },
     ...(settings.env === "prod" ? [] : [{ path: "/info", handler: health.handlers.info }]),
-    ...plugins.routes,
+    ...all.flatMap((each) => each.routes ?? []),
   ];
   const framework = frameworkRoutes(routes);
   const serves = resolved.work.role !== "worker";
   // Only probes and scrapers call a worker, so it needs neither authentication nor tenancy.
-  const edge = edgeLayers(settings, serves ? plugins : { ...plugins, identity: [], behindBody: [] });
-  const front = [...plugins.pages, framework.front];
+  const probed = (each: PluginParts): PluginParts => ({ edge: each.edge, routes: each.routes });
+  const edge = edgeLayers(settings, serves ? all : all.map(probed));
+  const front = [...all.flatMap((each) => each.page ?? []), framework.front];
   // The application's middleware stays in separate layers, so that Express handles its promises and errors as usual.
   if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
   else app.use(compose(edge), ...resolved.middleware, compose(front));
@@ -101,8 +114,12 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   const server = createHttpServer(inFlight, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const hooks = createStopHooks(hookTimeoutMs, () => log);
-  for (const [phase, hook] of plugins.stopHooks) hooks.add(phase, hook);
-  const work = createWork(plugins.work, plugins.schemas, log);
+  for (const { stop: hook } of all) if (hook !== undefined) hooks.add(...hook);
+  const work = createWork(
+    all.flatMap((each) => each.work ?? []),
+    all.flatMap((each) => each.schemas ?? []),
+    log,
+  );
   const runner = createRunner({
     server,
     inFlight,
@@ -123,20 +140,12 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     return code;
   }
 
-  const service: Service = {
+  const bare = {
     app,
     server,
     config,
     log,
     health,
-    metrics: plugins.metrics,
-    db: plugins.db,
-    jobs: plugins.jobs,
-    events: plugins.events,
-    inbox: plugins.inbox,
-    cache: plugins.cache,
-    auth: plugins.auth,
-    issuer: plugins.issuer,
     get address() {
       return runner.address;
     },
@@ -157,6 +166,10 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
       await stop();
     },
   };
+  const service = Object.defineProperties(
+    { ...plugins.parts },
+    Object.getOwnPropertyDescriptors(bare),
+  ) as unknown as Service;
 
   try {
     if (serves) await resolved.routes?.(app, service);
@@ -178,17 +191,3 @@ function refuseLayers(app: Express): void {
   const message = `has ${layers} routes or middleware already, which the edge would not protect; register them in routes(app)`;
   throw new ConfigurationError("createService()", [{ key: "app", message }]);
 }
-
-/** Returns the sources of the configuration; the reduced profile has only the environment (PROF-1). */
-function source({ config, env, profile }: ResolvedServiceOptions): LoadOptions<PluginSettings, NoSections> {
-  if (profile === "reduced") return { env, ...reducedProfile(env ?? processEnvironment()) };
-  const inline = typeof config === "object" && "toml" in config;
-  return {
-    ...(inline ? { text: config.toml } : { file: config }),
-    env,
-    plugins: pluginTables,
-    defaultPlugins,
-  };
-}
-
-type NoSections = Record<never, object>;

@@ -3,30 +3,38 @@ import type { Middleware } from "@svc/context";
 import { bodyLimit, jsonBody } from "@svc/json-body";
 import { requestId } from "@svc/request-id";
 import cors from "cors";
-import type { StartedPlugins } from "./plugins/start.ts";
+import type { PluginParts } from "@svc/plugin";
 import { securityHeaders } from "./security-headers.ts";
 import { trustedHosts } from "./trusted-hosts.ts";
 
+type LayerSlot = "edge" | "identity" | "admission" | "behindBody";
+
 /** Returns the middleware that runs before an application's routes, in order. */
-export function edgeLayers(settings: ServiceSettings, plugins: StartedPlugins): readonly Middleware[] {
+export function edgeLayers(
+  settings: ServiceSettings,
+  plugins: readonly PluginParts[],
+): readonly Middleware[] {
+  const of = (slot: LayerSlot): readonly (Middleware | undefined)[] => plugins.map((each) => each[slot]);
   const { maxBodyBytes } = settings;
   const layers: (Middleware | undefined)[] = [
     requestId(),
-    ...plugins.edge,
+    ...of("edge"),
     settings.securityHeaders ? securityHeaders({ https: isDeployed(settings) }) : undefined,
     settings.cors.origins.length > 0 ? corsLayer(settings) : undefined,
     settings.trustedHosts.length > 0
       ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
       : undefined,
     bodyLimit({ maxBytes: maxBodyBytes }),
-    ...plugins.identity,
+    ...of("identity"),
+    ...of("admission"),
     jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" }),
-    ...plugins.behindBody,
+    ...of("behindBody"),
   ];
   return layers.filter((layer) => layer !== undefined);
 }
 
-function calledByAddress({ routes }: StartedPlugins): ReadonlySet<string> {
+function calledByAddress(plugins: readonly PluginParts[]): ReadonlySet<string> {
+  const routes = plugins.flatMap((each) => each.routes ?? []);
   return new Set(["/health", "/ready", ...routes.map(({ path }) => path)]);
 }
 

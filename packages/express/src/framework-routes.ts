@@ -1,12 +1,7 @@
 import { type Middleware, setRouteTemplate } from "@svc/context";
+import type { FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
-
-/** A route of the service itself with a fixed path, for GET and HEAD. */
-export interface FrameworkRoute {
-  readonly path: string;
-  readonly handler: Middleware;
-}
 
 /** The framework's routes. Most run after the application's routes, some must run before them. */
 export interface FrameworkRoutes {

@@ -1,4 +1,5 @@
 import { calmLogger, type Logger } from "@svc/context";
+import type { StopHook, StopPhase } from "@svc/plugin";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isExpressApp } from "./express-app.ts";
@@ -7,7 +8,7 @@ import { trackRequests } from "./in-flight.ts";
 import { resolveServeOptions, type ServeOptions } from "./serve-options.ts";
 import { createRunner } from "./runner.ts";
 import { handleSignals } from "./signals.ts";
-import { createStopHooks, type StopHook, type StopPhase } from "./stop.ts";
+import { createStopHooks } from "./stop.ts";
 import { tune } from "./tune.ts";
 
 /** The most bytes of a body without a length to read after the answer, as with `max_body_bytes` of a service. */

@@ -3,6 +3,7 @@ import type { Middleware, ReadinessCheck } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
+  type Definition,
   either,
   func,
   type Kind,
@@ -10,23 +11,35 @@ import {
   objectWith,
   oneOf,
   optional,
+  type OptionsOf,
   resolveOptions,
   secret,
   string,
-  unknownOption,
   withDefault,
 } from "@svc/options";
 import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
 import type { Express } from "express";
+import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import type { AuthCode } from "./plugins/auth.ts";
-import type { JobCode, QueueCode, ServiceRole, ServiceJobs, ServiceSubscribers } from "./plugins/job-code.ts";
-import { resolveJobCode } from "./plugins/job-options.ts";
-import type { JobDatabase } from "./plugins/queue.ts";
-import type { Service } from "./service.ts";
+import { builtInPlugins } from "./plugins/built-in.ts";
+import { codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
+import type { JobCode, JobDatabase, ServiceRole } from "./plugins/job-code.ts";
+import type { OwnPlugins, Service } from "./service.ts";
+import { type QueueCode, resolveJobCode, type ServiceJobs, type ServiceSubscribers } from "./service-jobs.ts";
 
-/** Options of {@link createService}. The TOML file has the settings of the environment, these options have the code. */
-export interface ServiceOptions {
+/** The options of own plugins in code, by the name of the plugin. */
+type CodeOf<P extends OwnPlugins> = {
+  readonly [N in keyof P]?: OptionsOf<Definition<CodeEntries<P[N]["options"]["keys"]>>> | undefined;
+};
+
+/**
+ * Options of {@link createService}. The TOML file has the settings of the environment, these options have the code. An own
+ * plugin has its options in code under its name.
+ */
+export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
+
+interface BuiltInOptions<P extends OwnPlugins> {
   /**
    * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment, where
    * `SVC_APP_NAME` names the service.
@@ -39,7 +52,9 @@ export interface ServiceOptions {
   /** The kind of the service; `api` is the only one so far (PROF-6). Default `api`. */
   readonly kind?: "api" | undefined;
   /** Registers the application's routes. Called once, before the service starts. Default none. */
-  readonly routes?: ((app: Express, service: Service) => void | Promise<void>) | undefined;
+  readonly routes?: ((app: Express, service: Service<P>) => void | Promise<void>) | undefined;
+  /** Own plugins, each switched on by its name in `[plugins] enabled`. Default none. */
+  readonly plugins?: P | undefined;
   /** An Express application of either major to build on. Default a new one. */
   readonly app?: Express | undefined;
   /** Runs for every request, after the request id and before the routes. Default none. */
@@ -104,58 +119,74 @@ export interface ResolvedServiceOptions {
   readonly routes: ServiceOptions["routes"];
   readonly app: Express | undefined;
   readonly middleware: readonly Middleware[];
-  readonly auth: AuthCode | undefined;
+  /** The built-in plugins, then the own ones. */
+  readonly plugins: readonly AnyPlugin[];
+  /** The options of each plugin in code. */
+  readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
+  /** The names of plugins with options in code. */
+  readonly withCode: readonly string[];
   readonly work: JobCode;
   readonly checks: readonly ReadinessCheck[];
   readonly logDestination: LineDestination | undefined;
   readonly signals: boolean;
 }
 
+const kinds = {
+  config: optional(either(string(), either(fileUrl, inline))),
+  env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
+  profile: withDefault(oneOf("full", "reduced"), "full"),
+  kind: withDefault(oneOf("api"), "api"),
+  routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
+  plugins: withDefault(pluginKind, {}),
+  app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
+  middleware: withDefault(listOf(func<Middleware>()), []),
+  jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
+  subscribers: optional(objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
+  schedules: optional(objectWith<Schedules>("an object of schedules by name")),
+  role: withDefault(oneOf("server", "worker", "both"), "both"),
+  db: optional(objectWith<JobDatabase>("a pool or a database")),
+  checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
+  logDestination: optional(objectWith<LineDestination>("a destination", "write")),
+  signals: withDefault(boolean(), true),
+};
+
+/** The members of a service and options that no plugin may be named after. */
+const reserved = [...Object.keys(kinds), "start", "stop", "server", "health", "log", "address", "onStop"];
+
 /** @throws ConfigurationError */
-export function resolveServiceOptions(given: ServiceOptions | undefined): ResolvedServiceOptions {
-  const { jobs, subscribers, schedules, role, queue, db, ...resolved } = resolveOptions(
-    "createService()",
-    given,
-    {
-      config: optional(either(string(), either(fileUrl, inline))),
-      env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
-      profile: withDefault(oneOf("full", "reduced"), "full"),
-      kind: withDefault(oneOf("api"), "api"),
-      routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
-      app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
-      middleware: withDefault(listOf(func<Middleware>()), []),
-      auth: optional(objectWith<AuthCode>(`an object { ${ofAuth.join(", ")} }`)),
-      jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
-      subscribers: optional(objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
-      schedules: optional(objectWith<Schedules>("an object of schedules by name")),
-      role: withDefault(oneOf("server", "worker", "both"), "both"),
-      queue: optional(objectWith<QueueCode>("an object { guard }")),
-      db: optional(objectWith<JobDatabase>("a pool or a database")),
-      checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
-      logDestination: optional(objectWith<LineDestination>("a destination", "write")),
-      signals: withDefault(boolean(), true),
-    },
+export function resolveServiceOptions(
+  given: object | undefined,
+  serviceOf: () => Service,
+): ResolvedServiceOptions {
+  const { plugins: own = {} } = (given ?? {}) as { readonly plugins?: unknown };
+  const plugins = [...builtInPlugins, ...(pluginKind.accepts(own) ? Object.values(own) : [])] as AnyPlugin[];
+  const codeKinds = Object.fromEntries(
+    plugins.map(({ name, options }) => [
+      name,
+      optional(objectWith<object>(codeText(Object.entries(options.keys)))),
+    ]),
   );
+  const { jobs, subscribers, schedules, role, db, ...resolved } = resolveOptions("createService()", given, {
+    ...codeKinds,
+    ...kinds,
+  });
   if (resolved.profile === "reduced" && resolved.config !== undefined) {
     const message = "is read by the full profile only; the reduced one is configured by the environment";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
   }
-  const unknown = Object.keys(resolved.auth ?? {}).filter((key) => !ofAuth.some((each) => each === key));
-  if (unknown.length > 0) {
-    const faults = unknown.map((key) => ({ key: `auth.${key}`, message: unknownOption(key, ofAuth) }));
-    throw new ConfigurationError("createService()", faults);
-  }
+  refuseNames(resolved.plugins, builtInPlugins, reserved);
+  const code = resolved as unknown as Readonly<Record<string, object | undefined>>;
+  const checked = new Map(plugins.map((plugin) => [plugin.name, codeOptions(plugin, code[plugin.name])]));
   return {
     ...resolved,
-    work: resolveJobCode({ jobs, subscribers, schedules, role, queue, db }, resolved.profile),
+    plugins,
+    codeOf: ({ name }) => checked.get(name) ?? {},
+    withCode: plugins.flatMap(({ name }) => (code[name] === undefined ? [] : [name])),
+    work: resolveJobCode({ jobs, subscribers, schedules, role, db }, resolved.profile, serviceOf),
   };
 }
 
-const ofAuth = [
-  "revocation",
-  "tokenFrom",
-  "keys",
-  "onRefresh",
-  "onIdentity",
-  "onAccessToken",
-] as const satisfies readonly (keyof AuthCode)[];
+function codeText(entries: readonly (readonly [string, object])[]): string {
+  const names = entries.flatMap(([name, entry]) => ("key" in entry ? [] : [name]));
+  return `an object { ${names.join(", ")} }`;
+}

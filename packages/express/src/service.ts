@@ -1,43 +1,50 @@
-import type { Cache } from "@svc/cache";
 import type { Config } from "@svc/config";
-import type { Database } from "@svc/database";
-import type { Events, Inbox } from "@svc/events";
 import type { HealthMiddleware } from "@svc/health";
-import type { JobTable } from "@svc/job-table";
-import type { JwtAuth } from "@svc/jwt-auth";
-import type { MetricsMiddleware } from "@svc/metrics";
-import type { TokenIssuer } from "@svc/token-issuer";
+import type { ResolvedOptions } from "@svc/options";
+import type { AnyPlugin, CodeEntries, PartsOf, StopHook, StopPhase } from "@svc/plugin";
 import type { Express } from "express";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { PluginSettings } from "./plugins/built.ts";
-import type { ServiceLogger } from "./plugins/plugin.ts";
-import type { StopHook, StopPhase } from "./stop.ts";
+import type { builtInPlugins } from "./plugins/built-in.ts";
+import type { ServiceLogger } from "./service-logger.ts";
 
-/** A service made by `createService()`. */
-export interface Service extends AsyncDisposable {
+/** Plugins of the application, by name. */
+export type OwnPlugins = Readonly<Record<string, AnyPlugin>>;
+
+type BuiltIn = (typeof builtInPlugins)[number];
+
+type KeysOf<N> = Extract<BuiltIn, { readonly name: N }>["options"]["keys"];
+
+/** The settings of the built-in plugins, by name. */
+export type PluginSettings = {
+  readonly [N in BuiltIn["name"]]: Omit<ResolvedOptions<KeysOf<N>>, keyof CodeEntries<KeysOf<N>>>;
+};
+
+type Together<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** The members of plugins; undefined while the plugin is off. */
+type PartsOfAll<P extends AnyPlugin> =
+  Together<P extends AnyPlugin ? PartsOf<P> : never> extends infer All
+    ? { readonly [N in keyof All]: All[N] | undefined }
+    : never;
+
+/**
+ * A service made by `createService()`, with the members of its plugins: `metrics`, `db`, `jobs`, `events`, `inbox`, `cache`,
+ * `auth`, `issuer`, and those of its own plugins.
+ */
+export type Service<P extends OwnPlugins = Record<never, never>> = BareService &
+  PartsOfAll<BuiltIn> &
+  ([keyof P] extends [never] ? unknown : PartsOfAll<P[keyof P]>);
+
+interface BareService extends AsyncDisposable {
   /** The Express application; usable without a server, for example by supertest. */
   readonly app: Express;
   readonly server: Server;
   readonly config: Config<PluginSettings, Record<never, object>>;
   readonly log: ServiceLogger;
   readonly health: HealthMiddleware;
-  /** With plugin `metrics`. */
-  readonly metrics: MetricsMiddleware | undefined;
-  /** With plugin `database`. */
-  readonly db: Database | undefined;
-  /** With plugin `queue`: queues jobs. Its table exists once the service has started. */
-  readonly jobs: JobTable | undefined;
-  /** With plugin `events`: publishes events. */
-  readonly events: Events | undefined;
-  /** With plugin `events` and a database: runs the work of an event only once, `inbox.once(tx, ...)`. */
-  readonly inbox: Inbox | undefined;
-  /** With plugin `cache`. */
-  readonly cache: Cache | undefined;
-  /** With plugin `auth`; its verifier also checks tokens from other sources. */
-  readonly auth: JwtAuth | undefined;
-  /** With plugin `auth` and `issue_tokens`: issues tokens for a sign-in route of the application. */
-  readonly issuer: TokenIssuer | undefined;
   /** The address of the server; undefined before it listens. */
   readonly address: AddressInfo | undefined;
   /**

@@ -1,17 +1,9 @@
 import type { Logger } from "@svc/context";
 import { func, oneOf, resolveOptions } from "@svc/options";
+import type { StopHook, StopPhase } from "@svc/plugin";
 
-/**
- * The phases in which the parts of a service stop, in this order: `intake` stops accepting work (workers, schedulers,
- * relays), `work` finishes or releases running work, `flush` sends buffered data (spans), `close` closes connections
- * (pools, stores).
- */
-export type StopPhase = "intake" | "work" | "flush" | "close";
-
+/** The phases of a stop, in order. */
 export const stopPhases: readonly StopPhase[] = ["intake", "work", "flush", "close"];
-
-/** Called once in its phase; the signal aborts at the time limit of the phase. */
-export type StopHook = (signal: AbortSignal) => void | Promise<void>;
 
 /** The hooks of a service, by phase. */
 export interface StopHooks {

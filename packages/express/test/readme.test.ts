@@ -6,8 +6,9 @@ import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { createService } from "@svc/express";
-import { pluginTables } from "../src/plugins/built.ts";
-import { providerTable } from "../src/plugins/provider-table.ts";
+import { variablesOf } from "@svc/options";
+import { builtInPlugins } from "../src/plugins/built-in.ts";
+import { providerOptions } from "../src/plugins/provider-table.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 
@@ -178,15 +179,13 @@ describe("README of @svc/express", function () {
     expect(ofAcme.match(optional)).to.have.length(3);
     expect(await configOf(around + acme + ofAcme.replaceAll(optional, ""), env)).to.deep.equal(shown);
     const keys = ofAcme.match(/^(?:# )?\w+ =/gm)?.map((each) => each.replace(/^# | =$/g, ""));
-    const known = Object.values(providerTable.keys).map(({ key }) => key);
+    const known = Object.values(providerOptions.keys).map(({ key }) => key as string);
     expect(keys?.toSorted()).to.deep.equal(known.toSorted());
   });
 
   it("ENV-6 lists every variable that is read", async () => {
-    const tables = [...Object.values(pluginTables), serviceTable, loggingTable];
-    const read = tables.flatMap(({ keys }) =>
-      Object.values<object>(keys).flatMap((entry) => ("env" in entry ? [String(entry.env)] : [])),
-    );
+    const tables = [...builtInPlugins.map(({ options }) => options), serviceTable, loggingTable];
+    const read = tables.flatMap((table) => variablesOf(table));
     const named = new Set((await readFile(readme, "utf8")).match(/\bSVC_[A-Z_]+\b/g));
     expect(read).to.have.length.above(15);
     expect(read.filter((name) => !named.has(name))).to.deep.equal([]);

@@ -1,5 +1,21 @@
 export { ConfigurationError, type Fault } from "./configuration-error.ts";
 export {
+  type Definition,
+  defineOptions,
+  type FileKind,
+  inSeconds,
+  type NamedOptionTables,
+  type Option,
+  type OptionEntries,
+  type OptionsCheck,
+  type OptionsOf,
+  type OptionTable,
+  pickOptions,
+  type ResolvedOptions,
+  variablesOf,
+} from "./define-options.ts";
+export { type EnvironmentName, environmentNames } from "./environment-names.ts";
+export {
   boolean,
   type Bounds,
   either,
@@ -17,5 +33,7 @@ export {
   type StringRules,
   withDefault,
 } from "./kinds.ts";
+export { type Names, namesOf, withNames } from "./names.ts";
 export { nearestName } from "./nearest.ts";
+export { errorText } from "./show.ts";
 export { type Kinds, type Resolved, resolveOptions, unknownOption, wrongValue } from "./resolve-options.ts";

@@ -1,5 +1,6 @@
 import { ConfigurationError, type Fault } from "./configuration-error.ts";
 import type { Kind, OptionalKind } from "./kinds.ts";
+import { namesOf } from "./names.ts";
 import { nearestName } from "./nearest.ts";
 import { describe, show } from "./show.ts";
 
@@ -31,18 +32,20 @@ export function resolveOptions<const K extends Kinds>(
   const source = given ?? {};
   const misused = given === undefined ? undefined : misuse(subject, given);
   if (misused !== undefined) throw new ConfigurationError(subject, [{ key: "options", message: misused }]);
+  const names = namesOf(given, subject);
   const faults: Fault[] = [];
   const known = Object.keys(kinds);
   for (const name of Object.keys(source)) {
-    if (!Object.hasOwn(kinds, name)) faults.push({ key: name, message: unknownOption(name, known) });
+    if (!Object.hasOwn(kinds, name))
+      faults.push({ key: names.of(name), message: unknownOption(name, known) });
   }
   const resolved: Record<string, unknown> = {};
   for (const [name, kind] of Object.entries(kinds)) {
     const taken = take(source, name, kind);
-    if ("fault" in taken) faults.push({ key: name, message: taken.fault });
+    if ("fault" in taken) faults.push({ key: names.of(name), message: taken.fault });
     else resolved[name] = taken.value;
   }
-  if (faults.length > 0) throw new ConfigurationError(subject, faults);
+  if (faults.length > 0) throw new ConfigurationError(names.subject, faults);
   return Object.freeze(resolved) as Resolved<K>;
 }
 

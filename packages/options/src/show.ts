@@ -44,6 +44,13 @@ function anObject(value: object): string {
     : "an object";
 }
 
+/** Returns the name and message of an error for a fault, with user-info of URLs masked. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return `it threw ${describe(error)}`;
+  const text = masked(error.message);
+  return `${error.name}: ${text.length > 4 * MAX_LENGTH ? `${text.slice(0, 4 * MAX_LENGTH)}...` : text}`;
+}
+
 /** Escapes the characters that would break a line or move the cursor of a terminal. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => {

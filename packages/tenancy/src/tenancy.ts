@@ -3,7 +3,7 @@ import { calmLogger, contextOf, enterContext, isTenantId, type Middleware, openC
 import type { ProblemError } from "@svc/problem";
 import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
 import { hostReader } from "./host.ts";
-import { type ResolvedTenancy, resolveTenancyOptions, type TenancyOptions } from "./options.ts";
+import { type ResolvedTenancy, tenancyOptions, type TenancyOptions } from "./options.ts";
 import { refusalError, tenantRequired } from "./refusals.ts";
 import { hostOf as hostOfRequest, targetOf } from "./request-host.ts";
 import { pathOf, tenantInPath } from "./request-target.ts";
@@ -19,7 +19,7 @@ import { isSlug, shown } from "./slug.ts";
  * @throws ConfigurationError for unknown or wrong options, and for `subdomain` without a base domain (TEN-21)
  */
 export function tenancy(options?: TenancyOptions): Middleware {
-  const resolved = resolveTenancyOptions(options);
+  const resolved = tenancyOptions.resolve(options);
   const { requireTenant, callerOf, env, logger } = resolved;
   const policy = policyOf(resolved);
   const callerIn = soundCaller(callerOf === undefined ? principalOf : checked(callerOf));

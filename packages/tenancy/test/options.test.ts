@@ -20,11 +20,11 @@ describe("the options of tenancy()", () => {
   it("reject the default sources without a base domain, and say that subdomain is a default (TEN-2, TEN-21)", () => {
     for (const options of [undefined, {}, { baseDomain: "" }, { baseDomain: undefined }]) {
       expect(refused(options)).to.include(
-        "baseDomain: is required, because subdomain is one of the sources by default",
+        "baseDomain: is required, because subdomain is one of sources, as it is by default",
       );
     }
     expect(refused({ sources: ["path", "subdomain"] })).to.include(
-      "because subdomain is one of the sources: set it",
+      "because subdomain is one of sources, as it is by default: set it",
     );
   });
 

@@ -1,12 +1,15 @@
 import type { Cache } from "@svc/cache";
+import type { Middleware } from "@svc/context";
 import type { JwtAuth, JwtAuthOptions, KeySource } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import type { AccessTokenHandler, IdentityHandler } from "@svc/oidc-login";
+import { definePlugin, type PluginContext, type PluginParts } from "@svc/plugin";
 import type { RefreshHook, TokenIssuer } from "@svc/token-issuer";
-import { type AuthSettings, authTable } from "./auth-table.ts";
+import { authOptions, type AuthSettings } from "./auth-table.ts";
+import { compose } from "../compose.ts";
 import { issuerParts, issuingParts, sharedStore, stopIssuing } from "./issuing.ts";
 import { asConfigured, namedAsConfigured } from "./named-as-configured.ts";
-import type { PluginContext, PluginParts } from "./plugin.ts";
+import { signInParts } from "./sign-in.ts";
 
 /**
  * The options of `[plugin.auth]` that need code. With `issue_tokens`, `revocation` must be a complete token store, because
@@ -24,47 +27,78 @@ export interface AuthCode extends Pick<JwtAuthOptions, "revocation" | "tokenFrom
   readonly onAccessToken?: AccessTokenHandler | undefined;
 }
 
+/** `[plugin.auth]`: the verifier as `service.auth`, the issuer as `service.issuer`, and sign-in through providers. */
+export const authPlugin = definePlugin({
+  name: "auth",
+  uses: ["cache"],
+  options: authOptions,
+  async start(context) {
+    const { attempt } = context;
+    const verifying = await attempt(() => authParts(context));
+    // Sign-in comes second, so that the faults of both are listed.
+    const signIn = await attempt(() => signInParts(context));
+    return {
+      ...verifying,
+      behindBody: together(verifying?.behindBody, signIn?.behindBody),
+      checks: [...(verifying?.checks ?? []), ...(signIn?.checks ?? [])],
+      stop: [
+        "close",
+        async (signal) => {
+          await verifying?.stop?.[1](signal);
+          await signIn?.stop?.[1](signal);
+        },
+      ],
+    };
+  },
+});
+
+function together(...layers: readonly (Middleware | undefined)[]): Middleware | undefined {
+  const present = layers.filter((layer) => layer !== undefined);
+  return present.length === 0 ? undefined : compose(present);
+}
+
+/** The members of a service that the plugin adds. */
+export interface AuthMembers {
+  readonly auth: JwtAuth;
+  readonly issuer: TokenIssuer | undefined;
+}
+
 /** Returns the middleware that verifies the caller's token, and the issuer if the service issues tokens. */
-export async function authPlugin(
-  settings: AuthSettings,
-  context: PluginContext,
-  given: AuthCode = {},
-  cache?: Cache,
-): Promise<PluginParts & { readonly auth: JwtAuth; readonly issuer: TokenIssuer | undefined }> {
-  const { logger, env, profile } = context;
+async function authParts(context: PluginContext<AuthSettings>): Promise<PluginParts<AuthMembers>> {
+  const { options: settings, service, logger, part } = context;
+  const { env, profile } = service;
+  const cache = part<Cache>("cache");
+  const given: AuthCode = settings;
   const { jwtAuth } = await import("@svc/jwt-auth");
   refuseInReduced(profile, given);
-  // Only the routes of the providers use the last two.
-  const { onRefresh, onIdentity: _i, onAccessToken: _a, ...code } = given;
+  const { revocation: check, tokenFrom, keys: ownKeys, onRefresh } = given;
   if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
   if (settings.signingKeys !== undefined && !settings.issueTokens) refuseSigningKeys();
   const ofCode = ["revocation", "tokenFrom", "keys", "onRefresh"];
-  const named = { plugin: "auth", table: authTable, profile, code: ofCode } as const;
-  const issuing = await asConfigured(named, () => issuingParts(settings, context, cache, code.revocation));
-  const revocation = code.revocation ?? issuing?.store ?? (cache && (await sharedStore(cache)));
+  const named = { plugin: "auth", table: authOptions, profile, code: ofCode } as const;
+  const issuing = await asConfigured(named, () => issuingParts(context, cache, check));
+  const revocation = check ?? issuing?.store ?? (cache && (await sharedStore(cache)));
   const auth = namedAsConfigured(named, () =>
     jwtAuth({
-      ...verification(settings, code.keys ?? issuing?.keys),
-      ...code,
+      ...verification(settings, ownKeys ?? issuing?.keys),
+      tokenFrom,
       revocation,
       env,
       logger,
     }),
   );
   if (profile === "reduced") logger.info({}, "tokens are not checked for revocation in the reduced profile");
-  const issuer =
-    issuing && (await asConfigured(named, () => issuerParts(issuing, settings, context, onRefresh)));
+  const issuer = issuing && (await asConfigured(named, () => issuerParts(issuing, context, onRefresh)));
   // The check `auth` covers a store in Redis; a store in the process has a separate note (RDY-23).
   const notes = issuing?.ownsStore === true && cache === undefined ? [issuing.store.readiness?.()] : [];
   return {
-    auth,
-    issuer: issuer?.issuer,
+    parts: { auth, issuer: issuer?.issuer },
     identity: auth,
     behindBody: issuer?.behindBody,
     checks: [auth.readiness(), issuing?.ring.readiness(), ...notes].filter((each) => each !== undefined),
-    onStop: ["close", stopIssuing(auth, issuing)],
+    stop: ["close", stopIssuing(auth, issuing)],
     info: {
-      mode: auth.verifier.keys === issuing?.keys || code.keys !== undefined ? "keys" : settings.mode,
+      mode: auth.verifier.keys === issuing?.keys || ownKeys !== undefined ? "keys" : settings.mode,
       algorithms: [...auth.verifier.algorithms],
       ...(issuer === undefined ? {} : { issues: true }),
     },

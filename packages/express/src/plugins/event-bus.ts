@@ -1,31 +1,21 @@
-import type { Table } from "@svc/config";
 import type { Logger } from "@svc/context";
 import type { EventBus } from "@svc/events";
 import { ConfigurationError } from "@svc/options";
-import { type EventsSettings, eventsTable } from "./events-table.ts";
+import { type EventsSettings, eventsOptions } from "./events-table.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
-import type { PluginContext } from "./plugin.ts";
+import type { PluginContext, ServiceFacts } from "@svc/plugin";
 
 /** The settings of an adapter by the names of its options, so that its faults can name the keys of the file. */
-interface RedisOptions {
-  readonly redis: string | undefined;
-  readonly prefix: string;
-}
-
-interface NatsOptions {
-  readonly servers: string | undefined;
-  readonly stream: string;
-}
-
-const { url, keyPrefix, stream } = eventsTable.keys;
-const redisTable: Table<RedisOptions> = { keys: { redis: url, prefix: keyPrefix } };
-const natsTable: Table<NatsOptions> = { keys: { servers: url, stream } };
+const { url, keyPrefix, stream } = eventsOptions.keys;
+const redisTable = { keys: { redis: url, prefix: keyPrefix } };
+const natsTable = { keys: { servers: url, stream } };
 
 /** Returns the bus that carries events to other services, or undefined. Only this function loads the packages of a bus. */
-export async function eventBus(
-  settings: EventsSettings,
-  { logger, profile }: PluginContext,
-): Promise<EventBus | undefined> {
+export async function eventBus({
+  options: settings,
+  logger,
+  service: { profile },
+}: PluginContext<EventsSettings>): Promise<EventBus | undefined> {
   if (settings.bus === "none" || settings.url === undefined) return undefined;
   return settings.bus === "redis"
     ? redisBus(settings, settings.url, logger, profile)
@@ -36,7 +26,7 @@ async function redisBus(
   { keyPrefix: prefix }: EventsSettings,
   redis: string,
   logger: Logger,
-  profile: PluginContext["profile"],
+  profile: ServiceFacts["profile"],
 ): Promise<EventBus> {
   const { createRedisStreamsBus } = await installed(
     "redis",
@@ -51,7 +41,7 @@ async function natsBus(
   { stream: name }: EventsSettings,
   servers: string,
   logger: Logger,
-  profile: PluginContext["profile"],
+  profile: ServiceFacts["profile"],
 ): Promise<EventBus> {
   const { createNatsJetStreamBus } = await installed(
     "nats",

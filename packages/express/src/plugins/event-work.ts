@@ -1,9 +1,9 @@
 import type { Logger } from "@svc/context";
 import type { EventBus, Events, Inbox, Outbox } from "@svc/events";
-import type { BackgroundPart } from "../work/parts.ts";
+import type { BackgroundPart } from "@svc/plugin";
 import type { EventsSettings } from "./events-table.ts";
 import { forgetting } from "./inbox-pruning.ts";
-import type { JobDatabase } from "./queue.ts";
+import type { JobDatabase } from "./job-code.ts";
 
 /** The event parts of a worker process; undefined for a part that is not configured or was refused. */
 export interface EventTools {

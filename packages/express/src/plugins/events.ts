@@ -1,11 +1,11 @@
-import type { Events, Inbox, Outbox, SubscribersOf } from "@svc/events";
+import type { Events, Inbox, Outbox } from "@svc/events";
 import type { JobTable } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
-import type { SchemaPart } from "../work/parts.ts";
-import type { Table } from "@svc/config";
+import { definePlugin, type PluginContext, type PluginParts, type SchemaPart } from "@svc/plugin";
+import type { JobCode, JobDatabase } from "./job-code.ts";
 import {
   type EventsSettings,
-  eventsTable,
+  eventsOptions,
   groupOf,
   sourceOf,
   unusedKeys,
@@ -13,31 +13,34 @@ import {
 } from "./events-table.ts";
 import { eventBus } from "./event-bus.ts";
 import { eventWork } from "./event-work.ts";
-import { namedAsConfigured } from "./named-as-configured.ts";
-import type { PluginContext, PluginParts } from "./plugin.ts";
-import type { JobDatabase } from "./queue.ts";
+import { type ConfiguredBy, namedAsConfigured } from "./named-as-configured.ts";
 
-/** The parts of a service that events need. */
-export interface EventsSurroundings {
-  readonly jobs: JobTable | undefined;
-  readonly db: JobDatabase | undefined;
-  readonly subscribers: SubscribersOf<Record<string, object>>;
-  /** Whether this process runs background work. */
-  readonly works: boolean;
+/** `[plugin.events]`: the publisher as `service.events`, the relay, the bus and the subscribers. */
+export const eventsPlugin = definePlugin({
+  name: "events",
+  uses: ["database", "queue"],
+  options: eventsOptions,
+  start: startEvents,
+});
+
+/** The members of a service that the plugin adds. */
+export interface EventsMembers {
+  readonly events: Events | undefined;
+  readonly inbox: Inbox | undefined;
 }
 
-type EventsParts = PluginParts & { readonly events: Events | undefined; readonly inbox: Inbox | undefined };
-
-/** Creates the publisher of events and its parts: relay, bus, subscribers. */
-export async function eventsPlugin(
-  settings: EventsSettings,
-  context: PluginContext,
-  { jobs, db, subscribers, works }: EventsSurroundings,
-): Promise<EventsParts> {
-  const { logger, noted, profile, service } = context;
+async function startEvents(context: PluginContext<EventsSettings>): Promise<PluginParts<EventsMembers>> {
+  const { options: settings, logger, attempt, part, code, isEnabled } = context;
+  const { profile, name: service, role } = context.service;
+  const jobCode = code<JobCode>("work");
+  const db = jobCode?.db ?? part<JobDatabase>("db");
+  const jobs = part<JobTable>("jobs");
+  const works = role !== "server";
+  // When the queue was refused, leave out its subscribers, which would be refused a second time.
+  const subscribers = jobs === undefined && isEnabled("queue") ? {} : (jobCode?.subscribers ?? {});
   const types = Object.keys(subscribers);
   const writes = writesOutbox(settings);
-  await noted(() => refuseLacks({ subscribers: types, jobs, writes, db }));
+  await attempt(() => refuseLacks({ subscribers: types, jobs, writes, db }));
   for (const key of unusedKeys(settings)) {
     logger.warn({}, `[plugin.events] ${key} is not used: bus is "${settings.bus}"`);
   }
@@ -47,7 +50,7 @@ export async function eventsPlugin(
     options: Readonly<Record<string, keyof EventsSettings>>,
     make: () => T,
   ): Promise<T | undefined> =>
-    noted(() => namedAsConfigured({ plugin: "events", table: tableOf(options), profile, maker }, make));
+    attempt(() => namedAsConfigured({ plugin: "events", table: tableOf(options), profile, maker }, make));
 
   const outbox =
     writes && db !== undefined
@@ -61,9 +64,9 @@ export async function eventsPlugin(
       : await named("createInbox()", { name: "inboxTable" }, () =>
           createInbox({ name: settings.inboxTable }),
         );
-  const bus = await noted(() => eventBus(settings, context));
+  const bus = await attempt(() => eventBus(context));
   const { topicPrefix, maxEventBytes } = settings;
-  const source = await noted(() => sourceOf(service));
+  const source = await attempt(() => sourceOf(service));
   const events =
     source === undefined
       ? undefined
@@ -80,19 +83,19 @@ export async function eventsPlugin(
           }),
         );
   const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;
-  const group = consumes ? await noted(() => groupOf(settings, service)) : undefined;
+  const group = consumes ? await attempt(() => groupOf(settings, service)) : undefined;
   const work = works ? await eventWork(settings, logger, { events, outbox, inbox, db, bus, group }) : [];
   // With an outbox, a process that only serves does not use the bus.
   const usesBus = works || outbox === undefined;
   return {
-    events,
-    inbox,
+    parts: { events, inbox },
+    handlers: events?.handlers,
     work,
     schemas: tablesOf(outbox, inbox, db),
     checks: [outbox?.readiness(), usesBus ? bus?.readiness() : undefined].filter(
       (each) => each !== undefined,
     ),
-    onStop: bus && ["close", () => bus.close()],
+    stop: bus && ["close", () => bus.close()],
     info: {
       bus: settings.bus,
       outbox: writes,
@@ -119,9 +122,9 @@ function tablesOf(
 }
 
 /** Returns the keys of the file, some of them under the names of options. */
-function tableOf(renamed: Readonly<Record<string, keyof EventsSettings>>): Table<Record<string, unknown>> {
-  const options = Object.entries(renamed).map(([option, setting]) => [option, eventsTable.keys[setting]]);
-  return { keys: { ...eventsTable.keys, ...Object.fromEntries(options) } };
+function tableOf(renamed: Readonly<Record<string, keyof EventsSettings>>): ConfiguredBy["table"] {
+  const options = Object.entries(renamed).map(([option, setting]) => [option, eventsOptions.keys[setting]]);
+  return { keys: { ...eventsOptions.keys, ...Object.fromEntries(options) } };
 }
 
 function refuseLacks(given: {

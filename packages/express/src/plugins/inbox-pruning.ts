@@ -1,7 +1,7 @@
 import type { Logger } from "@svc/context";
 import type { Inbox } from "@svc/events";
-import type { BackgroundPart } from "../work/parts.ts";
-import type { JobDatabase } from "./queue.ts";
+import type { BackgroundPart } from "@svc/plugin";
+import type { JobDatabase } from "./job-code.ts";
 
 const everyMs = 3_600_000;
 

@@ -1,11 +1,10 @@
 import type { Cache } from "@svc/cache";
-import type { EnvironmentName } from "@svc/config";
 import type { JwtAuth, KeySource, RevocationCheck } from "@svc/jwt-auth";
-import { ConfigurationError } from "@svc/options";
+import { ConfigurationError, type EnvironmentName } from "@svc/options";
 import type { KeyRing, RefreshHook, TokenIssuer } from "@svc/token-issuer";
 import type { TokenStore } from "@svc/token-store";
 import type { AuthSettings } from "./auth-table.ts";
-import type { PluginContext, PluginParts } from "./plugin.ts";
+import type { PluginContext, PluginParts } from "@svc/plugin";
 
 /** The additional parts of a service that issues tokens. */
 export interface Issuing {
@@ -19,8 +18,7 @@ export interface Issuing {
 
 /** Returns the revocation store and the signing keys; undefined when the service issues no tokens. */
 export async function issuingParts(
-  settings: AuthSettings,
-  { env, logger }: PluginContext,
+  { options: settings, logger, service: { env } }: PluginContext<AuthSettings>,
   cache: Cache | undefined,
   given: RevocationCheck | undefined,
 ): Promise<Issuing | undefined> {
@@ -41,8 +39,7 @@ export async function issuingParts(
 /** Returns the issuer and its routes. */
 export async function issuerParts(
   { ring, store }: Issuing,
-  settings: AuthSettings,
-  { env, logger }: PluginContext,
+  { options: settings, logger, service: { env } }: PluginContext<AuthSettings>,
   onRefresh: RefreshHook | undefined,
 ): Promise<Pick<PluginParts, "behindBody"> & { readonly issuer: TokenIssuer }> {
   const { authRoutes, createTokenIssuer } = await import("@svc/token-issuer");

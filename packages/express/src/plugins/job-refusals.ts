@@ -1,28 +1,23 @@
 import type { JobHandler } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
 import { type EventsSettings, writesOutbox } from "./events-table.ts";
-import type { DatabaseSettings } from "./database.ts";
 import type { JobCode } from "./job-code.ts";
-import type { MetricsSettings } from "./metrics.ts";
-import type { QueueSettings } from "./queue.ts";
+import type { QueueSettings } from "./queue-table.ts";
 
 /** The parts of the configuration about jobs. */
 export interface JobSettings {
   readonly queue?: QueueSettings | undefined;
   readonly events?: EventsSettings | undefined;
-  readonly database?: Pick<DatabaseSettings, "max"> | undefined;
-  readonly metrics?: Pick<MetricsSettings, "path"> | undefined;
+  readonly database?: { readonly max: number } | undefined;
+  readonly metrics?: { readonly path: string } | undefined;
 }
 
 /**
- * Refuses configurations that silently would not work: code that is never called, a worker without work, a worker that
- * would wait for its own connection, and a queue page that would hide a probe.
- *
- * @throws ConfigurationError
+ * Returns the faults of configurations that silently would not work: code that is never called, a worker without work, a
+ * worker that would wait for its own connection, and a queue page that would hide a probe.
  */
-export function refuseUseless(settings: JobSettings, code: JobCode): void {
-  const faults = [unused, idle, cramped, taken].flatMap((faultsOf) => faultsOf(settings, code));
-  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+export function faultsOfJobs(settings: JobSettings, code: JobCode): readonly Fault[] {
+  return [unused, idle, cramped, taken].flatMap((faultsOf) => faultsOf(settings, code));
 }
 
 /**
@@ -49,7 +44,6 @@ function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
     ["jobs", "queue", queue === undefined && isGiven(code.jobs)],
     ["subscribers", "events", events === undefined && isGiven(code.subscribers)],
     ["schedules", "queue", queue === undefined && isGiven(code.schedules)],
-    ["queue", "queue", queue === undefined && code.guard !== undefined],
     ["db", "queue", queue === undefined && events === undefined && code.db !== undefined],
   ];
   return needs.flatMap(([option, plugin, isUseless]) =>

@@ -1,11 +1,10 @@
-import type { Table } from "@svc/config";
 import type { Logger } from "@svc/context";
-import { ConfigurationError } from "@svc/options";
+import { ConfigurationError, type Definition } from "@svc/options";
 
 /** The source of the settings of a plugin. */
-export interface ConfiguredBy<S extends object> {
+export interface ConfiguredBy {
   readonly plugin: string;
-  readonly table: Table<S>;
+  readonly table: Pick<Definition, "keys">;
   readonly profile: "full" | "reduced";
   /** Options that are set in code. Default: none. */
   readonly code?: readonly string[] | undefined;
@@ -17,7 +16,7 @@ export interface ConfiguredBy<S extends object> {
  * Runs a factory with options from the settings of a plugin. In its errors, replaces the names of options by the keys and
  * variables of the configuration.
  */
-export function namedAsConfigured<S extends object, T>(by: ConfiguredBy<S>, make: () => T): T {
+export function namedAsConfigured<T>(by: ConfiguredBy, make: () => T): T {
   try {
     return make();
   } catch (error) {
@@ -26,10 +25,7 @@ export function namedAsConfigured<S extends object, T>(by: ConfiguredBy<S>, make
 }
 
 /** The same for an asynchronous factory. */
-export async function asConfigured<S extends object, T>(
-  by: ConfiguredBy<S>,
-  make: () => Promise<T>,
-): Promise<T> {
+export async function asConfigured<T>(by: ConfiguredBy, make: () => Promise<T>): Promise<T> {
   try {
     return await make();
   } catch (error) {
@@ -38,7 +34,7 @@ export async function asConfigured<S extends object, T>(
 }
 
 /** Returns a logger that replaces the names of options in messages in the same way. */
-export function loggerAsConfigured<S extends object>(by: ConfiguredBy<S>, logger: Logger): Logger {
+export function loggerAsConfigured(by: ConfiguredBy, logger: Logger): Logger {
   const { inText } = namesOf(by);
   const renaming =
     (level: keyof Logger): Logger[typeof level] =>
@@ -53,7 +49,7 @@ export function loggerAsConfigured<S extends object>(by: ConfiguredBy<S>, logger
   };
 }
 
-function renamed<S extends object>(error: unknown, by: ConfiguredBy<S>): unknown {
+function renamed(error: unknown, by: ConfiguredBy): unknown {
   if (!(error instanceof ConfigurationError)) return error;
   const { ofKey, inText } = namesOf(by);
   const faults = error.faults.map(({ key, message }) => ({ key: ofKey(key), message: inText(message) }));
@@ -61,13 +57,7 @@ function renamed<S extends object>(error: unknown, by: ConfiguredBy<S>): unknown
 }
 
 /** Returns functions that replace the names of options by configured names: in the key of a fault, and in a text. */
-function namesOf<S extends object>({
-  plugin,
-  table,
-  profile,
-  code = [],
-  maker,
-}: ConfiguredBy<S>): {
+function namesOf({ plugin, table, profile, code = [], maker }: ConfiguredBy): {
   readonly ofKey: (key: string) => string;
   readonly inText: (text: string) => string;
 } {
@@ -75,13 +65,15 @@ function namesOf<S extends object>({
   const inside: ((key: string) => string | undefined)[] = [];
   const nested = new Map<string, string>();
   for (const [option, entry] of Object.entries<NamedEntry>(table.keys)) {
-    const { key, env, each } = entry;
+    const { key, each } = entry;
+    const env = typeof entry.env === "string" ? entry.env : entry.env?.[0];
+    if (key === undefined) continue;
     const name = profile === "reduced" && env !== undefined ? env : inFile(plugin, key, env);
     names.set(option, name);
     if (each === undefined) continue;
     inside.push((fault) => nameInside(fault, option, name, each));
     for (const [inner, { key: shown }] of Object.entries<NamedEntry>({ ...each.keys }))
-      nested.set(inner, shown);
+      if (shown !== undefined) nested.set(inner, shown);
   }
   const words = /\b[a-z]+(?:[A-Z][A-Za-z]*)?\b/g;
   // Replace only camelCase names, because a name such as `secret` may be a plain word.
@@ -96,8 +88,8 @@ function namesOf<S extends object>({
 }
 
 interface NamedEntry {
-  readonly key: string;
-  readonly env?: string | undefined;
+  readonly key?: string | undefined;
+  readonly env?: string | readonly string[] | undefined;
   readonly each?: { readonly keys: object } | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Middleware } from "@svc/context";
 import type { JobTable } from "@svc/job-table";
-import type { PluginContext } from "./plugin.ts";
+import type { PluginContext } from "@svc/plugin";
 
 /** The content of the queue page, and its guard. */
 export interface QueuePageOptions {
@@ -22,7 +22,7 @@ export interface ShownTick {
 /** Returns the queue page, only outside `prod` (JOB-32). */
 export async function queuePage(
   { table, path, guard, schedules }: QueuePageOptions,
-  { env, logger, hasRoute }: PluginContext,
+  { service: { env }, logger, hasRoute }: Pick<PluginContext, "service" | "logger" | "hasRoute">,
 ): Promise<Middleware | undefined> {
   if (env === "prod" || path === "") return undefined;
   const { queueRoutes } = await import("@svc/job-table");

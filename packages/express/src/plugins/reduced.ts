@@ -1,7 +1,6 @@
-import { type Environment, type Tables } from "@svc/config";
-import { ConfigurationError, listOf, oneOf, string, withDefault } from "@svc/options";
-import { authTable } from "./auth-table.ts";
-import { type PluginSettings, pluginTables } from "./built.ts";
+import type { Environment } from "@svc/config";
+import { ConfigurationError, type Definition, listOf, oneOf, string, withDefault } from "@svc/options";
+import { authOptions } from "./auth-table.ts";
 
 type Mode = "secret" | "public_key" | "jwks";
 
@@ -13,8 +12,9 @@ const keyVariables: readonly (readonly [Mode, string])[] = [
 
 /** The plugins of the reduced profile, which has a fixed set. */
 export interface ReducedProfile {
-  readonly plugins: Tables<PluginSettings>;
-  readonly defaultPlugins: readonly (keyof PluginSettings)[];
+  /** The options of authentication, with the defaults of the profile. */
+  readonly auth: Pick<Definition, "keys">;
+  readonly defaultPlugins: readonly string[];
 }
 
 /**
@@ -41,14 +41,14 @@ export function reducedProfile(env: Environment): ReducedProfile {
   const auth = mode === undefined ? [] : (["auth"] as const);
   const tenancy = isSet("SVC_TENANCY_SOURCES") ? (["tenancy"] as const) : [];
   return {
-    plugins: { ...pluginTables, auth: reducedAuthTable(mode === "secret" ? "secret" : "public_key") },
+    auth: reducedAuth(mode === "secret" ? "secret" : "public_key"),
     defaultPlugins: ["observability", "metrics", ...auth, ...tenancy],
   };
 }
 
 // The key decides the mode, and the mode the algorithm (AUTH-36).
-function reducedAuthTable(mode: "secret" | "public_key"): typeof authTable {
-  const { keys } = authTable;
+function reducedAuth(mode: "secret" | "public_key"): Pick<Definition, "keys"> {
+  const { keys } = authOptions;
   return {
     keys: {
       ...keys,

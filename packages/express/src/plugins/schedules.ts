@@ -1,9 +1,9 @@
 import type { JobTable } from "@svc/job-table";
 import { ConfigurationError } from "@svc/options";
 import type { Scheduler, Schedules } from "@svc/scheduler";
+import type { PluginContext, PluginParts } from "@svc/plugin";
 import { namedAsConfigured } from "./named-as-configured.ts";
-import type { PluginContext, PluginParts } from "./plugin.ts";
-import { type QueueSettings, queueTable } from "./queue.ts";
+import { queueOptions, type QueueSettings } from "./queue-table.ts";
 
 /** The parts of a service that schedules need. */
 export interface ScheduleSurroundings {
@@ -16,15 +16,15 @@ export interface ScheduleSurroundings {
 }
 
 /** Returns the scheduler, its readiness check and its table; undefined without schedules. */
-export async function schedulerPlugin(
-  { ticksTable, retentionDays }: QueueSettings,
-  { logger, noted, profile }: PluginContext,
+export async function schedulerParts(
+  { options, logger, attempt, service: { profile } }: PluginContext<QueueSettings>,
   { table, schedules, tasks, runs }: ScheduleSurroundings,
 ): Promise<(PluginParts & { readonly scheduler: Scheduler }) | undefined> {
   if (Object.keys(schedules).length === 0) return undefined;
-  if (tasks.length > 0) await noted(() => refuseUnhandled(schedules, tasks));
+  if (tasks.length > 0) await attempt(() => refuseUnhandled(schedules, tasks));
+  const { ticksTable, retentionDays } = options;
   const { createScheduler } = await import("@svc/scheduler");
-  const by = { plugin: "queue", table: queueTable, profile, maker: "createScheduler()" } as const;
+  const by = { plugin: "queue", table: queueOptions, profile, maker: "createScheduler()" } as const;
   const scheduler = namedAsConfigured(by, () =>
     createScheduler({ table, schedules, ticksTable, retentionDays, logger }),
   );

@@ -2,24 +2,23 @@ import { hkdfSync } from "node:crypto";
 import { type Middleware, setRouteTemplate } from "@svc/context";
 import type { OidcLogin, ProviderOptions } from "@svc/oidc-login";
 import { ConfigurationError } from "@svc/options";
-import type { AuthCode } from "./auth.ts";
-import { type AuthSettings, authTable } from "./auth-table.ts";
+import { authOptions, type AuthSettings } from "./auth-table.ts";
 import { loggerAsConfigured, namedAsConfigured } from "./named-as-configured.ts";
-import type { PluginContext, PluginParts } from "./plugin.ts";
+import type { PluginContext, PluginParts } from "@svc/plugin";
 import type { ProviderSettings } from "./provider-table.ts";
 
 /** The largest clock skew for ID tokens, in seconds. */
 const mostLeewaySeconds = 300;
 
-/** The options in code for sign-in through providers. */
-export type SignInCode = Pick<AuthCode, "onIdentity" | "onAccessToken">;
-
 /** Returns the routes of the providers and the check of their keys; undefined without a provider (OIDC-1, OIDC-15). */
-export async function signInParts(
-  settings: AuthSettings,
-  { env, logger, profile, hasRoute }: PluginContext,
-  { onIdentity, onAccessToken }: SignInCode = {},
-): Promise<PluginParts | undefined> {
+export async function signInParts({
+  options: settings,
+  service,
+  logger,
+  hasRoute,
+}: PluginContext<AuthSettings>): Promise<PluginParts | undefined> {
+  const { env, profile } = service;
+  const { onIdentity, onAccessToken } = settings;
   const names = Object.keys(settings.providers);
   if (names.length === 0) {
     // This is not a fault, because only some environments may have providers.
@@ -28,7 +27,7 @@ export async function signInParts(
   }
   const { oidcLogin } = await import("@svc/oidc-login");
   const code = ["onIdentity", "onAccessToken"];
-  const by = { plugin: "auth", table: authTable, profile, code, maker: "oidcLogin()" } as const;
+  const by = { plugin: "auth", table: authOptions, profile, code, maker: "oidcLogin()" } as const;
   const login = namedAsConfigured(by, () =>
     sayingWhereSecretsAre(settings, () =>
       oidcLogin({
@@ -47,7 +46,7 @@ export async function signInParts(
   return {
     behindBody: signInRoutes(login, names, hasRoute),
     checks: [login.readiness()],
-    onStop: ["close", () => login.stop()],
+    stop: ["close", () => login.stop()],
   };
 }
 

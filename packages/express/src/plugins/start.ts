@@ -1,148 +1,191 @@
-import type { Cache } from "@svc/cache";
-import type { Config } from "@svc/config";
-import type { Middleware, ReadinessCheck } from "@svc/context";
-import type { Database } from "@svc/database";
-import type { Events, Inbox } from "@svc/events";
-import type { JwtAuth } from "@svc/jwt-auth";
-import type { MetricsMiddleware } from "@svc/metrics";
-import type { TokenIssuer } from "@svc/token-issuer";
-import type { JobTable } from "@svc/job-table";
-import type { FrameworkRoute } from "../framework-routes.ts";
-import { ConfigurationError } from "@svc/options";
-import type { Service } from "../service.ts";
-import type { StopHook, StopPhase } from "../stop.ts";
-import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
-import type { PluginSettings } from "./built.ts";
-import { type AuthCode, authPlugin } from "./auth.ts";
-import { cachePlugin } from "./cache.ts";
-import { databasePlugin } from "./database.ts";
-import type { JobCode } from "./job-code.ts";
-import { jobParts } from "./job-parts.ts";
-import { metricsPlugin } from "./metrics.ts";
-import { observability } from "./observability.ts";
-import type { PluginContext, PluginParts, ServiceLogger } from "./plugin.ts";
-import { createRefusals } from "./refusals.ts";
-import { signInParts } from "./sign-in.ts";
-import { tenancyPlugin } from "./tenancy.ts";
-
-/** The combined parts of all enabled plugins. */
-export interface StartedPlugins {
-  readonly edge: readonly (Middleware | undefined)[];
-  /** Middleware that finds the caller and the tenant. */
-  readonly identity: readonly (Middleware | undefined)[];
-  /** Routes of plugins that need the parsed body. */
-  readonly behindBody: readonly (Middleware | undefined)[];
-  readonly routes: readonly FrameworkRoute[];
-  readonly checks: readonly ReadinessCheck[];
-  /** Pages that run after the application's `middleware` and before its routes. */
-  readonly pages: readonly Middleware[];
-  readonly info: () => readonly { readonly name: string }[];
-  /** Names of the sign-in providers. */
-  readonly providers: readonly string[];
-  readonly stopHooks: readonly (readonly [StopPhase, StopHook])[];
-  /** The background parts in the order of their stop, and their tables. */
-  readonly work: readonly BackgroundPart[];
-  readonly schemas: readonly SchemaPart[];
-  readonly metrics: MetricsMiddleware | undefined;
-  readonly db: Database | undefined;
-  readonly jobs: JobTable | undefined;
-  readonly events: Events | undefined;
-  readonly inbox: Inbox | undefined;
-  readonly cache: Cache | undefined;
-  readonly auth: JwtAuth | undefined;
-  readonly issuer: TokenIssuer | undefined;
-}
+import type { Logger } from "@svc/context";
+import { ConfigurationError, errorText, type Fault, withNames } from "@svc/options";
+import type { AnyPlugin, JobHandlers, PluginContext, PluginParts, ServiceFacts } from "@svc/plugin";
+import type { AnyConfig } from "../configure.ts";
+import { inOrder } from "./order.ts";
+import { optionNames } from "./option-names.ts";
+import { faultsOfParts } from "./parts-faults.ts";
 
 /** The inputs of the plugins beside their settings. */
 export interface PluginSurroundings {
-  readonly logger: ServiceLogger;
-  readonly profile: "full" | "reduced";
-  /** The options of `[plugin.auth]` that need code. */
-  readonly auth: AuthCode | undefined;
-  /** The options of `[plugin.queue]` and `[plugin.events]` that need code. */
-  readonly work: JobCode;
-  /** Returns the service, which exists when jobs run. */
-  readonly serviceOf: () => Service;
+  readonly service: ServiceFacts;
+  readonly logger: Logger;
+  /** The options of each plugin in code, checked. */
+  readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
+  /** Options of `createService()` that several plugins read. */
+  readonly code: Readonly<Record<string, unknown>>;
   readonly hasRoute: PluginContext["hasRoute"];
+  /** Names that a plugin's parts must not take. */
+  readonly taken: readonly string[];
+  /** Faults that were found before. */
+  readonly faults: readonly Fault[];
+  /** Milliseconds that a start may take. */
+  readonly startTimeoutMs: number;
 }
 
-/** Starts the enabled plugins, in the order in which a request passes them. */
+/** The plugins of a service after their start. */
+export interface StartedPlugins {
+  /** The parts of each plugin, in the order in which a request passes them. */
+  readonly all: readonly (PluginParts & { readonly name: string })[];
+  /** The members that the plugins add to the service. */
+  readonly parts: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Starts the enabled plugins.
+ *
+ * @throws ConfigurationError that lists the faults of all plugins; then those that have started are stopped
+ */
 export async function startPlugins(
-  { service, plugin }: Config<PluginSettings, Record<never, object>>,
-  { logger, profile, auth: authCode, work: jobCode, serviceOf, hasRoute }: PluginSurroundings,
+  plugins: readonly AnyPlugin[],
+  { plugins: enabled, plugin: settings }: Pick<AnyConfig, "plugins" | "plugin">,
+  { faults: found, service, logger, codeOf, code, hasRoute, taken, startTimeoutMs }: PluginSurroundings,
 ): Promise<StartedPlugins> {
-  const { name, version, env } = service;
-  const { noted, error: refused } = createRefusals();
-  const context: PluginContext = { service: name, version, logger, env, profile, hasRoute, noted };
-  if (authCode !== undefined && plugin.auth === undefined) refuseAuthCode();
-  const lines = plugin.observability && observability(plugin.observability, logger);
-  const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
-  const database = plugin.database && (await databasePlugin(plugin.database, context));
-  const jobs = await noted(() =>
-    jobParts(plugin, context, jobCode, {
-      db: database?.db,
-      metrics: metrics?.metrics,
-      serviceOf,
-    }),
-  );
-  const { cache: cacheSettings, auth: authSettings, tenancy: tenancySettings } = plugin;
-  const cache = cacheSettings && (await noted(() => cachePlugin(cacheSettings, context)));
-  const auth = authSettings && (await noted(() => authPlugin(authSettings, context, authCode, cache?.cache)));
-  const signIn = authSettings && (await noted(() => signInParts(authSettings, context, authCode)));
-  const tenancy =
-    tenancySettings &&
-    (await noted(() =>
-      tenancyPlugin(tenancySettings, context, {
-        auth: authSettings !== undefined,
-        behindProxies: service.trustedProxies.length > 0,
-        systemPaths: metrics?.routes?.map(({ path }) => path) ?? [],
-      }),
-    ));
-  const started: readonly (readonly [name: string, parts: PluginParts | undefined])[] = [
-    ["observability", lines],
-    ["metrics", metrics],
-    ["database", database],
-    ["queue", jobs?.queue],
-    ["events", jobs?.eventParts],
-    ["cache", cache],
-    ["auth", auth],
-    ["tenancy", tenancy],
-  ];
-  const named = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
-  // Sign-in is a part of the plugin auth.
-  const parts: readonly PluginParts[] = signIn === undefined ? named : [...named, signIn];
-  const refusal = refused();
-  if (refusal !== undefined) {
+  const faults: Fault[] = [...found];
+  const started = new Map<string, PluginParts>();
+  const parts: Record<string, unknown> = {};
+  const refused = new Set<string>();
+
+  async function attempt<P>(make: () => P | Promise<P>): Promise<P | undefined> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      faults.push(...error.faults);
+      return undefined;
+    }
+  }
+
+  function contextOf(plugin: AnyPlugin): PluginContext<never> {
+    const names = optionNames(plugin, service.profile);
+    const options = withNames({ ...settings[plugin.name], ...codeOf(plugin) }, names);
+    return {
+      options: options as never,
+      service,
+      logger,
+      part: <T>(member: string) => (Object.hasOwn(parts, member) ? (parts[member] as T) : undefined),
+      code: <T>(option: string) => code[option] as T | undefined,
+      isEnabled: (name) => enabled.includes(name),
+      nameOf: names.of,
+      hasRoute,
+      systemPaths: () => [...started.values()].flatMap(({ routes }) => routes?.map(({ path }) => path) ?? []),
+      attempt,
+    };
+  }
+
+  async function startOne(plugin: AnyPlugin): Promise<void> {
+    const missing = plugin.needs.filter((name) => !enabled.includes(name));
+    for (const name of missing) {
+      faults.push({
+        key: "plugins.enabled",
+        message: `contains ${plugin.name}, which needs ${name}: add ${name}`,
+      });
+    }
+    // The fault of a plugin that is needed is already listed.
+    if (missing.length > 0 || plugin.needs.some((name) => refused.has(name))) return;
+    const before = faults.length;
+    const begun = await attempt(async () => {
+      const made = await begin(plugin, contextOf(plugin), startTimeoutMs);
+      const wrong = faultsOfParts(plugin.name, made, [...taken, ...Object.keys(parts)]);
+      if (wrong.length > 0) throw new ConfigurationError("the service", wrong);
+      return made;
+    });
+    if (faults.length > before) refused.add(plugin.name);
+    if (begun === undefined) return;
+    started.set(plugin.name, begun);
+    Object.assign(parts, begun.parts);
+  }
+
+  async function finish(): Promise<void> {
+    const handlers = handlersOf(started, enabled, faults);
+    for (const [name, made] of started) {
+      const more = made.finish && (await attempt(() => made.finish?.(handlers)));
+      if (more !== undefined) started.set(name, merged(made, more));
+    }
+  }
+
+  try {
+    for (const plugin of inOrder(
+      plugins.filter(({ name }) => enabled.includes(name)),
+      faults,
+    )) {
+      await startOne(plugin);
+    }
+    await finish();
+    if (faults.length > 0) throw new ConfigurationError("the service", faults);
+  } catch (error) {
     // Parts that have started would keep the process alive.
     const { signal } = new AbortController();
-    for (const { onStop } of parts) await onStop?.[1](signal);
-    throw refusal;
+    for (const { stop } of started.values()) await stop?.[1](signal);
+    throw error;
   }
-  return {
-    edge: parts.map((each) => each.edge),
-    identity: parts.map((each) => each.identity),
-    behindBody: parts.map((each) => each.behindBody),
-    routes: parts.flatMap((each) => each.routes ?? []),
-    checks: parts.flatMap((each) => each.checks ?? []),
-    pages: parts.flatMap((each) => each.page ?? []),
-    info: () => named.map(({ name, info }) => ({ ...(typeof info === "function" ? info() : info), name })),
-    providers: Object.keys(plugin.auth?.providers ?? {}),
-    stopHooks: parts.flatMap((each) => (each.onStop === undefined ? [] : [each.onStop])),
-    work: jobs?.work ?? [],
-    schemas: parts.flatMap((each) => each.schemas ?? []),
-    metrics: metrics?.metrics,
-    db: database?.db,
-    jobs: jobs?.jobs,
-    events: jobs?.events,
-    inbox: jobs?.inbox,
-    cache: cache?.cache,
-    auth: auth?.auth,
-    issuer: auth?.issuer,
-  };
+  // A plugin's place among the layers is its place in the list, whatever it needs.
+  const named = plugins.flatMap(({ name }) => {
+    const made = started.get(name);
+    return made === undefined ? [] : [{ ...made, name }];
+  });
+  return { all: named, parts };
 }
 
-function refuseAuthCode(): never {
-  const key = "auth";
-  const message = "is of no use without authentication; enable the plugin auth or take it away";
-  throw new ConfigurationError("createService()", [{ key, message }]);
+/** Starts a plugin; an error of its own becomes a fault that names it. */
+async function begin(
+  plugin: AnyPlugin,
+  context: PluginContext<never>,
+  timeoutMs: number,
+): Promise<PluginParts> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = Symbol("late");
+  const time = new Promise<typeof late>((resolve) => {
+    timer = setTimeout(() => resolve(late), timeoutMs);
+  });
+  const starting = (async () => plugin.start(context))();
+  try {
+    const made = await Promise.race([starting, time]);
+    if (made !== late) return made;
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    context.logger.error({ err: error, plugin: plugin.name }, "a plugin did not start");
+    const message = `did not start: ${errorText(error)}`;
+    throw new ConfigurationError("the service", [{ key: `plugin.${plugin.name}`, message }], {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+  // Stop what the plugin may still make.
+  starting.then(({ stop }) => stop?.[1](AbortSignal.abort())).catch(() => undefined);
+  const message = `did not start within ${timeoutMs} ms: its start() must not wait for a server`;
+  throw new ConfigurationError("the service", [{ key: `plugin.${plugin.name}`, message }]);
+}
+
+/** Returns the job handlers of all plugins. */
+function handlersOf(
+  started: ReadonlyMap<string, PluginParts>,
+  enabled: readonly string[],
+  faults: Fault[],
+): JobHandlers {
+  const all: Record<string, JobHandlers[string]> = {};
+  for (const [name, { handlers = {} }] of started) {
+    if (Object.keys(handlers).length > 0 && !enabled.includes("queue")) {
+      faults.push({ key: "plugins.enabled", message: `contains ${name}, which has jobs: add queue` });
+    }
+    for (const [task, handler] of Object.entries(handlers)) {
+      if (Object.hasOwn(all, task)) {
+        faults.push({ key: `plugin.${name}`, message: `has jobs for ${task}, which another plugin has` });
+      }
+      all[task] = handler;
+    }
+  }
+  return all;
+}
+
+function merged(first: PluginParts, second: PluginParts): PluginParts {
+  return {
+    ...first,
+    ...second,
+    checks: [...(first.checks ?? []), ...(second.checks ?? [])],
+    schemas: [...(first.schemas ?? []), ...(second.schemas ?? [])],
+    work: [...(first.work ?? []), ...(second.work ?? [])],
+    finish: undefined,
+  };
 }

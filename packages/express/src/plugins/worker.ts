@@ -1,10 +1,10 @@
 import { currentContext } from "@svc/context";
 import type { JobHandler, JobTable, WorkerEvent } from "@svc/job-table";
 import type { MetricsMiddleware } from "@svc/metrics";
-import type { BackgroundPart } from "../work/parts.ts";
+import type { BackgroundPart, PluginContext, PluginParts } from "@svc/plugin";
+import type { ServiceLogger } from "../service-logger.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
-import type { PluginContext, PluginParts } from "./plugin.ts";
-import { type QueueSettings, queueTable } from "./queue.ts";
+import { queueOptions, type QueueSettings } from "./queue-table.ts";
 
 /** The inputs of a worker. */
 export interface WorkerSurroundings {
@@ -14,15 +14,14 @@ export interface WorkerSurroundings {
 }
 
 /** Returns the worker, its readiness check and its metrics. */
-export async function workerPlugin(
-  settings: QueueSettings,
-  { logger, profile }: PluginContext,
+export async function workerParts(
+  { options: settings, logger, service: { profile } }: PluginContext<QueueSettings>,
   { table, handlers, metrics }: WorkerSurroundings,
 ): Promise<PluginParts> {
   const { createWorker } = await import("@svc/job-table");
   let running = (): number => 0;
   const onEvent = metrics && (await counted(metrics, Object.keys(handlers), () => running()));
-  const by = { plugin: "queue", table: queueTable, profile, maker: "createWorker()" } as const;
+  const by = { plugin: "queue", table: queueOptions, profile, maker: "createWorker()" } as const;
   const worker = namedAsConfigured(by, () =>
     createWorker({
       table,
@@ -39,7 +38,8 @@ export async function workerPlugin(
       around(job, run) {
         const context = currentContext();
         // Lines that are logged through the context name the job.
-        if (context !== undefined) context.log = logger.child({ job_id: job.id, task: job.task });
+        if (context !== undefined)
+          context.log = (logger as ServiceLogger).child({ job_id: job.id, task: job.task });
         return run();
       },
     }),

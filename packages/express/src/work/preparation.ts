@@ -1,6 +1,6 @@
 import type { Logger } from "@svc/context";
 import { ConfigurationError, type Fault } from "@svc/options";
-import type { SchemaPart } from "./parts.ts";
+import type { SchemaPart } from "@svc/plugin";
 
 /** Creates the tables of the background parts. */
 export interface Preparation {

@@ -1,5 +1,5 @@
 import type { Logger } from "@svc/context";
-import type { BackgroundPart, SchemaPart } from "./parts.ts";
+import type { BackgroundPart, SchemaPart } from "@svc/plugin";
 import { createPreparation } from "./preparation.ts";
 
 /** The background work of a service. */

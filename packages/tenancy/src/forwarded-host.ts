@@ -1,5 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import type { Request } from "express";
+
+/** The members of a request of Express that it reads. */
+interface ProxiedRequest extends IncomingMessage {
+  readonly app: { get(setting: string): unknown };
+  readonly ips: readonly string[];
+}
 
 type Trust = (address: string | undefined, hop: number) => boolean;
 
@@ -8,7 +13,7 @@ type Trust = (address: string | undefined, hop: number) => boolean;
  * `hostname` is the first of several values, which a client may have sent to a proxy that appends its own value.
  */
 export function forwardedHost(req: IncomingMessage): string | undefined {
-  const { app, headers, ips, socket } = req as Request;
+  const { app, headers, ips, socket } = req as ProxiedRequest;
   const said = headers["x-forwarded-host"];
   const isTrusted = app.get("trust proxy fn") as Trust;
   if (said === undefined || said === "" || !isTrusted(socket.remoteAddress, 0)) return headers.host;

@@ -1,0 +1,78 @@
+import {
+  type Config,
+  loadConfig,
+  type LoadOptions,
+  processEnvironment,
+  type SettingsByName,
+} from "@svc/config";
+import { ConfigurationError, type Fault } from "@svc/options";
+import { defaultPlugins } from "./plugins/built-in.ts";
+import { reducedProfile } from "./plugins/reduced.ts";
+import type { Service } from "./service.ts";
+import { type ResolvedServiceOptions, resolveServiceOptions } from "./service-options.ts";
+
+/** The settings of a service whose plugins are not known by type. */
+export type AnyConfig = Config<SettingsByName, Record<never, object>>;
+
+/** The options and the configuration of a service. */
+export interface Configured {
+  readonly resolved: ResolvedServiceOptions;
+  readonly config: AnyConfig;
+}
+
+/**
+ * Checks the options and reads the file and the environment.
+ *
+ * @throws ConfigurationError that lists the faults of all of them (CFG-12)
+ */
+export function configure(options: object | undefined, serviceOf: () => Service): Configured {
+  const errors: ConfigurationError[] = [];
+  const resolved = attempt(() => resolveServiceOptions(options, serviceOf), errors);
+  // When an option was refused, those that say where the configuration is may still be right.
+  const places = resolved ?? attempt(() => resolveServiceOptions(placeOf(options), serviceOf), []);
+  const config = places && attempt(() => loadConfig(sourceOf(places)), errors);
+  if (resolved !== undefined && config !== undefined) return { resolved, config };
+  const [first] = errors;
+  if (first !== undefined && errors.length === 1) throw first;
+  throw new ConfigurationError(
+    "the service",
+    errors.flatMap(({ faults }) => faults),
+  );
+}
+
+/** Returns a fault for the options in code of each plugin that is off. */
+export function unusedCode({ withCode }: ResolvedServiceOptions, { plugins }: AnyConfig): readonly Fault[] {
+  return withCode
+    .filter((name) => !plugins.includes(name))
+    .map((name) => ({
+      key: name,
+      message: `is of no use without the plugin ${name}; enable it, or take ${name} away`,
+    }));
+}
+
+function attempt<T>(make: () => T, errors: ConfigurationError[]): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    errors.push(error);
+    return undefined;
+  }
+}
+
+function placeOf(options: object | undefined): object {
+  const { config, env, profile, plugins } = (options ?? {}) as Readonly<Record<string, unknown>>;
+  return { config, env, profile, plugins };
+}
+
+/** Returns the sources of the configuration; the reduced profile has only the environment (PROF-1). */
+function sourceOf(resolved: ResolvedServiceOptions): LoadOptions<SettingsByName, Record<never, object>> {
+  const { config, env, profile } = resolved;
+  const plugins = Object.fromEntries(resolved.plugins.map(({ name, options }) => [name, options]));
+  if (profile === "reduced") {
+    const reduced = reducedProfile(env ?? processEnvironment());
+    return { env, plugins: { ...plugins, auth: reduced.auth }, defaultPlugins: reduced.defaultPlugins };
+  }
+  const inline = typeof config === "object" && "toml" in config;
+  return { ...(inline ? { text: config.toml } : { file: config }), env, plugins, defaultPlugins };
+}

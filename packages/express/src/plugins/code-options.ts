@@ -1,0 +1,80 @@
+import {
+  ConfigurationError,
+  type Fault,
+  type Kind,
+  type Kinds,
+  resolveOptions,
+  withNames,
+} from "@svc/options";
+import type { AnyPlugin } from "@svc/plugin";
+
+/** Names that no plugin may have: they are options of `createService()`. */
+export type Reserved = readonly string[];
+
+/** Returns the kinds of a plugin's options that stand in code. */
+function codeKinds({ options }: AnyPlugin): Kinds {
+  return Object.fromEntries(
+    Object.entries(options.keys).flatMap(([name, entry]) =>
+      "kind" in entry && entry.key === undefined && entry.env === undefined ? [[name, entry.kind]] : [],
+    ),
+  );
+}
+
+/**
+ * Checks the options of a plugin in code, for example `createService({ auth: { onRefresh } })`.
+ *
+ * @throws ConfigurationError with keys such as `auth.onRefresh`
+ */
+export function codeOptions(plugin: AnyPlugin, given: object | undefined): Readonly<Record<string, unknown>> {
+  const names = { subject: "createService()", of: (option: string) => `${plugin.name}.${option}` };
+  return resolveOptions("createService()", withNames(given ?? {}, names), codeKinds(plugin));
+}
+
+/** The kind of an own plugin; one that `definePlugin()` has not made is refused. */
+export const pluginKind: Kind<Readonly<Record<string, AnyPlugin>>> = {
+  expects: "an object of plugins by name, each made by definePlugin()",
+  accepts: (value): value is Readonly<Record<string, AnyPlugin>> =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((each: unknown) => {
+      const { name, start, options, needs, uses } = (each ?? {}) as Partial<AnyPlugin>;
+      return (
+        typeof name === "string" &&
+        typeof start === "function" &&
+        typeof options?.keys === "object" &&
+        Array.isArray(needs) &&
+        Array.isArray(uses)
+      );
+    }),
+};
+
+/**
+ * Refuses own plugins whose name is taken, or is not the one under which they are given.
+ *
+ * @throws ConfigurationError
+ */
+export function refuseNames(
+  own: Readonly<Record<string, AnyPlugin>>,
+  builtIn: readonly AnyPlugin[],
+  reserved: Reserved,
+): void {
+  const faults = Object.entries(own).flatMap(([key, { name }]): Fault[] => {
+    if (key !== name)
+      return [{ key: `plugins.${key}`, message: `is the plugin ${name}; give it under that name` }];
+    if (builtIn.some((each) => each.name === name)) {
+      return [
+        { key: `plugins.${key}`, message: "is the name of a built-in plugin; give yours another name" },
+      ];
+    }
+    if (reserved.includes(name)) {
+      return [
+        {
+          key: `plugins.${key}`,
+          message: "is the name of an option of createService(); give it another name",
+        },
+      ];
+    }
+    return [];
+  });
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+}

@@ -1,0 +1,38 @@
+import type { Names, OptionEntries } from "@svc/options";
+import type { AnyPlugin } from "@svc/plugin";
+
+/**
+ * Returns the names of a plugin's options as their author wrote them: `plugin.cache.key_prefix` in a file, a variable in the
+ * reduced profile, which has no file, and `auth.revocation` in code.
+ */
+export function optionNames({ name, options }: AnyPlugin, profile: "full" | "reduced"): Names {
+  return {
+    subject: "the service",
+    of: (option) => nameIn(options.keys, option, `plugin.${name}`, profile) ?? `${name}.${option}`,
+  };
+}
+
+/** Returns the name of an option, or of an option inside a nested one such as `providers.google.clientId`. */
+function nameIn(
+  keys: OptionEntries,
+  option: string,
+  path: string,
+  profile: "full" | "reduced",
+): string | undefined {
+  const [first = "", ...rest] = option.split(".");
+  const entry = Object.hasOwn(keys, first) ? keys[first] : undefined;
+  if (entry === undefined) return undefined;
+  if ("kind" in entry) {
+    const [variable] = [entry.env ?? []].flat();
+    if (entry.key === undefined || (profile === "reduced" && variable !== undefined)) return variable;
+    return `${path}.${entry.key}${variable === undefined ? "" : ` (${variable})`}`;
+  }
+  if ("table" in entry) return nameIn(entry.table.keys, rest.join("."), `${path}.${entry.key}`, profile);
+  const [inner = "", ...chosen] = rest.toReversed();
+  const table = `${path}.${entry.key}.${shown(chosen.toReversed().join("."))}`;
+  return rest.length < 2 ? undefined : nameIn(entry.each.keys, inner, table, profile);
+}
+
+function shown(name: string): string {
+  return /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
+}

@@ -1,0 +1,76 @@
+import {
+  func,
+  type Fault,
+  type Kind,
+  listOf,
+  objectWith,
+  optional,
+  type OptionalKind,
+  oneOf,
+} from "@svc/options";
+import type { PluginParts } from "@svc/plugin";
+
+const middleware = optional(func());
+const stop: Kind<unknown> = {
+  expects: "a pair of a phase and a function",
+  accepts: (value): value is unknown =>
+    Array.isArray(value) &&
+    value.length === 2 &&
+    oneOf("intake", "work", "flush", "close").accepts(value[0]) &&
+    typeof value[1] === "function",
+};
+const route: Kind<unknown> = {
+  expects: 'an object such as { path: "/status", handler }',
+  accepts: (value): value is unknown => {
+    const { path, handler } = (value ?? {}) as { readonly path?: unknown; readonly handler?: unknown };
+    return typeof path === "string" && path.startsWith("/") && typeof handler === "function";
+  },
+};
+
+/** The kind of each slot. */
+const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefined> } = {
+  parts: optional(objectWith("an object of parts by name")),
+  edge: middleware,
+  identity: middleware,
+  admission: middleware,
+  behindBody: middleware,
+  page: middleware,
+  routes: optional(listOf(route)),
+  checks: optional(listOf(objectWith<{ check(): void }>("a readiness check", "check"))),
+  info: optional(objectWith("an object or a function")),
+  schemas: optional(listOf(objectWith<{ ensureSchema(): void }>("a table", "ensureSchema"))),
+  handlers: optional(objectWith("an object of functions by task")),
+  work: optional(listOf(objectWith<{ start(): void; stop(): void }>("a background part", "start", "stop"))),
+  stop: optional(stop),
+  finish: middleware,
+};
+
+/** Returns the faults in what a plugin's `start()` has returned. */
+export function faultsOfParts(name: string, made: unknown, taken: readonly string[]): readonly Fault[] {
+  const key = `plugin.${name}`;
+  if (typeof made !== "object" || made === null) {
+    return [{ key, message: "must return an object of parts from start()" }];
+  }
+  const faults = Object.entries(made).flatMap(([slot, value]): Fault[] => {
+    const kind = Object.hasOwn(slots, slot) ? slots[slot as keyof PluginParts] : undefined;
+    if (kind === undefined) {
+      return [
+        {
+          key,
+          message: `returned ${slot}, which no service has; there are ${Object.keys(slots).join(", ")}`,
+        },
+      ];
+    }
+    if (value === undefined || kind.accepts(value)) return [];
+    return [{ key, message: `returned a wrong ${slot}: it must be ${kind.expects}` }];
+  });
+  const parts = Object.keys((made as PluginParts).parts ?? {});
+  const repeated = parts.filter((part) => taken.includes(part));
+  return [
+    ...faults,
+    ...repeated.map((part) => ({
+      key,
+      message: `adds service.${part}, which is taken; give the part another name`,
+    })),
+  ];
+}

@@ -1,0 +1,220 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { createService, type ServiceOptions } from "@svc/express";
+import { type AnyPlugin, definePlugin } from "@svc/plugin";
+import { type ConfigurationError, defineOptions, func, optional, string, withDefault } from "@svc/options";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+import request from "supertest";
+import { startPlugins, type PluginSurroundings } from "../src/plugins/start.ts";
+
+const readme = new URL("../README.md", import.meta.url);
+
+function tomlOf(enabled: readonly string[], more = ""): string {
+  return `[service]\nname = "orders"\nport = 0\n[plugins]\nenabled = ${JSON.stringify(enabled)}\n${more}`;
+}
+
+/** Returns the message with which a service is refused. */
+async function refusal(
+  plugins: Readonly<Record<string, AnyPlugin>>,
+  {
+    enabled = Object.keys(plugins),
+    more = "",
+    options = {},
+  }: { enabled?: string[]; more?: string; options?: object } = {},
+): Promise<string> {
+  try {
+    const given = { config: { toml: tomlOf(enabled, more) }, env: {}, plugins, ...silent, ...options };
+    await createService(given as ServiceOptions);
+  } catch (error) {
+    expect((error as ConfigurationError).code).to.equal("ERR_SVC_CONFIGURATION");
+    return (error as ConfigurationError).message;
+  }
+  throw new Error("nothing was refused");
+}
+
+const silent = { logDestination: { write: () => undefined }, signals: false } as const;
+
+const audit = definePlugin({
+  name: "audit",
+  options: defineOptions("[plugin.audit]", {
+    /** Header that names the auditor. Default: x-auditor. */
+    header: { key: "header", env: "SVC_AUDIT_HEADER", kind: withDefault(string(), "x-auditor") },
+    /** Called for every entry. Default: none. */
+    onEntry: { kind: optional(func<(entry: string) => void>()) },
+  }),
+  start: ({ options }) => ({ parts: { audit: { header: options.header } } }),
+});
+
+describe("own plugins", function () {
+  this.timeout(30_000);
+
+  it("run as the README shows: table, options in code, a place in the request, info, stop and a part", async () => {
+    await using sample = await runSample(readme, 7);
+    const url = await sample.url;
+    const entries = await fetch(`${url}/entries`, { headers: { "x-by": "ann" } });
+    expect(await entries.json()).to.deep.equal(["GET by ann"]);
+    const info = (await (await fetch(`${url}/info`)).json()) as { plugins: unknown };
+    expect(info.plugins).to.deep.include({ name: "audit", entries: 2 });
+    sample.kill("SIGTERM");
+    const { code, stdout } = await sample.ended;
+    expect(code).to.equal(0);
+    expect(stdout).to.contain("GET by ann").and.to.contain("2 entries");
+  });
+
+  it("appear typed as members of the service, and are undefined while they are off", async () => {
+    const on = await createService({
+      config: { toml: tomlOf(["audit"]) },
+      env: {},
+      plugins: { audit },
+      ...silent,
+    });
+    const member: { readonly header: string } | undefined = on.audit;
+    expect(member).to.deep.equal({ header: "x-auditor" });
+    const off = await createService({ config: { toml: tomlOf([]) }, env: {}, plugins: { audit }, ...silent });
+    expect(off.audit).to.equal(undefined);
+    // @ts-expect-error -- onEntry is a function
+    const wrong: ServiceOptions<{ audit: typeof audit }> = { audit: { onEntry: 5 } };
+    expect(wrong).to.be.an("object");
+  });
+
+  it("report faults of the file, of the environment and of options in code together", async () => {
+    const options = { audit: { onEntri: 1 }, role: "boss", env: { SVC_AUDIT_HEADER: "" } };
+    const message = await refusal({ audit }, { more: "[plugin.audit]\nheader = 5\nheeder = 1\n", options });
+    expect(message)
+      .to.contain("role: must be one of")
+      .and.to.contain("plugin.audit.header: must be")
+      .and.to.contain("plugin.audit.heeder: is unknown; did you mean header?");
+    expect(await refusal({ audit }, { options: { audit: { onEntri: 1 } } })).to.contain(
+      "audit.onEntri: is unknown; did you mean onEntry?",
+    );
+    expect(
+      await refusal({ audit }, { enabled: [], options: { audit: { onEntry: () => undefined } } }),
+    ).to.contain("audit: is of no use without the plugin audit");
+  });
+
+  it("run between the identity and the body, in the order of their list", async () => {
+    const seen: string[] = [];
+    const gate = definePlugin({
+      name: "gate",
+      start: () => ({
+        identity: (_req, _res, next) => (seen.push("identity"), next()),
+        admission: (req, _res, next) => {
+          seen.push(`admission, body ${"body" in req && req.body !== undefined ? "read" : "unread"}`);
+          next();
+        },
+        behindBody: (req, _res, next) => (
+          seen.push(`behind ${JSON.stringify((req as { body?: unknown }).body)}`),
+          next()
+        ),
+      }),
+    });
+    const { app } = await createService({
+      config: { toml: tomlOf(["gate"]) },
+      env: {},
+      plugins: { gate },
+      ...silent,
+    });
+    await request(app).post("/orders").send({ id: 1 });
+    expect(seen).to.deep.equal(["identity", "admission, body unread", 'behind {"id":1}']);
+  });
+
+  describe("are refused with their name, and what has started is stopped, when one", () => {
+    const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
+      throws: [
+        () => {
+          throw new TypeError("no disk at postgres://u:secret@host/");
+        },
+        "plugin.faulty: did not start: TypeError: no disk at postgres://***@host/",
+      ],
+      "returns nothing": [() => undefined as never, "plugin.faulty: must return an object of parts"],
+      "returns a wrong shape": [
+        () => ({ edge: 5 }),
+        "plugin.faulty: returned a wrong edge: it must be a function",
+      ],
+      "returns an unknown slot": [
+        () => ({ edges: [] }),
+        "plugin.faulty: returned edges, which no service has",
+      ],
+      "adds a member that is taken": [
+        () => ({ parts: { log: {} } }),
+        "plugin.faulty: adds service.log, which is taken",
+      ],
+      "has jobs without a queue": [
+        () => ({ handlers: { clean() {} } }),
+        "contains faulty, which has jobs: add queue",
+      ],
+    };
+    for (const [what, [start, expected]] of Object.entries(faulty)) {
+      it(what, async () => {
+        let stopped = 0;
+        const first = definePlugin({
+          name: "first",
+          start: () => ({ stop: ["close", () => void (stopped += 1)] as const }),
+        });
+        const message = await refusal({ first, faulty: definePlugin({ name: "faulty", start }) });
+        expect(message).to.contain(expected).and.to.not.contain("secret");
+        expect(stopped).to.equal(1);
+      });
+    }
+  });
+
+  it("are refused when they need a plugin that is off, or each other in a circle", async () => {
+    const needy = definePlugin({ name: "needy", needs: ["cache"], start: () => ({}) });
+    expect(await refusal({ needy })).to.contain(
+      "plugins.enabled: contains needy, which needs cache: add cache",
+    );
+    const a = definePlugin({ name: "a", needs: ["b"], start: () => ({}) });
+    const b = definePlugin({ name: "b", uses: ["a"], start: () => ({}) });
+    expect(await refusal({ a, b })).to.contain("plugins.a: needs itself in a circle: a -> b -> a");
+  });
+
+  it("are refused with a name that is taken, with another key, and without definePlugin()", async () => {
+    const start = (): object => ({});
+    const taken = definePlugin({ name: "cache", start });
+    expect(await refusal({ cache: taken })).to.contain("plugins.cache: is the name of a built-in plugin");
+    const option = definePlugin({ name: "routes", start });
+    expect(await refusal({ routes: option })).to.contain("plugins.routes: is the name of an option");
+    expect(await refusal({ other: audit })).to.contain(
+      "plugins.other: is the plugin audit; give it under that name",
+    );
+    expect(await refusal({ audit: { start } as never })).to.contain("plugins: must be an object of plugins");
+  });
+
+  it("start after those that they need, whatever their order", async () => {
+    const order: string[] = [];
+    const plugin = (name: string, needs: readonly string[]): AnyPlugin =>
+      definePlugin({ name, needs, start: () => (order.push(name), {}) });
+    const plugins = { a: plugin("a", ["b"]), b: plugin("b", ["c"]), c: plugin("c", []) };
+    await createService({ config: { toml: tomlOf(["a", "b", "c"]) }, env: {}, plugins, ...silent });
+    expect(order).to.deep.equal(["c", "b", "a"]);
+  });
+
+  it("are refused when start() hangs, and are stopped when it ends after all", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let stopped = 0;
+    const slow = definePlugin({
+      name: "slow",
+      start: async () => {
+        await promise;
+        return { stop: ["close", () => void (stopped += 1)] as const };
+      },
+    });
+    const surroundings = {
+      service: { profile: "full" },
+      codeOf: () => ({}),
+      code: {},
+      taken: [],
+      faults: [],
+      startTimeoutMs: 20,
+    } as unknown as PluginSurroundings;
+    const settings = { plugins: ["slow"], plugin: { slow: {} } };
+    const message = await startPlugins([slow], settings, surroundings).then(
+      () => "started",
+      (error: Error) => error.message,
+    );
+    expect(message).to.contain("plugin.slow: did not start within 20 ms");
+    resolve();
+    while (stopped === 0) await delay(1);
+    expect(stopped).to.equal(1);
+  });
+});

@@ -1,0 +1,203 @@
+import { ConfigurationError, type Fault } from "./configuration-error.ts";
+import type { EnvironmentName } from "./environment-names.ts";
+import { type Kind, objectWith, type OptionalKind, withDefault } from "./kinds.ts";
+import { namesOf } from "./names.ts";
+import { resolveOptions } from "./resolve-options.ts";
+
+/** A value that a file writes in another unit than the option, or within other bounds. */
+export interface FileKind {
+  readonly kind: Kind<unknown>;
+  /** Converts a value of the file to one of the option. */
+  readonly toOption: (value: never) => unknown;
+  /** Converts a value of the option, its default, to one of the file. */
+  readonly toFile: (value: never) => unknown;
+}
+
+/** The one definition of an option. Its doc comment is the sentence about it, from which the tables of READMEs are made. */
+export interface Option<K extends Kind<unknown> = Kind<unknown>> {
+  /** Allowed values, with the default. */
+  readonly kind: K;
+  /** Key in the option's table of the configuration file. Default: none, the option is set in code. */
+  readonly key?: string | undefined;
+  /** Unit and bounds in the file. Default: those of `kind`. */
+  readonly inFile?: FileKind | undefined;
+  /** Environment variable that also sets it, or several, of which the first that is set counts. Default: none. */
+  readonly env?: string | readonly string[] | undefined;
+  /** Which value is used when the file and the environment both set it. Default: `"file"`. */
+  readonly wins?: "env" | "file" | undefined;
+  /** Returns a default that depends on the environment of the service. Default: that of the kind. */
+  readonly defaultIn?: ((environment: EnvironmentName) => unknown) | undefined;
+}
+
+/** A nested table of the file. */
+export interface OptionTable {
+  readonly key: string;
+  readonly table: Definition;
+}
+
+/** A table of tables whose names the author of the file chooses. */
+export interface NamedOptionTables {
+  readonly key: string;
+  readonly each: Definition;
+}
+
+/** The definition of each option, by its name in code. */
+export type OptionEntries = Readonly<Record<string, Option | OptionTable | NamedOptionTables>>;
+
+/** Options that are defined once: for code, for the file, for the environment and for documents. */
+export interface Definition<E extends OptionEntries = OptionEntries> {
+  /** The factory call as it appears in error messages, for example `createCache()`. */
+  readonly subject: string;
+  readonly keys: E;
+  /** Returns the faults of valid options in combination, with keys that are names in code. */
+  faultsOf(
+    this: void,
+    options: ResolvedOptions<E>,
+    name: (option: keyof E & string) => string,
+  ): readonly Fault[];
+  /**
+   * Checks the options of a factory and fills in the defaults.
+   *
+   * @param given undefined counts as `{}`
+   * @returns a new frozen object with every option present
+   * @throws ConfigurationError that lists every unknown and every wrong option, by the names of `withNames()` if `given`
+   *   carries some
+   */
+  resolve(given: object | undefined): ResolvedOptions<E>;
+}
+
+type ValueOf<T> = T extends { readonly kind: Kind<infer V> }
+  ? V
+  : T extends { readonly table: Definition<infer E> }
+    ? OptionsOf<Definition<E>>
+    : T extends { readonly each: Definition<infer E> }
+      ? Readonly<Record<string, OptionsOf<Definition<E>>>>
+      : never;
+
+type ResolvedValueOf<T> = T extends { readonly kind: OptionalKind<infer V, infer D> }
+  ? V | D
+  : T extends { readonly kind: Kind<infer V> }
+    ? V
+    : T extends { readonly table: Definition<infer E> }
+      ? ResolvedOptions<E>
+      : T extends { readonly each: Definition<infer E> }
+        ? Readonly<Record<string, ResolvedOptions<E>>>
+        : never;
+
+type RequiredNames<E extends OptionEntries> = {
+  [N in keyof E]: E[N] extends { readonly kind: OptionalKind<unknown, unknown> }
+    ? never
+    : E[N] extends { readonly kind: Kind<unknown> }
+      ? N
+      : never;
+}[keyof E];
+
+// Mapped over a parameter that extends `keyof E`, so that the members keep the doc comments of the definition.
+type RequiredOptions<E, K extends keyof E> = { readonly [N in K]: ValueOf<E[N]> };
+type LeftOutOptions<E, K extends keyof E> = { readonly [N in K]?: ValueOf<E[N]> | undefined };
+
+/** The options that a caller passes; those with a default may be left out. */
+export type OptionsOf<D extends Definition> = RequiredOptions<D["keys"], RequiredNames<D["keys"]>> &
+  LeftOutOptions<D["keys"], Exclude<keyof D["keys"], RequiredNames<D["keys"]>>>;
+
+/** The options with every default filled in. */
+export type ResolvedOptions<E extends OptionEntries> = { readonly [N in keyof E]: ResolvedValueOf<E[N]> };
+
+/**
+ * Checks options in combination, after each is valid by itself.
+ *
+ * @param name returns an option's name as its author wrote it, for the text of a fault
+ * @returns faults whose keys are names of options in code
+ */
+export type OptionsCheck<E extends OptionEntries> = (
+  options: ResolvedOptions<E>,
+  name: (option: keyof E & string) => string,
+) => readonly Fault[];
+
+/**
+ * Defines the options of a factory or of a plugin.
+ *
+ * @param subject the factory call as it appears in error messages, for example `createCache()`
+ * @throws TypeError when two options have the same key or the same variable
+ */
+export function defineOptions<const E extends OptionEntries>(
+  subject: string,
+  keys: E,
+  faultsOf: OptionsCheck<E> = () => [],
+): Definition<E> {
+  refuseRepeated(
+    subject,
+    "key",
+    Object.values(keys).flatMap(({ key }) => key ?? []),
+  );
+  refuseRepeated(subject, "variable", variablesOf({ keys }));
+  const kinds = Object.fromEntries(Object.entries(keys).map(([name, entry]) => [name, kindOf(entry)]));
+  return {
+    subject,
+    keys,
+    faultsOf,
+    resolve(given) {
+      const names = namesOf(given, subject);
+      const options = resolveOptions(subject, given, kinds) as ResolvedOptions<E>;
+      const faults = faultsOf(options, names.of);
+      if (faults.length === 0) return options;
+      throw new ConfigurationError(
+        names.subject,
+        faults.map(({ key, message }) => ({ key: names.of(key), message })),
+      );
+    },
+  };
+}
+
+/** Returns a part of the entries of a definition, to be used in another one. */
+export function pickOptions<E extends OptionEntries, const N extends keyof E>(
+  { keys }: Definition<E>,
+  ...names: readonly N[]
+): { readonly [K in N]: E[K] } {
+  return Object.fromEntries(names.map((name) => [name, keys[name]])) as { readonly [K in N]: E[K] };
+}
+
+/** Entries as a reader of files sees them: of a definition, or of a table with the same members. */
+export interface KeyedEntries {
+  readonly keys: Readonly<
+    Record<
+      string,
+      | Option
+      | { readonly key: string; readonly table: KeyedEntries }
+      | { readonly key: string; readonly each: KeyedEntries }
+    >
+  >;
+}
+
+/** Returns the environment variables of the options, in order, with those of nested tables. */
+export function variablesOf({ keys }: KeyedEntries): string[] {
+  return Object.values(keys).flatMap((entry) => {
+    if ("kind" in entry) return [entry.env ?? []].flat();
+    return variablesOf("table" in entry ? entry.table : entry.each);
+  });
+}
+
+function refuseRepeated(subject: string, what: string, names: readonly string[]): void {
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined) throw new TypeError(`two options of ${subject} have the ${what} ${repeated}`);
+}
+
+function kindOf(entry: Option | OptionTable | NamedOptionTables): Kind<unknown> {
+  if ("kind" in entry) return entry.kind;
+  return withDefault(isObject, {});
+}
+
+const isObject: Kind<object> = objectWith<object>("an object");
+
+/**
+ * Returns the unit of an option in milliseconds that a file writes in seconds.
+ *
+ * @param seconds allowed values in the file
+ */
+export function inSeconds(seconds: Kind<number>): FileKind {
+  return {
+    kind: seconds,
+    toOption: (value: number) => Math.round(value * 1e6) / 1e3,
+    toFile: (value: number | undefined) => (value === undefined ? undefined : value / 1000),
+  };
+}

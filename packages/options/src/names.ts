@@ -1,0 +1,24 @@
+/** How the author of a configuration names its options: in code, in a file, or in the environment. */
+export interface Names {
+  /** What is configured, for example `createCache()` or `the service`. */
+  readonly subject: string;
+  /** Returns the name of an option as its author wrote it, for example `plugin.cache.url`. */
+  readonly of: (option: string) => string;
+}
+
+// Registered, so that two installed copies of this package understand each other.
+const NAMES = Symbol.for("@svc/options/names");
+
+/**
+ * Returns a copy of options that carries their names. Every fault that a factory finds in the copy, or in an object that the
+ * copy is spread into, uses these names.
+ */
+export function withNames<T extends object>(options: T, names: Names): T {
+  return { ...options, [NAMES]: names };
+}
+
+/** Returns the names that options carry; without any, their names in code. */
+export function namesOf(options: object | undefined, subject: string): Names {
+  const names = (options as { readonly [NAMES]?: Names } | undefined)?.[NAMES];
+  return names ?? { subject, of: (option) => option };
+}

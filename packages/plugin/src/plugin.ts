@@ -1,0 +1,80 @@
+import type { Logger } from "@svc/context";
+import type { Definition, EnvironmentName, OptionEntries, ResolvedOptions } from "@svc/options";
+import type { PluginParts } from "./slots.ts";
+
+/** What a plugin knows about the service at its start. */
+export interface ServiceFacts {
+  readonly name: string;
+  readonly version: string;
+  readonly env: EnvironmentName;
+  /** The reduced profile has no file: faults name environment variables. */
+  readonly profile: "full" | "reduced";
+  /** What this process does: answer the application's requests, run background work, or both. */
+  readonly role: "server" | "worker" | "both";
+  /** Whether trusted proxies set `X-Forwarded-*`. */
+  readonly behindProxies: boolean;
+}
+
+/** What a plugin gets at its start. */
+export interface PluginContext<Options = Readonly<Record<string, unknown>>> {
+  /**
+   * The settings of its table and its options in code, with all defaults. A factory that gets a copy reports faults by the
+   * keys of the file.
+   */
+  readonly options: Options;
+  readonly service: ServiceFacts;
+  readonly logger: Logger;
+  /** Returns a member that another plugin has added to the service, for example `cache`; undefined when there is none. */
+  readonly part: <T>(member: string) => T | undefined;
+  /** Returns an option of `createService()` that several plugins read, for example `db`. */
+  readonly code: <T>(option: string) => T | undefined;
+  /** Whether a plugin is in `[plugins] enabled`, also when its options were refused. */
+  readonly isEnabled: (plugin: string) => boolean;
+  /** Returns the name of an option as its author wrote it, for example `plugin.cache.url`. */
+  readonly nameOf: (option: string) => string;
+  /** Whether the application has a route for a path; call it only during a request. */
+  readonly hasRoute: (path: string) => boolean;
+  /** Returns the paths of the routes of the plugins that have started. */
+  readonly systemPaths: () => readonly string[];
+  /**
+   * Runs a factory and collects its `ConfigurationError`, so that all faults are reported together (CFG-12). Returns
+   * undefined for a refused part.
+   */
+  readonly attempt: <P>(make: () => P | Promise<P>) => Promise<P | undefined>;
+}
+
+/** A part of a service that is switched on by its name in `[plugins] enabled`. */
+export interface Plugin<
+  Name extends string = string,
+  E extends OptionEntries = OptionEntries,
+  Parts extends object = object,
+> {
+  /** Its name in `[plugins] enabled`, of its table `[plugin.<name>]`, and of its options in `createService()`. */
+  readonly name: Name;
+  /** Its options: those with a `key` or variable stand in the file and the environment, the others in code. */
+  readonly options: Definition<E>;
+  /** Plugins that must be on. They start before this one. */
+  readonly needs: readonly string[];
+  /** Plugins that start before this one if they are on. */
+  readonly uses: readonly string[];
+  /**
+   * Starts the plugin. Opens no connection that it must wait for: `/ready` reports a server that does not answer.
+   *
+   * @throws ConfigurationError for wrong options
+   */
+  start(context: PluginContext<ResolvedOptions<E>>): PluginParts<Parts> | Promise<PluginParts<Parts>>;
+}
+
+/** A plugin of any options and parts. */
+export type AnyPlugin = Omit<Plugin, "start"> & {
+  start(context: PluginContext<never>): PluginParts | Promise<PluginParts>;
+};
+
+/** The members that a plugin adds to a service. */
+export type PartsOf<P extends AnyPlugin> =
+  Awaited<ReturnType<P["start"]>> extends PluginParts<infer Parts> ? Parts : never;
+
+/** The options of a plugin that stand in code. */
+export type CodeEntries<E extends OptionEntries> = {
+  [N in keyof E as E[N] extends { readonly key: string } | { readonly env: unknown } ? never : N]: E[N];
+};
