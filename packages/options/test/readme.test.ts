@@ -13,4 +13,13 @@ describe("README", () => {
     expect(first).to.equal("{ limitBytes: 2097152, strict: false }");
     expect(await readFile(readme, "utf8")).to.contain(`\`\`\`\n${error.join("\n")}\n\`\`\``);
   });
+
+  it("has a definition whose faults name an option as its author wrote it", async () => {
+    await using sample = await runSample(readme, 1);
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout)
+      .to.contain("{ url: 'redis://127.0.0.1', timeoutMs: 1000, prefix: undefined }")
+      .and.to.contain('plugin.cache.url: must be a URL redis://...; it is "http://x"');
+  });
 });
