@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 const checks = [
   ["format", "prettier", ["--check", "--log-level", "warn", "."]],
   ["lint", "node", ["scripts/lint.mjs"]],
+  ["rules", "node", ["scripts/rules.mjs", "--missing"]],
   ["layers", "node", ["scripts/check-layers.mjs"]],
   ["commits", "node", ["scripts/check-commits.mjs"]],
   ["packages", "node", ["scripts/check-packages.mjs"]],

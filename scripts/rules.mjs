@@ -1,24 +1,29 @@
 // Lists the tests that prove each rule: `npm run rules [-- --missing] [--json] [--section NAME]`.
-// Exits 1 when no test names a rule marked done, and when a test names a rule that does not exist.
+// Exits 1 when no test names a rule marked done, when a test names a rule that does not exist, and when the conformance kit has
+// another list of rules than docs/contract.md.
+//   --write           instead: write the kit's list, packages/conformance/rules.json
 //   --missing         print only the faults
 //   --json            print {rules, missing, unknown} as JSON
 //   --section NAME    only the rules of one section of docs/contract.md, for example request-correlation
 //   --contract FILE.. instead: check that test/contract-lines.ts classifies every line of these texts
 //   --root DIR        another folder with the layout of this repository
 import { createHash } from "node:crypto";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { kitRules, kitRulesFile } from "./kit-rules.mjs";
 
+const ownRoot = resolve(import.meta.dirname, "..");
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    write: { type: "boolean", default: false },
     missing: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     section: { type: "string" },
     contract: { type: "boolean", default: false },
-    root: { type: "string", default: resolve(import.meta.dirname, "..") },
+    root: { type: "string", default: ownRoot },
   },
 });
 
@@ -29,10 +34,22 @@ const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm;
 
 const fromRoot = (path) => import(pathToFileURL(join(resolve(values.root), path)).href);
 
-process.exitCode = values.contract ? await checkContract(positionals) : await checkTests();
-
-async function checkTests() {
+if (values.contract) process.exitCode = await checkContract(positionals);
+else {
   const { rules } = await fromRoot("test/rules.ts");
+  if (values.write) writeFileSync(kitRulesFile, await kitRules(rules));
+  else process.exitCode = Math.max(checkTests(rules), await checkKit(rules));
+}
+
+async function checkKit(rules) {
+  const isCurrent =
+    resolve(values.root) !== ownRoot || readFileSync(kitRulesFile, "utf8") === (await kitRules(rules));
+  if (!isCurrent)
+    console.error("packages/conformance/rules.json is out of date: run npm run rules -- --write");
+  return isCurrent ? 0 : 1;
+}
+
+function checkTests(rules) {
   const known = new Map(rules.map((rule) => [rule.id, { rule, tests: new Map() }]));
   const prefixes = [...new Set(rules.map(({ id }) => id.slice(0, id.lastIndexOf("-"))))];
   const names = new RegExp(`\\b(?:${prefixes.join("|")})-\\d+\\b`, "g");
