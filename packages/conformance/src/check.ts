@@ -1,4 +1,5 @@
 import type { Kit } from "./kit.ts";
+import { show } from "./show.ts";
 
 /** The result of a check. */
 export type Verdict =
@@ -58,7 +59,18 @@ export interface Check {
   readonly patient?: boolean | undefined;
   /** Waits until the grace window of a rotated refresh token closes. */
   readonly windowed?: boolean | undefined;
-  run(kit: Kit): Promise<Verdict>;
+  readonly run: (kit: Kit) => Promise<Verdict>;
+}
+
+/** Builds the check of one rule. */
+export function check(rule: string, how: Omit<Check, "rule" | "run">, run: Check["run"]): Check {
+  return { rule, ...how, run };
+}
+
+/** Returns a value that the needs of a check guarantee. */
+export function given<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the check does not declare what it needs");
+  return value;
 }
 
 export const pass: Verdict = { status: "pass" };
@@ -97,4 +109,9 @@ export function every(verdicts: readonly Verdict[]): Verdict {
     verdicts[0] ??
     notApplicable("nothing was seen that shows it")
   );
+}
+
+/** Requires that a named value is the expected one. */
+export function is(name: string, seen: unknown, expected: string | number | boolean): Verdict {
+  return must(seen === expected, () => `${name} ${show(seen)}`, String(expected));
 }

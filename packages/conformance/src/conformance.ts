@@ -7,12 +7,11 @@ import { InvalidUse } from "./faults.ts";
 import { NoAnswer } from "./http-client.ts";
 import { createKit, type Kit } from "./kit.ts";
 import { findRoutes } from "./openapi.ts";
-import type { ConformanceOptions } from "./options.ts";
+import type { ConformanceOptions, Settings } from "./options.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { resolveSettings } from "./resolve-settings.ts";
 import { ruleOf } from "./rules.ts";
 import { runChecks } from "./run-checks.ts";
-import type { Settings } from "./settings.ts";
 
 /** The result of a run. */
 export interface ConformanceReport extends Outcome {
@@ -28,15 +27,24 @@ export interface ConformanceReport extends Outcome {
   readonly durationMs: number;
 }
 
+/** What a run takes from its surroundings. */
+export interface Environment {
+  /** Milliseconds of a clock that never goes back, for the durations that rules limit. Default: `performance.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
 /**
  * Checks a running service against the contract from outside. Never rejects because of the service's behaviour.
  *
  * @throws InvalidUse for invalid options, and for a service that cannot be reached
  */
-export async function checkConformance(options: ConformanceOptions): Promise<ConformanceReport> {
+export async function checkConformance(
+  options: ConformanceOptions,
+  { now = () => performance.now() }: Environment = {},
+): Promise<ConformanceReport> {
   const settings = resolveSettings(options);
-  const startedAt = performance.now();
-  const kit = await createKit(settings);
+  const startedAt = now();
+  const kit = await createKit(settings, now);
   try {
     await reach(kit);
     if (kit.keySet !== undefined) await untilKeysAreKnown(kit);
@@ -51,7 +59,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
       findings,
       routes,
       ...outcomeOf(settings, findings, checks, selected({ ...settings, only: undefined }).length, routes),
-      durationMs: performance.now() - startedAt,
+      durationMs: now() - startedAt,
     };
   } finally {
     await kit.close();

@@ -49,8 +49,11 @@ export interface HttpClient {
   close(): void;
 }
 
-/** @param defaultTimeoutMs for one request, from connecting to the last byte of its answer */
-export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClient {
+/**
+ * @param defaultTimeoutMs for one request, from connecting to the last byte of its answer
+ * @param now the clock for the duration of an answer
+ */
+export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () => number): HttpClient {
   const prefix = base.pathname.replace(/\/$/, "");
   const open = new Set<Socket>();
   let closed = false;
@@ -71,7 +74,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
       const socket = connect(base);
       open.add(socket);
       const reader = new AnswerReader(isHead);
-      let sentAt = performance.now();
+      let sentAt = now();
       const timer = setTimeout(() => {
         settle(() => reject(new NoAnswer(`no complete answer within ${timeoutMs / 1000} s`)));
       }, timeoutMs);
@@ -85,7 +88,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
       function read(ended: boolean, chunk?: Buffer): void {
         try {
           if (chunk !== undefined) reader.add(chunk);
-          const answer = reader.read(ended, performance.now() - sentAt);
+          const answer = reader.read(ended, now() - sentAt);
           if (answer !== undefined) settle(() => resolve(answer));
         } catch (error) {
           settle(() => reject(error instanceof MalformedAnswer ? new NoAnswer(error.message) : error));
@@ -94,7 +97,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
 
       socket.setNoDelay(true);
       socket.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
-        sentAt = performance.now();
+        sentAt = now();
         socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
         if (later === undefined) return;
         setTimeout(() => {

@@ -1,5 +1,5 @@
 export type { Finding, Verdict } from "./check.ts";
-export { checkConformance, type ConformanceReport } from "./conformance.ts";
+export { checkConformance, type ConformanceReport, type Environment } from "./conformance.ts";
 export { InvalidUse } from "./faults.ts";
 export { notChecked, type NotChecked } from "./not-checked.ts";
 export type {
@@ -7,19 +7,17 @@ export type {
   ConformanceOptions,
   DependencyProbe,
   Feature,
+  FederatedProbe,
+  HookProbe,
   Keys,
   Limits,
   Probes,
-  TenancySettings,
-} from "./options.ts";
-export type { Probe } from "./requests.ts";
-export type {
-  FederatedProbe,
-  HookProbe,
   RotationProbe,
   SessionProbe,
   StoreProbe,
-} from "./session-options.ts";
+  TenancySettings,
+} from "./options.ts";
+export type { Probe } from "./requests.ts";
 export type { Outcome } from "./outcome.ts";
 export { asJUnit, asTable } from "./report.ts";
 export { type Rule, rules } from "./rules.ts";

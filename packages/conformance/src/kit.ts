@@ -4,9 +4,8 @@ import { type EchoServer, startEchoServer } from "./echo-server.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
 import { type KeyServer, serveKeys } from "./key-server.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
-import type { Feature } from "./options.ts";
+import type { Feature, Settings } from "./options.ts";
 import { type Extra, type Probe, requestOf, withExtra } from "./requests.ts";
-import type { Settings } from "./settings.ts";
 import { createMinter, type Minter } from "./tokens.ts";
 
 /** Everything that a check uses. */
@@ -19,6 +18,8 @@ export interface Kit {
   readonly keySet: KeyServer | undefined;
   /** @throws Error when there are no keys; checks that need them declare it. */
   readonly tokens: Minter;
+  /** Returns milliseconds of the run's clock. */
+  now(): number;
   has(feature: Feature): boolean;
   /** Returns letters and digits that were never used before. */
   unique(): string;
@@ -30,9 +31,9 @@ export interface Kit {
   close(): Promise<void>;
 }
 
-export async function createKit(settings: Settings): Promise<Kit> {
-  const http = createHttpClient(settings.url, settings.requestSeconds * 1000);
-  const replica = settings.replica && createHttpClient(settings.replica, settings.requestSeconds * 1000);
+export async function createKit(settings: Settings, now: () => number): Promise<Kit> {
+  const http = createHttpClient(settings.url, settings.requestSeconds * 1000, now);
+  const replica = settings.replica && createHttpClient(settings.replica, settings.requestSeconds * 1000, now);
   const log = settings.log === undefined ? undefined : await createLogReader(settings.log);
   const { keys } = settings;
   const keySet =
@@ -62,6 +63,7 @@ export async function createKit(settings: Settings): Promise<Kit> {
       if (tokens === undefined) throw new Error("there are no keys to make tokens with");
       return tokens;
     },
+    now,
     has: (feature) => settings.features.has(feature),
     unique: () => `svc${randomBytes(8).toString("hex")}`,
     get: (path, extra) => ask(path, extra),

@@ -1,6 +1,6 @@
 import type { Check, Finding } from "./check.ts";
 import { requirable, seenIn } from "./needs.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./options.ts";
 
 /** How much of the contract a run has judged. */
 export interface Outcome {

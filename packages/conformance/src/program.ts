@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
-import { readArguments, usage } from "./arguments.ts";
-import { checkConformance } from "./conformance.ts";
+import { parseArgs } from "node:util";
+import { checkConformance, type Environment } from "./conformance.ts";
 import { InvalidUse } from "./faults.ts";
-import type { ConformanceOptions } from "./options.ts";
+import { type ConformanceOptions, type Member, membersOf, type Probes } from "./options.ts";
 import { asJUnit, asTable } from "./report.ts";
+import { fileName } from "./resolve-settings.ts";
 import { readKeys, readProbes } from "./settings-files.ts";
 import { expectedWaits } from "./waits.ts";
 
@@ -16,10 +17,130 @@ export interface Output {
 /** The exit code when no rule failed but the run saw less than required. */
 const tooLittleSeen = 3;
 
-/** Runs the command line. Resolves to its exit code. */
-export async function runProgram(given: readonly string[], output: Output): Promise<number> {
+/** Options of the command line alone. */
+const ofProgram: Readonly<Record<string, Member>> = {
+  json: { kind: "text", argument: "FILE", meaning: "writes the report as JSON" },
+  junit: { kind: "text", argument: "FILE", meaning: "writes the report as JUnit XML" },
+  help: { kind: "boolean", argument: "", meaning: "prints this" },
+};
+
+interface Flag {
+  readonly name: string;
+  readonly member: Member;
+}
+
+/** Returns the command line option of each member that has one, by the member's name. */
+function flagsOf(members: Readonly<Record<string, Member>>): ReadonlyMap<string, Flag> {
+  const own = Object.entries(members).filter(([, { argument }]) => argument !== undefined);
+  return new Map(
+    own.map(([name, member]) => [name, { name: member.flag ?? fileName(name).replaceAll("_", "-"), member }]),
+  );
+}
+
+const flags = {
+  options: flagsOf(membersOf("options")),
+  probes: flagsOf(membersOf("probes")),
+  own: flagsOf(ofProgram),
+};
+const allFlags: readonly Flag[] = Object.values(flags).flatMap((each) => [...each.values()]);
+
+function usage(): string {
+  const heads = allFlags.map(({ name, member }) => `--${name} ${member.argument}`.trimEnd());
+  const width = Math.max(...heads.map(({ length }) => length));
+  const lines = allFlags.map(({ member }, index) => {
+    const { default: value, meaning } = member;
+    const isShown = value !== undefined && value !== false && !Array.isArray(value);
+    return `  ${heads[index]?.padEnd(width)}  ${meaning.replaceAll("`", "")}${isShown ? ` (${String(value)})` : ""}`;
+  });
+  return `Usage: svc-conformance <base URL> [options]
+
+Checks a running service against the contract, from outside.
+
+${lines.join("\n")}
+
+A ROUTE is "/path" or "POST /path". A LIST is a,b,c. --require may be repeated.
+Exit code: 0 conforms, 1 a rule is broken, 2 wrong use or no answer, 3 no rule is broken and too little was seen.
+`;
+}
+
+type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+/** A parsed command line; the files that it names are not read yet. */
+interface CommandLine {
+  readonly values: Values;
+  readonly options: Omit<ConformanceOptions, "keys" | "tenancy" | "limits">;
+}
+
+/** @throws InvalidUse */
+function readArguments(given: readonly string[]): CommandLine {
+  let parsed;
   try {
-    return await check(given, output);
+    parsed = parseArgs({
+      args: [...given],
+      allowPositionals: true,
+      options: Object.fromEntries(
+        allFlags.map(({ name, member }) => [
+          name,
+          { type: member.argument === "" ? "boolean" : "string", multiple: name === "require" } as const,
+        ]),
+      ),
+    });
+  } catch (error) {
+    throw new InvalidUse([error instanceof Error ? error.message : "wrong arguments"]);
+  }
+  const values = parsed.values as Values;
+  if (values["help"] !== true && parsed.positionals.length !== 1)
+    throw new InvalidUse(["one base URL is needed"]);
+  const options: Record<string, unknown> = { url: parsed.positionals[0] ?? "" };
+  for (const [name, { name: flag, member }] of flags.options) {
+    if (values[flag] !== undefined && member.argument !== "FILE")
+      options[name] = valueOf(flag, member, values[flag]);
+  }
+  const probes: Record<string, unknown> = {};
+  for (const [name, { name: flag, member }] of flags.probes) {
+    if (values[flag] !== undefined) probes[name] = probeOf(flag, member, String(values[flag]));
+  }
+  return { values, options: { ...options, log: values["log"], probes } as unknown as CommandLine["options"] };
+}
+
+/** Returns an option of the given kind. */
+function valueOf(flag: string, { kind }: Member, given: NonNullable<Values[string]>): unknown {
+  if (kind === "texts" || kind === "features") {
+    return [given].flat().flatMap((each) =>
+      String(each)
+        .split(",")
+        .map((text) => text.trim()),
+    );
+  }
+  if (flag === "max-not-applicable" && !/^\d{1,6}$/.test(String(given))) {
+    throw new InvalidUse([
+      `--${flag}: ${JSON.stringify(given)} is not allowed; give a whole number from 0 on`,
+    ]);
+  }
+  return kind === "number" ? Number(given) : given;
+}
+
+/** Returns a probe of the given kind: a route, or one with the names of scopes or roles. */
+function probeOf(flag: string, { kind }: Member, given: string): unknown {
+  const [, route, names] = /^((?:[A-Z]+ )?\/\S*)(?: (\S+))?$/.exec(given) ?? [];
+  if (kind !== "scoped" && kind !== "role") {
+    if (route !== undefined && names === undefined) return route;
+    throw new InvalidUse([`--${flag}: ${JSON.stringify(given)} is neither "/path" nor "METHOD /path"`]);
+  }
+  if (route === undefined || names === undefined) {
+    throw new InvalidUse([`--${flag}: ${JSON.stringify(given)} is not "/path one,other"`]);
+  }
+  return { request: route, [kind === "scoped" ? "scopes" : "roles"]: names.split(",") };
+}
+
+/** Runs the command line. Resolves to its exit code. */
+export async function runProgram(
+  given: readonly string[],
+  output: Output,
+  environment?: Environment,
+): Promise<number> {
+  try {
+    return await check(given, output, environment);
   } catch (error) {
     const lines = error instanceof InvalidUse ? error.faults : [String(error)];
     output.stderr.write(`${lines.map((line) => `svc-conformance: ${line}`).join("\n")}\n`);
@@ -28,23 +149,29 @@ export async function runProgram(given: readonly string[], output: Output): Prom
   }
 }
 
-async function check(given: readonly string[], { stdout, stderr }: Output): Promise<number> {
-  const { help, options, keysFile, probesFile, jsonFile, junitFile } = readArguments(given);
-  if (help) {
-    stdout.write(usage);
+async function check(
+  given: readonly string[],
+  { stdout, stderr }: Output,
+  environment?: Environment,
+): Promise<number> {
+  const { values, options } = readArguments(given);
+  if (values["help"] === true) {
+    stdout.write(usage());
     return 0;
   }
+  const file = (name: string): string | undefined => values[name] as string | undefined;
+  const [keysFile, probesFile, jsonFile, junitFile] = ["keys", "probes", "json", "junit"].map(file);
   const fromFile = probesFile === undefined ? {} : await readProbes(probesFile);
   const all: ConformanceOptions = {
     ...options,
     ...fromFile,
     features: options.features ?? fromFile.features,
-    probes: { ...fromFile.probes, ...options.probes },
+    probes: { ...fromFile.probes, ...options.probes } satisfies Probes,
     keys: keysFile === undefined ? undefined : await readKeys(keysFile),
   };
   const waits = expectedWaits(all);
   if (waits !== undefined) stderr.write(`svc-conformance: ${waits}\n`);
-  const report = await checkConformance(all);
+  const report = await checkConformance(all, environment);
   stdout.write(asTable(report));
   if (jsonFile !== undefined) await write(jsonFile, `${JSON.stringify(report, undefined, 2)}\n`);
   if (junitFile !== undefined) await write(junitFile, asJUnit(report));

@@ -1,102 +1,36 @@
 import { isObject } from "./answer.ts";
-import { amountFaults } from "./amounts.ts";
+import { checks } from "./checks/index.ts";
 import { InvalidUse } from "./faults.ts";
-import { type ConformanceOptions, features as knownFeatures, type Probes } from "./options.ts";
+import { requirable } from "./needs.ts";
+import {
+  type ConformanceOptions,
+  type Feature,
+  features,
+  isShape,
+  membersOf,
+  type Probes,
+  type ResolvedProbes,
+  resolved,
+  type Settings,
+  type Shape,
+} from "./options.ts";
 import { isRule } from "./rules.ts";
-import { resolveSession, sessionFaults } from "./session-settings.ts";
-import type { ResolvedProbes, Settings } from "./settings.ts";
 
-/** The names of all options; the type ensures that the list is complete. */
-const optionNames: Readonly<Record<keyof ConformanceOptions, true>> = {
-  url: true,
-  replica: true,
-  profile: true,
-  features: true,
-  keys: true,
-  probes: true,
-  tenancy: true,
-  limits: true,
-  house: true,
-  only: true,
-  require: true,
-  maxNotApplicable: true,
-  serveKeys: true,
-  log: true,
-  requestSeconds: true,
-  checkSeconds: true,
-  totalSeconds: true,
-  keySetPatienceSeconds: true,
-  concurrency: true,
+/** What a value of a kind must be, and whether it is; other kinds accept every value. */
+const kinds: Readonly<Record<string, readonly [must: string, accepts: (value: unknown) => boolean]>> = {
+  text: ["must be a text", (value) => typeof value === "string"],
+  name: ["must be a text", (value) => typeof value === "string" && value !== ""],
+  texts: ["must be a list of texts", areTexts],
+  algorithms: ["must be a list of texts", areTexts],
+  sources: ["must be a list of texts", areTexts],
+  number: ["must be a number", (value) => typeof value === "number"],
+  amount: ["must be a number from 0 on", (value) => typeof value === "number" && value >= 0],
+  boolean: ["must be true or false", (value) => typeof value === "boolean"],
+  request: ['is neither "/path" nor { path }', isProbe],
 };
 
-const probeNames: Readonly<Record<keyof Probes, true>> = {
-  open: true,
-  protected: true,
-  scoped: true,
-  role: true,
-  mixed: true,
-  tenant: true,
-  requestedTenant: true,
-  failing: true,
-  json: true,
-  invalid: true,
-  templated: true,
-  html: true,
-  outbound: true,
-  slow: true,
-  streaming: true,
-  dependencies: true,
-  session: true,
-  federated: true,
-};
-
-function resolveProbes({ tenant, failing, session, ...probes }: Probes): ResolvedProbes {
-  return {
-    ...probes,
-    // A route that requires rights also rejects bad tokens.
-    protected: probes.protected ?? probes.scoped?.request,
-    tenant: typeof tenant === "string" ? { request: tenant } : tenant,
-    failing: typeof failing === "string" ? { request: failing } : failing,
-    session: session && resolveSession(session, probes.protected ?? probes.scoped?.request),
-  };
-}
-
-/** Returns the faults in the requests of the probes. */
-function probeFaults(probes: ResolvedProbes): string[] {
-  const { open, protected: inner, mixed, requestedTenant, json, html, outbound, slow, streaming } = probes;
-  const requests: Readonly<Record<string, unknown>> = {
-    open,
-    protected: inner,
-    mixed,
-    requestedTenant,
-    json,
-    html,
-    outbound,
-    slow,
-    streaming,
-  };
-  const faults = Object.entries(requests).flatMap(([name, probe]) =>
-    probe === undefined || isProbe(probe) ? [] : [`probes.${name}: is neither "/path" nor { path }`],
-  );
-  for (const name of ["scoped", "role", "tenant", "failing", "invalid", "templated"] as const) {
-    const probe: unknown = probes[name];
-    if (probe === undefined || (isObject(probe) && isProbe(probe["request"]))) continue;
-    faults.push(`probes.${name}: needs request: "/path" or { path }`);
-  }
-  for (const [name, list] of [
-    ["scoped.scopes", probes.scoped && (probes.scoped.scopes as unknown)],
-    ["role.roles", probes.role && (probes.role.roles as unknown)],
-  ] as const) {
-    const isAsked = name === "scoped.scopes" ? probes.scoped !== undefined : probes.role !== undefined;
-    const isList = Array.isArray(list) && list.length > 0 && list.every((each) => typeof each === "string");
-    if (isAsked && !isList) faults.push(`probes.${name}: must be a list of texts`);
-  }
-  for (const each of probes.dependencies ?? []) {
-    const isWhole = typeof each.check === "string" && typeof each.critical === "boolean";
-    if (isWhole && isProbe(each.break) && isProbe(each.restore)) continue;
-    faults.push("probes.dependencies: each needs check, critical, break and restore");
-  }
-  return faults;
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
 function isProbe(value: unknown): boolean {
@@ -104,107 +38,206 @@ function isProbe(value: unknown): boolean {
   return typeof path === "string" && /^(?:[A-Z]+ )?(?:\/|https?:)/.test(path);
 }
 
-function unknownIn(what: string, given: object | undefined, known: object): string[] {
-  return Object.keys(given ?? {})
-    .filter((name) => !Object.hasOwn(known, name))
-    .map((name) => `${what}${name}: is unknown; known are ${Object.keys(known).join(", ")}`);
+/** Returns the name of an option in a file. */
+export function fileName(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function baseUrl(name: string, given: string, faults: string[]): URL | null {
-  const url = URL.parse(given);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
+/**
+ * Returns the faults of an object and of the objects in it.
+ *
+ * @param at precedes the name of a member in a fault
+ * @param spell returns the name of a member as the user writes it
+ */
+export function shapeFaults(
+  shape: Shape,
+  at: string,
+  given: unknown,
+  spell: (name: string) => string = String,
+): readonly string[] {
+  if (!isObject(given)) return [`${at.replace(/\.$/, ":").trim()} is not an object`];
+  const members = Object.entries(membersOf(shape));
+  const missing = members.flatMap(([name, { required, kind }]) =>
+    required === true && given[spell(name)] === undefined && kind !== "algorithm"
+      ? [`${at}${spell(name)}: is needed`]
+      : [],
+  );
+  const wrong = members.flatMap(([name, { kind }]) => {
+    const value = given[spell(name)];
+    if (value === undefined) return [];
+    if (isShape(kind)) return shapeFaults(kind, `${at}${spell(name)}.`, value, spell);
+    const [must, accepts] = kinds[kind] ?? ["must be something", (each: unknown): boolean => each !== null];
+    return accepts(value) ? [] : [`${at}${spell(name)}: ${must}`];
+  });
+  return [...missing, ...unknownNames(shape, at, given, spell), ...wrong];
+}
+
+/** Returns a fault for each member that the definition does not have. */
+export function unknownNames(
+  shape: Shape,
+  at: string,
+  given: object,
+  spell: (name: string) => string = String,
+  more: readonly string[] = [],
+): readonly string[] {
+  const members = Object.entries(membersOf(shape)).filter(
+    ([, { fileOnly }]) => spell === fileName || fileOnly !== true,
+  );
+  const known = [...members.map(([name]) => spell(name)), ...more];
+  return Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${at}${name}: is unknown; known are ${known.join(", ")}`);
+}
+
+function resolveProbes(given: Probes): ResolvedProbes {
+  const probes = resolved("probes", given);
+  const { tenant, failing, session } = given;
+  // A route that requires rights also rejects bad tokens.
+  const inner = probes.protected ?? probes.scoped?.request;
+  const whole = session && resolved("session", session);
+  return {
+    ...probes,
+    protected: inner,
+    tenant: tenant === undefined ? undefined : resolved("tenant", tenant),
+    failing: failing === undefined ? undefined : resolved("failing", failing),
+    session: whole && {
+      ...whole,
+      route: whole.route ?? inner ?? "/auth/me",
+      store: whole.store && resolved("store", whole.store),
+    },
+  };
+}
+
+/** Returns the faults in the probes. */
+function probeFaults(probes: ResolvedProbes, given: Probes): readonly string[] {
+  return Object.entries(membersOf("probes")).flatMap(([name, { kind }]) => {
+    const probe: unknown = probes[name as keyof ResolvedProbes];
+    if (probe === undefined) return [];
+    switch (kind) {
+      case "session":
+      case "federated":
+        return shapeFaults(kind, `probes.${name}.`, given[kind]);
+      case "dependencies": {
+        const isWhole = (each: unknown): boolean =>
+          isObject(each) &&
+          typeof each["check"] === "string" &&
+          typeof each["critical"] === "boolean" &&
+          isProbe(each["break"]) &&
+          isProbe(each["restore"]);
+        return Array.isArray(probe) && probe.every(isWhole)
+          ? []
+          : ["probes.dependencies: each needs check, critical, break and restore"];
+      }
+      case "request":
+        return isProbe(probe) ? [] : [`probes.${name}: ${kinds["request"]?.[0]}`];
+      default: {
+        const list = kind === "scoped" ? "scopes" : "roles";
+        const { request, [list]: names } = isObject(probe) ? probe : {};
+        const needsNames = kind === "scoped" || kind === "role";
+        return [
+          ...(isProbe(request) ? [] : [`probes.${name}: needs request: "/path" or { path }`]),
+          ...(needsNames && !(areTexts(names) && (names as unknown[]).length > 0)
+            ? [`probes.${name}.${list}: must be a list of texts`]
+            : []),
+        ];
+      }
+    }
+  });
+}
+
+function baseUrl(name: string, given: string, faults: string[]): URL | undefined {
+  const url = URL.parse(given) ?? undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const shown = given.replace(/\/\/[^/@]*@/, "//***@");
     faults.push(`${name}: ${JSON.stringify(shown)} is not an http or https URL`);
   }
-  if (url !== null && (url.username !== "" || url.password !== "")) {
+  if (url !== undefined && (url.username !== "" || url.password !== "")) {
     faults.push(`${name}: must not hold a user or a password`);
   }
   return url;
 }
 
+/** Returns the faults in the options that say how much a run must see. */
+function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readonly string[] {
+  if (require !== undefined && !Array.isArray(require)) {
+    return [`require: ${JSON.stringify(require)} is not allowed; give a list of names`];
+  }
+  const known = requirable(checks);
+  const isAmount =
+    maxNotApplicable === undefined || (Number.isInteger(maxNotApplicable) && maxNotApplicable >= 0);
+  return [
+    ...(require ?? []).flatMap((name) =>
+      known.includes(name)
+        ? []
+        : `require: ${JSON.stringify(name)} is not something that this kit can see; allowed are ${known.join(", ")}`,
+    ),
+    ...(isAmount
+      ? []
+      : [`maxNotApplicable: ${maxNotApplicable} is not allowed; give a whole number from 0 on`]),
+  ];
+}
+
 /** @throws InvalidUse that lists every fault */
 export function resolveSettings(options: ConformanceOptions): Settings {
-  const faults: string[] = [
-    ...unknownIn("", options, optionNames),
-    ...unknownIn("probes.", options.probes, probeNames),
-  ];
+  const all = resolved("options", options);
   const probes = resolveProbes(options.probes ?? {});
-  faults.push(...probeFaults(probes));
-  faults.push(...sessionFaults(options.probes?.session, options.probes?.federated, isProbe));
+  const tenancy = resolved("tenancy", options.tenancy ?? {});
+  const keys = options.keys && resolved("keys", options.keys);
+  const faults: string[] = [
+    ...unknownNames("options", "", options),
+    ...unknownNames("probes", "probes.", options.probes ?? {}),
+    ...probeFaults(probes, options.probes ?? {}),
+  ];
   const url = baseUrl("url", options.url, faults);
-  const replica = options.replica === undefined ? null : baseUrl("replica", options.replica, faults);
-  const given = options.features ?? [
+  const replica = options.replica === undefined ? undefined : baseUrl("replica", options.replica, faults);
+  const declared: readonly Feature[] = options.features ?? [
     "metrics",
     "security_headers",
-    ...(options.keys === undefined && probes.session === undefined ? [] : (["auth"] as const)),
+    ...(keys === undefined && probes.session === undefined ? [] : (["auth"] as const)),
     ...(options.tenancy === undefined ? [] : (["tenancy"] as const)),
   ];
-  for (const each of given) {
-    if (!knownFeatures.includes(each)) {
-      faults.push(`features: ${JSON.stringify(each)} is none of ${knownFeatures.join(", ")}`);
+  for (const each of declared) {
+    if (!features.includes(each)) {
+      faults.push(`features: ${JSON.stringify(each)} is none of ${features.join(", ")}`);
     }
   }
   for (const each of options.only ?? []) {
     if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is not a rule that this kit knows`);
   }
-  if (options.serveKeys !== undefined && options.keys === undefined) {
+  if (options.serveKeys !== undefined && keys === undefined) {
     faults.push("serve-keys: needs keys with at least the algorithm");
   }
-  if (options.profile !== undefined && !["full", "reduced"].includes(options.profile)) {
-    faults.push(`profile: ${JSON.stringify(options.profile)} is neither full nor reduced`);
+  if (!["full", "reduced"].includes(all.profile)) {
+    faults.push(`profile: ${JSON.stringify(all.profile)} is neither full nor reduced`);
   }
-  const sources = options.tenancy?.sources ?? ["token", "subdomain"];
-  if (options.tenancy !== undefined && sources.includes("subdomain") && !options.tenancy.baseDomain) {
+  if (options.tenancy !== undefined && tenancy.sources.includes("subdomain") && tenancy.baseDomain === "") {
     faults.push("tenancy.base_domain: is needed for the source subdomain");
   }
-  const tenants = options.tenancy?.tenants ?? ["acme", "globex"];
-  if (tenants.length < 2) faults.push("tenancy.tenants: are two at least");
+  if (tenancy.tenants.length < 2) faults.push("tenancy.tenants: are two at least");
   for (const name of ["requestSeconds", "checkSeconds", "totalSeconds", "concurrency"] as const) {
-    const value = options[name];
-    if (value !== undefined && !(value > 0)) faults.push(`${name}: is a number above 0`);
+    if (!(all[name] > 0)) faults.push(`${name}: is a number above 0`);
   }
   faults.push(...amountFaults(options));
   const graceSeconds = probes.session?.graceSeconds ?? 0;
-  const totalSeconds = options.totalSeconds ?? 300;
-  if (graceSeconds > 0 && graceSeconds + 2 > totalSeconds) {
+  if (graceSeconds > 0 && graceSeconds + 2 > all.totalSeconds) {
     faults.push(
-      `probes.session.graceSeconds: a window of ${graceSeconds} s does not fit into the ${totalSeconds} s for everything`,
+      `probes.session.graceSeconds: a window of ${graceSeconds} s does not fit into the ${all.totalSeconds} s for everything`,
     );
   }
-  if (faults.length > 0 || url === null) throw new InvalidUse(faults);
+  if (faults.length > 0 || url === undefined) throw new InvalidUse(faults);
 
-  const features = new Set(given);
+  const { tenants } = tenancy;
   return {
+    ...all,
     url,
-    replica: replica ?? undefined,
-    profile: options.profile ?? "full",
-    features,
-    keys: options.keys,
+    replica,
+    features: new Set(declared),
+    keys,
+    claims: keys ?? resolved("keys", { algorithm: "HS256" }),
     probes,
-    tenancy: {
-      sources,
-      baseDomain: options.tenancy?.baseDomain ?? "",
-      pathPrefix: options.tenancy?.pathPrefix ?? "/t",
-      requireTenant: options.tenancy?.requireTenant ?? false,
-      trustUnscopedPrincipals: options.tenancy?.trustUnscopedPrincipals ?? false,
-      tenants,
-    },
-    limits: {
-      maxBodyBytes: options.limits?.maxBodyBytes ?? 2_097_152,
-      requestTimeoutSeconds: options.limits?.requestTimeoutSeconds ?? 30,
-      readinessTimeoutSeconds: options.limits?.readinessTimeoutSeconds ?? 2,
-    },
-    tokenTenant: options.keys?.tenant ?? (features.has("tenancy") ? tenants[0] : undefined),
-    house: options.house ?? false,
-    only: options.only === undefined ? undefined : new Set(options.only),
-    require: options.require ?? [],
-    maxNotApplicable: options.maxNotApplicable,
-    serveKeys: options.serveKeys,
-    log: options.log,
-    requestSeconds: options.requestSeconds ?? 10,
-    checkSeconds: options.checkSeconds ?? 60,
-    totalSeconds,
-    keySetPatienceSeconds: options.keySetPatienceSeconds ?? 65,
-    concurrency: options.concurrency ?? 8,
+    tenancy,
+    limits: resolved("limits", options.limits ?? {}),
+    tokenTenant: keys?.tenant ?? (declared.includes("tenancy") ? tenants[0] : undefined),
+    only: options.only && new Set(options.only),
   };
 }

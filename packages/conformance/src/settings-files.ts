@@ -2,106 +2,49 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
-import type { ConformanceOptions, Keys, Limits, Probes, TenancySettings } from "./options.ts";
+import { algorithms, type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
+import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
 
-type Kind = "text" | "number" | "boolean" | "texts" | "any";
-type Shape = Readonly<Record<string, Kind>>;
-
-const keysShape: Shape = {
-  algorithm: "text",
-  algorithms: "texts",
-  secret: "text",
-  private_key: "any",
-  private_key_file: "text",
-  kid: "text",
-  issuer: "text",
-  audience: "text",
-  leeway: "number",
-  subject: "text",
-  scope_claim: "text",
-  roles_claim: "text",
-  tenant_claim: "text",
-  tenant: "text",
-  scopes: "texts",
-  roles: "texts",
-};
-
-const probesShape: Shape = Object.fromEntries(
-  [
-    "open",
-    "protected",
-    "scoped",
-    "role",
-    "mixed",
-    "tenant",
-    "requested_tenant",
-    "failing",
-    "json",
-    "invalid",
-    "templated",
-    "html",
-    "outbound",
-    "slow",
-    "streaming",
-    "dependencies",
-    "session",
-    "federated",
-    "tenancy",
-    "limits",
-    "features",
-  ].map((name) => [name, "any"]),
-);
-
-const tenancyShape: Shape = {
-  sources: "texts",
-  base_domain: "text",
-  path_prefix: "text",
-  require_tenant: "boolean",
-  trust_unscoped_principals: "boolean",
-  tenants: "texts",
-};
-
-const limitsShape: Shape = {
-  max_body_bytes: "number",
-  request_timeout_seconds: "number",
-  readiness_timeout_seconds: "number",
-};
-
-const algorithms = /^(?:RS|PS|ES|HS)(?:256|384|512)$|^EdDSA$/;
+type Unknowns = Readonly<Record<string, unknown>>;
 
 /** Reads the file of `--keys`. @throws InvalidUse, which never contains a secret */
 export async function readKeys(path: string): Promise<Keys> {
-  const { private_key_file: file, ...given } = await readShape(path, "", keysShape);
-  if (typeof given["algorithm"] !== "string" || !algorithms.test(given["algorithm"])) {
-    throw new InvalidUse([`${path}: algorithm: is needed: RS256, ES256, EdDSA, HS256 and so on`]);
+  const given = await readObject(path);
+  reject(shapeFaults("keys", `${path}: `, given, fileName));
+  if (!(algorithms as readonly unknown[]).includes(given["algorithm"])) {
+    throw new InvalidUse([`${path}: algorithm: is needed: ${algorithms.join(", ")}`]);
   }
-  const keys = camel(given) as unknown as Keys;
-  if (typeof file !== "string") return keys;
-  const privateKey = await readText(resolve(dirname(path), file));
-  return { ...keys, privateKey };
+  const { privateKeyFile, ...keys } = optionsIn("keys", given);
+  if (typeof privateKeyFile === "string") {
+    keys["privateKey"] = await readText(resolve(dirname(path), privateKeyFile));
+  }
+  return keys as unknown as Keys;
 }
 
 /** The content of the file of `--probes`. */
 export type ProbesFile = Pick<ConformanceOptions, "probes" | "tenancy" | "limits" | "features">;
 
-/** Reads the file of `--probes`. @throws InvalidUse */
+/** Reads the file of `--probes`, whose routes are checked later. @throws InvalidUse */
 export async function readProbes(path: string): Promise<ProbesFile> {
-  const { tenancy, limits, features, ...probes } = await readShape(path, "", probesShape);
-  const inner = Object.entries(probes).map(([name, probe]) => {
-    const own = isObject(probe) ? camel(probe) : probe;
-    const store: unknown = isObject(own) ? own["store"] : undefined;
-    return [name, isObject(own) && isObject(store) ? { ...own, store: camel(store) } : own];
-  });
-  return {
-    probes: camel(Object.fromEntries(inner) as Readonly<Record<string, unknown>>) as Probes,
-    ...(tenancy === undefined
-      ? {}
-      : { tenancy: camel(checked(path, "tenancy.", tenancyShape, tenancy)) as TenancySettings }),
-    ...(limits === undefined
-      ? {}
-      : { limits: camel(checked(path, "limits.", limitsShape, limits)) as Limits }),
-    ...(features === undefined ? {} : { features: features as NonNullable<ConformanceOptions["features"]> }),
-  };
+  const given = await readObject(path);
+  const beside = ["tenancy", "limits", "features"] as const;
+  const nulls = Object.keys(given).filter((name) => given[name] === null);
+  reject([
+    ...unknownNames("probes", `${path}: `, given, fileName, beside),
+    ...nulls.map((name) => `${path}: ${name}: must be something`),
+  ]);
+  const { tenancy, limits, features, ...probes } = given;
+  const file: Record<string, unknown> = { probes: optionsIn("probes", probes) };
+  for (const [shape, value] of Object.entries({ tenancy, limits })) {
+    if (value === undefined) continue;
+    reject(shapeFaults(shape as Shape, `${path}: ${shape}.`, value, fileName));
+    file[shape] = optionsIn(shape as Shape, value as Unknowns);
+  }
+  return (features === undefined ? file : { ...file, features }) as ProbesFile;
+}
+
+function reject(faults: readonly string[]): void {
+  if (faults.length > 0) throw new InvalidUse(faults);
 }
 
 async function readText(path: string): Promise<string> {
@@ -112,7 +55,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-async function readShape(path: string, at: string, shape: Shape): Promise<Record<string, unknown>> {
+async function readObject(path: string): Promise<Unknowns> {
   const text = await readText(path);
   let value: unknown;
   try {
@@ -121,41 +64,18 @@ async function readShape(path: string, at: string, shape: Shape): Promise<Record
     // The parser's message quotes the text, which may contain a secret.
     throw new InvalidUse([`${path}: is not JSON`]);
   }
-  return checked(path, at, shape, value);
-}
-
-function checked(path: string, at: string, shape: Shape, value: unknown): Record<string, unknown> {
-  if (!isObject(value)) throw new InvalidUse([`${path}: ${at || "the file "}is not an object`]);
-  const faults = Object.entries(value).flatMap(([key, each]) => {
-    const kind = shape[key];
-    if (kind === undefined)
-      return [`${path}: ${at}${key}: is unknown; known are ${Object.keys(shape).join(", ")}`];
-    return fits(each, kind) ? [] : [`${path}: ${at}${key}: must be ${said[kind]}`];
-  });
-  if (faults.length > 0) throw new InvalidUse(faults);
+  if (!isObject(value)) throw new InvalidUse([`${path}: is not an object`]);
   return value;
 }
 
-const said: Readonly<Record<Kind, string>> = {
-  text: "a text",
-  number: "a number",
-  boolean: "true or false",
-  texts: "a list of texts",
-  any: "something",
-};
-
-function fits(value: unknown, kind: Kind): boolean {
-  if (kind === "any") return value !== null;
-  if (kind === "texts") return Array.isArray(value) && value.every((each) => typeof each === "string");
-  return typeof value === (kind === "text" ? "string" : kind);
-}
-
-/** Renames keys of the files to option names. */
-function camel(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** Renames the members of an object, and of the objects in it that the definition has, to option names. */
+function optionsIn(shape: Shape, given: Unknowns): Record<string, unknown> {
+  const members = membersOf(shape);
   return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
-      each,
-    ]),
+    Object.entries(given).map(([key, value]) => {
+      const name = key.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+      const kind = members[name]?.kind;
+      return [name, kind !== undefined && isShape(kind) && isObject(value) ? optionsIn(kind, value) : value];
+    }),
   );
 }

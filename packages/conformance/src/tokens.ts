@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, randomUUID } from "node:crypto";
 import { InvalidUse } from "./faults.ts";
-import type { Algorithm, Keys } from "./options.ts";
+import type { Algorithm, Resolved } from "./options.ts";
 import { fits, signature, type SigningKey } from "./signing.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export interface TokenShape {
 
 /** Makes tokens that the service under test must accept or reject. */
 export interface Minter {
-  readonly keys: Keys;
+  readonly keys: Resolved<"keys">;
   readonly algorithm: Algorithm;
   readonly leeway: number;
   readonly key: SigningKey;
@@ -36,7 +36,7 @@ export interface Minter {
 
 /** @param generated the key and its id when the kit serves the key set itself */
 export function createMinter(
-  keys: Keys,
+  keys: Resolved<"keys">,
   generated: { readonly key: KeyObject; readonly kid: string } | undefined,
   tenant: string | undefined,
 ): Minter {
@@ -54,15 +54,15 @@ export function createMinter(
     return {
       header: { alg: algorithm, typ: "JWT", kid, ...header },
       claims: {
-        sub: keys.subject ?? "conformance-kit",
+        sub: keys.subject,
         iss: keys.issuer,
         aud: keys.audience,
         iat: at - 1,
         exp: at + 600,
         jti: randomUUID().replaceAll("-", ""),
-        ...(tenant === undefined ? {} : { [keys.tenantClaim ?? "tenant_id"]: tenant }),
-        ...(scopes === undefined ? {} : { [keys.scopeClaim ?? "scope"]: scopes.join(" ") }),
-        ...(roles === undefined ? {} : { [keys.rolesClaim ?? "roles"]: roles }),
+        ...(tenant === undefined ? {} : { [keys.tenantClaim]: tenant }),
+        ...(scopes === undefined ? {} : { [keys.scopeClaim]: scopes.join(" ") }),
+        ...(roles === undefined ? {} : { [keys.rolesClaim]: roles }),
         ...claims,
       },
     };
@@ -76,7 +76,7 @@ export function createMinter(
   return {
     keys,
     algorithm,
-    leeway: keys.leeway ?? 30,
+    leeway: keys.leeway,
     key,
     publicKey,
     now,
@@ -93,7 +93,7 @@ export function createMinter(
   };
 }
 
-function signingKey({ algorithm, secret, privateKey }: Keys): SigningKey {
+function signingKey({ algorithm, secret, privateKey }: Resolved<"keys">): SigningKey {
   if (algorithm.startsWith("HS")) {
     if (secret === undefined) throw new InvalidUse([`keys.secret: is needed for ${algorithm}`]);
     return Buffer.from(secret);

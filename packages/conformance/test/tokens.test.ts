@@ -1,5 +1,6 @@
 import { createPemSource, createSecretSource, createVerifier } from "@svc/jwt-auth";
 import { expect } from "chai";
+import { resolved } from "../src/options.ts";
 import { newKeyPair } from "../src/signing.ts";
 import { createMinter } from "../src/tokens.ts";
 
@@ -31,7 +32,7 @@ describe("tokens of the kit", () => {
         privateKey.export({ format: "jwk" }) as Readonly<Record<string, unknown>>,
       ]) {
         const minter = createMinter(
-          { algorithm, privateKey: key, issuer: "https://issuer.example" },
+          resolved("keys", { algorithm, privateKey: key, issuer: "https://issuer.example" }),
           undefined,
           "acme",
         );
@@ -51,7 +52,11 @@ describe("tokens of the kit", () => {
         keys: createSecretSource({ secret, algorithms: [algorithm] }),
         algorithms: [algorithm],
       });
-      const minter = createMinter({ algorithm, secret, scopeClaim: "scp" }, undefined, undefined);
+      const minter = createMinter(
+        resolved("keys", { algorithm, secret, scopeClaim: "scp" }),
+        undefined,
+        undefined,
+      );
       expect(await verifier.verify(minter.mint())).to.have.property("principal");
     });
   }

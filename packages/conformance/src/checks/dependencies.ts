@@ -45,16 +45,16 @@ export function faultsSeen(kit: Kit): Promise<FaultsSeen> {
 
 async function look(kit: Kit, dependencies: readonly DependencyProbe[]): Promise<Fault> {
   await Promise.all(dependencies.map((each) => control(kit, each.break)));
-  const brokenAt = performance.now();
+  const brokenAt = kit.now();
   try {
     let ready = await kit.get("/ready");
     let noticed = shows(ready, dependencies);
-    while (!noticed && performance.now() - brokenAt < patienceMs) {
+    while (!noticed && kit.now() - brokenAt < patienceMs) {
       await sleep(150);
       ready = await kit.get("/ready");
       noticed = shows(ready, dependencies);
     }
-    const noticedMs = noticed ? performance.now() - brokenAt : undefined;
+    const noticedMs = noticed ? kit.now() - brokenAt : undefined;
     const health = await kit.get("/health");
     const hangs = dependencies.some(({ fault }) => fault === "hangs");
     return { dependencies, ready, health, noticedMs, hangs };
@@ -85,7 +85,7 @@ async function control(kit: Kit, probe: Probe): Promise<void> {
     return;
   }
   const url = new URL(request.path);
-  const http = createHttpClient(new URL(url.origin), kit.settings.requestSeconds * 1000);
+  const http = createHttpClient(new URL(url.origin), kit.settings.requestSeconds * 1000, () => kit.now());
   try {
     await http.send(withExtra(request, { path: `${url.pathname}${url.search}` }));
   } finally {

@@ -1,4 +1,4 @@
-import { type Check, every, must, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, every, given, is, must, notApplicable, ruledOut } from "../check.ts";
 import { show } from "../show.ts";
 import { grant } from "../grant.ts";
 
@@ -13,87 +13,63 @@ const pageHeaders: readonly string[] = [
 ];
 
 export const edgeChecks: readonly Check[] = [
-  {
-    rule: "EDGE-1",
-    async run(kit) {
-      const id = kit.unique();
-      const forged = [
-        ["X-Forwarded-For", "203.0.113.77"],
-        ["X-Forwarded-Host", "forged.example"],
-        ["X-Forwarded-Proto", "https"],
-        ["X-Request-ID", id],
-      ] as const;
-      const answer = await kit.get(`/${id}`, { headers: forged });
-      const lines = (await kit.log?.about(id)) ?? [];
-      const texts = [
-        answer.text,
-        ...answer.headers.map(([, value]) => value),
-        ...lines.map(({ text }) => text),
-      ];
-      const believed = texts.some((text) => /203\.0\.113\.77|forged\.example/.test(text));
-      return must(!believed, "what a stranger forwarded came back or was logged", "X-Forwarded-* ignored");
-    },
-  },
-  {
-    rule: "EDGE-3",
-    needs: ["probe:open"],
-    async run(kit) {
-      const { open } = kit.settings.probes;
-      if (open === undefined) return notApplicable("no probe");
-      const { status } = await kit.ask(open, { host: "stranger.example" });
-      const trusted = kit.has("trusted_hosts");
-      return must(
-        trusted === (status >= 400 && status < 500),
-        `${status} for Host: stranger.example`,
-        trusted ? "a refusal" : "any host is served",
-      );
-    },
-  },
-  {
-    rule: "EDGE-4",
-    async run(kit) {
-      if (kit.has("cors")) return ruledOut("CORS is on");
-      const answer = await kit.get("/health", { headers: [["Origin", "https://stranger.example"]] });
-      const allowed = answer.header("access-control-allow-origin");
-      return must(
-        allowed === undefined,
-        () => `Access-Control-Allow-Origin ${show(allowed)}`,
-        "no CORS headers",
-      );
-    },
-  },
-  {
-    rule: "EDGE-6",
-    needs: ["security_headers", "probe:html"],
-    async run(kit) {
-      const { html } = kit.settings.probes;
-      if (html === undefined) return notApplicable("no probe");
-      const answer = await kit.ask(html, { token: grant(kit) });
-      if (answer.mediaType !== "text/html") return notApplicable(`the probe answers ${answer.mediaType}`);
-      const missing = pageHeaders.filter((name) => answer.header(name) === undefined);
-      return must(missing.length === 0, `no ${missing.join(", ")}`, "the full set on a page");
-    },
-  },
-  {
-    rule: "EDGE-7",
-    needs: ["security_headers"],
-    async run(kit) {
-      const answer = await kit.get("/health");
-      const policy = answer.header("content-security-policy") ?? "";
-      return every([
-        must(
-          answer.header("x-content-type-options") === "nosniff",
-          () => `X-Content-Type-Options ${show(answer.header("x-content-type-options"))}`,
-          "nosniff",
-        ),
-        must(answer.header("x-frame-options") !== undefined, "no X-Frame-Options", "the frame header"),
-        must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header"),
-        must(
-          /default-src 'none'/.test(policy),
-          () => `Content-Security-Policy ${show(policy)}`,
-          "a policy that allows nothing",
-        ),
-      ]);
-    },
-  },
+  check("EDGE-1", {}, async (kit) => {
+    const id = kit.unique();
+    const forged = [
+      ["X-Forwarded-For", "203.0.113.77"],
+      ["X-Forwarded-Host", "forged.example"],
+      ["X-Forwarded-Proto", "https"],
+      ["X-Request-ID", id],
+    ] as const;
+    const answer = await kit.get(`/${id}`, { headers: forged });
+    const lines = (await kit.log?.about(id)) ?? [];
+    const texts = [
+      answer.text,
+      ...answer.headers.map(([, value]) => value),
+      ...lines.map(({ text }) => text),
+    ];
+    const believed = texts.some((text) => /203\.0\.113\.77|forged\.example/.test(text));
+    return must(!believed, "what a stranger forwarded came back or was logged", "X-Forwarded-* ignored");
+  }),
+  check("EDGE-3", { needs: ["probe:open"] }, async (kit) => {
+    const open = given(kit.settings.probes.open);
+    const { status } = await kit.ask(open, { host: "stranger.example" });
+    const trusted = kit.has("trusted_hosts");
+    return must(
+      trusted === (status >= 400 && status < 500),
+      `${status} for Host: stranger.example`,
+      trusted ? "a refusal" : "any host is served",
+    );
+  }),
+  check("EDGE-4", {}, async (kit) => {
+    if (kit.has("cors")) return ruledOut("CORS is on");
+    const answer = await kit.get("/health", { headers: [["Origin", "https://stranger.example"]] });
+    const allowed = answer.header("access-control-allow-origin");
+    return must(
+      allowed === undefined,
+      () => `Access-Control-Allow-Origin ${show(allowed)}`,
+      "no CORS headers",
+    );
+  }),
+  check("EDGE-6", { needs: ["security_headers", "probe:html"] }, async (kit) => {
+    const html = given(kit.settings.probes.html);
+    const answer = await kit.ask(html, { token: grant(kit) });
+    if (answer.mediaType !== "text/html") return notApplicable(`the probe answers ${answer.mediaType}`);
+    const missing = pageHeaders.filter((name) => answer.header(name) === undefined);
+    return must(missing.length === 0, `no ${missing.join(", ")}`, "the full set on a page");
+  }),
+  check("EDGE-7", { needs: ["security_headers"] }, async (kit) => {
+    const answer = await kit.get("/health");
+    const policy = answer.header("content-security-policy") ?? "";
+    return every([
+      is("X-Content-Type-Options", answer.header("x-content-type-options"), "nosniff"),
+      must(answer.header("x-frame-options") !== undefined, "no X-Frame-Options", "the frame header"),
+      must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header"),
+      must(
+        /default-src 'none'/.test(policy),
+        () => `Content-Security-Policy ${show(policy)}`,
+        "a policy that allows nothing",
+      ),
+    ]);
+  }),
 ];

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, every, is, must, type Need, notApplicable, type Verdict } from "../check.ts";
 import { show } from "../show.ts";
 import { newJar } from "./cookies.ts";
 import { cancel, hasCallback, isDevelopment, isMissing, routeOf, start, started } from "./federated-calls.ts";
@@ -16,195 +16,153 @@ const foreign = [
 ];
 
 export const federatedChecks: readonly Check[] = [
-  {
-    rule: "OIDC-1",
-    needs,
-    async run(kit) {
-      const { answer } = await started(kit);
-      return every([
-        must(!isMissing(answer), `${answer.status} from ${routeOf(kit, "start")}`, "a route"),
-        must(await hasCallback(kit), `no ${routeOf(kit, "callback")}`, "a route"),
-      ]);
-    },
-  },
-  {
-    rule: "OIDC-2",
-    needs,
-    async run(kit) {
-      const { answer, to } = await started(kit);
-      const { authorizationEndpoint } = kit.settings.probes.federated ?? {};
-      const given = to?.searchParams;
-      const endpoint = `${to?.origin}${to?.pathname}`;
-      const back = URL.parse(given?.get("redirect_uri") ?? "")?.pathname;
-      return every([
-        must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect"),
-        must(
-          authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
-          `a redirect to ${show(endpoint)}`,
-          authorizationEndpoint ?? "",
-        ),
-        must(given?.get("response_type") === "code", "a redirect without response_type code", "code"),
-        must(given?.has("client_id") === true, "a redirect without client_id", "a client_id"),
-        must(
-          back?.endsWith(routeOf(kit, "callback")) === true,
-          `redirect_uri with the path ${show(back)}`,
-          routeOf(kit, "callback"),
-        ),
-      ]);
-    },
-  },
-  {
-    rule: "OIDC-3",
-    needs,
-    async run(kit) {
-      const [{ answer, to }, other] = [await started(kit), await start(kit)];
-      if (to === undefined) return notApplicable("see OIDC-2");
-      const given = to.searchParams;
-      const drawn = ["state", "nonce", "code_challenge"].flatMap((name) => {
-        const [value, next] = [given.get(name), other.to?.searchParams.get(name)];
-        return [
-          must((value ?? "").length >= 16, `a redirect without ${name}`, name),
-          must(value !== next, `two redirects with one ${name}`, "drawn for every attempt"),
-        ];
-      });
-      const method = given.get("code_challenge_method");
-      return every([
-        must(answer.status === 302, String(answer.status), "302"),
-        ...drawn,
-        must(method === "S256", `code_challenge_method ${show(method)}`, "S256"),
-      ]);
-    },
-  },
-  {
-    rule: "OIDC-4",
-    needs,
-    async run(kit) {
-      const { cookie } = await started(kit);
-      if (cookie === undefined) return must(false, "a start without a cookie", "state and nonce in a cookie");
-      const { attributes } = cookie;
-      const sameSite = attributes.get("samesite");
-      return every([
-        must(attributes.has("httponly"), "a cookie that scripts can read", "HttpOnly"),
-        must(sameSite?.toLowerCase() === "lax", `SameSite ${show(sameSite)}`, "Lax"),
-        must(
-          attributes.has("secure") || (await isDevelopment(kit)),
-          "a cookie that is not Secure",
-          "Secure outside development",
-        ),
-      ]);
-    },
-  },
-  {
-    rule: "OIDC-5",
-    needs,
-    async run(kit) {
-      const { cookie, to } = await started(kit);
-      const state = to?.searchParams.get("state");
-      if (cookie === undefined) return notApplicable("see OIDC-4");
-      if (!state) return notApplicable("see OIDC-3");
-      const prefix = (await isDevelopment(kit)) ? "" : "__Host-";
-      const hash = createHash("sha256").update(state).digest("base64url").slice(0, 16);
-      const jar = newJar();
-      for (let attempt = 0; attempt < mostLive + 2; attempt++) await start(kit, { jar });
-      const { attributes, name } = cookie;
-      return every([
-        must(name === `${prefix}svc_login_${hash}`, `a cookie ${show(name)}`, `${prefix}svc_login_<h>`),
-        must(attributes.get("path") === "/", `Path ${show(attributes.get("path"))}`, "/"),
-        must(attributes.get("max-age") === "600", `Max-Age ${show(attributes.get("max-age"))}`, "600"),
-        must(jar.size <= mostLive, `${jar.size} live attempts`, `${mostLive} at most`),
-      ]);
-    },
-  },
-  {
-    rule: "OIDC-6",
-    needs,
-    async run(kit) {
-      const { cookie, to } = await started(kit);
-      if (cookie === undefined) return notApplicable("see OIDC-4");
-      const texts = [
-        cookie.value,
-        ...cookie.value.split(".").map((part) => Buffer.from(part, "base64url").toString()),
+  check("OIDC-1", { needs }, async (kit) => {
+    const { answer } = await started(kit);
+    return every([
+      must(!isMissing(answer), `${answer.status} from ${routeOf(kit, "start")}`, "a route"),
+      must(await hasCallback(kit), `no ${routeOf(kit, "callback")}`, "a route"),
+    ]);
+  }),
+  check("OIDC-2", { needs }, async (kit) => {
+    const { answer, to } = await started(kit);
+    const { authorizationEndpoint } = kit.settings.probes.federated ?? {};
+    const given = to?.searchParams;
+    const endpoint = `${to?.origin}${to?.pathname}`;
+    const back = URL.parse(given?.get("redirect_uri") ?? "")?.pathname;
+    return every([
+      must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect"),
+      must(
+        authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
+        `a redirect to ${show(endpoint)}`,
+        authorizationEndpoint ?? "",
+      ),
+      must(given?.get("response_type") === "code", "a redirect without response_type code", "code"),
+      must(given?.has("client_id") === true, "a redirect without client_id", "a client_id"),
+      must(
+        back?.endsWith(routeOf(kit, "callback")) === true,
+        `redirect_uri with the path ${show(back)}`,
+        routeOf(kit, "callback"),
+      ),
+    ]);
+  }),
+  check("OIDC-3", { needs }, async (kit) => {
+    const [{ answer, to }, other] = [await started(kit), await start(kit)];
+    if (to === undefined) return notApplicable("see OIDC-2");
+    const given = to.searchParams;
+    const drawn = ["state", "nonce", "code_challenge"].flatMap((name) => {
+      const [value, next] = [given.get(name), other.to?.searchParams.get(name)];
+      return [
+        must((value ?? "").length >= 16, `a redirect without ${name}`, name),
+        must(value !== next, `two redirects with one ${name}`, "drawn for every attempt"),
       ];
-      const shown = ["state", "nonce"].find((name) => {
-        const value = to?.searchParams.get(name);
-        return value && texts.some((text) => text.includes(value));
-      });
-      return must(
-        shown === undefined,
-        `a cookie in which anybody can read the ${shown}`,
-        "encrypted content",
-      );
-    },
-  },
-  {
-    rule: "OIDC-7",
-    needs,
-    async run(kit) {
-      if (!(await hasCallback(kit))) return notApplicable("see OIDC-1");
+    });
+    const method = given.get("code_challenge_method");
+    return every([
+      must(answer.status === 302, String(answer.status), "302"),
+      ...drawn,
+      is("code_challenge_method", method, "S256"),
+    ]);
+  }),
+  check("OIDC-4", { needs }, async (kit) => {
+    const { cookie } = await started(kit);
+    if (cookie === undefined) return must(false, "a start without a cookie", "state and nonce in a cookie");
+    const { attributes } = cookie;
+    const sameSite = attributes.get("samesite");
+    return every([
+      must(attributes.has("httponly"), "a cookie that scripts can read", "HttpOnly"),
+      must(sameSite?.toLowerCase() === "lax", `SameSite ${show(sameSite)}`, "Lax"),
+      must(
+        attributes.has("secure") || (await isDevelopment(kit)),
+        "a cookie that is not Secure",
+        "Secure outside development",
+      ),
+    ]);
+  }),
+  check("OIDC-5", { needs }, async (kit) => {
+    const { cookie, to } = await started(kit);
+    const state = to?.searchParams.get("state");
+    if (cookie === undefined) return notApplicable("see OIDC-4");
+    if (!state) return notApplicable("see OIDC-3");
+    const prefix = (await isDevelopment(kit)) ? "" : "__Host-";
+    const hash = createHash("sha256").update(state).digest("base64url").slice(0, 16);
+    const jar = newJar();
+    for (let attempt = 0; attempt < mostLive + 2; attempt++) await start(kit, { jar });
+    const { attributes, name } = cookie;
+    return every([
+      must(name === `${prefix}svc_login_${hash}`, `a cookie ${show(name)}`, `${prefix}svc_login_<h>`),
+      is("Path", attributes.get("path"), "/"),
+      is("Max-Age", attributes.get("max-age"), "600"),
+      must(jar.size <= mostLive, `${jar.size} live attempts`, `${mostLive} at most`),
+    ]);
+  }),
+  check("OIDC-6", { needs }, async (kit) => {
+    const { cookie, to } = await started(kit);
+    if (cookie === undefined) return notApplicable("see OIDC-4");
+    const texts = [
+      cookie.value,
+      ...cookie.value.split(".").map((part) => Buffer.from(part, "base64url").toString()),
+    ];
+    const shown = ["state", "nonce"].find((name) => {
+      const value = to?.searchParams.get(name);
+      return value && texts.some((text) => text.includes(value));
+    });
+    return must(shown === undefined, `a cookie in which anybody can read the ${shown}`, "encrypted content");
+  }),
+  check("OIDC-7", { needs }, async (kit) => {
+    if (!(await hasCallback(kit))) return notApplicable("see OIDC-1");
+    const jar = newJar();
+    const [first, second] = [await start(kit, { jar }), await start(kit, { jar })];
+    if (first.cookie === undefined || second.cookie === undefined) return notApplicable("see OIDC-4");
+    const two = must(jar.size === 2, "a second tab that replaces the attempt of the first", "two attempts");
+    jar.take(await cancel(kit, first, jar));
+    return every([
+      two,
+      must(!jar.has(first.cookie.name), "the cookie of an attempt that failed stays", "deleted"),
+      must(jar.has(second.cookie.name), "the end of one attempt deletes the cookie of another", "kept"),
+    ]);
+  }),
+  check("OIDC-8", { needs }, async (kit) => {
+    const { to } = await started(kit);
+    if (to === undefined) return notApplicable("see OIDC-2");
+    const verdicts: Verdict[] = [];
+    for (const target of foreign) {
       const jar = newJar();
-      const [first, second] = [await start(kit, { jar }), await start(kit, { jar })];
-      if (first.cookie === undefined || second.cookie === undefined) return notApplicable("see OIDC-4");
-      const two = must(jar.size === 2, "a second tab that replaces the attempt of the first", "two attempts");
-      jar.take(await cancel(kit, first, jar));
-      return every([
-        two,
-        must(!jar.has(first.cookie.name), "the cookie of an attempt that failed stays", "deleted"),
-        must(jar.has(second.cookie.name), "the end of one attempt deletes the cookie of another", "kept"),
-      ]);
-    },
-  },
-  {
-    rule: "OIDC-8",
-    needs,
-    async run(kit) {
-      const { to } = await started(kit);
-      if (to === undefined) return notApplicable("see OIDC-2");
-      const verdicts: Verdict[] = [];
-      for (const target of foreign) {
-        const jar = newJar();
-        const attempt = await start(kit, { query: `?return_to=${encodeURIComponent(target)}`, jar });
-        const answers = [attempt.answer];
-        if (await hasCallback(kit)) answers.push(await cancel(kit, attempt, jar));
-        for (const answer of answers) {
-          const location = answer.header("location") ?? "";
-          const host = URL.parse(location.replaceAll("\\", "/"), "http://here.invalid/")?.host;
-          verdicts.push(
-            must(
-              host !== "svc-conformance.example",
-              `a redirect to another site for return_to ${show(target)}`,
-              "none",
-            ),
-          );
-        }
+      const attempt = await start(kit, { query: `?return_to=${encodeURIComponent(target)}`, jar });
+      const answers = [attempt.answer];
+      if (await hasCallback(kit)) answers.push(await cancel(kit, attempt, jar));
+      for (const answer of answers) {
+        const location = answer.header("location") ?? "";
+        const host = URL.parse(location.replaceAll("\\", "/"), "http://here.invalid/")?.host;
+        verdicts.push(
+          must(
+            host !== "svc-conformance.example",
+            `a redirect to another site for return_to ${show(target)}`,
+            "none",
+          ),
+        );
       }
-      return every(verdicts);
-    },
-  },
-  {
-    rule: "OIDC-12",
-    needs,
-    async run(kit) {
-      const nobody = kit.unique();
-      const unknown = await Promise.all(
-        (["start", "callback"] as const).map((step) => kit.get(routeOf(kit, step, nobody))),
-      );
-      const verdicts = unknown.map(({ status }) =>
-        must(status === 404, `${status} for an unknown provider`, "404"),
-      );
-      if (!(await hasCallback(kit))) return notApplicable("see OIDC-1");
-      const jar = newJar();
-      const attempt = await start(kit, { jar });
-      const refused: readonly (readonly [string, Answer])[] = [
-        ["without an attempt", await cancel(kit, attempt, newJar())],
-        ["with a wrong state", await cancel(kit, attempt, jar, kit.unique())],
-        ["with an error of the provider", await cancel(kit, attempt, jar)],
-      ];
-      return every([
-        ...verdicts,
-        ...refused.map(([what, { status }]) =>
-          must(status === 401, `${status} to a callback ${what}`, "401"),
-        ),
-      ]);
-    },
-  },
+    }
+    return every(verdicts);
+  }),
+  check("OIDC-12", { needs }, async (kit) => {
+    const nobody = kit.unique();
+    const unknown = await Promise.all(
+      (["start", "callback"] as const).map((step) => kit.get(routeOf(kit, step, nobody))),
+    );
+    const verdicts = unknown.map(({ status }) =>
+      must(status === 404, `${status} for an unknown provider`, "404"),
+    );
+    if (!(await hasCallback(kit))) return notApplicable("see OIDC-1");
+    const jar = newJar();
+    const attempt = await start(kit, { jar });
+    const refused: readonly (readonly [string, Answer])[] = [
+      ["without an attempt", await cancel(kit, attempt, newJar())],
+      ["with a wrong state", await cancel(kit, attempt, jar, kit.unique())],
+      ["with an error of the provider", await cancel(kit, attempt, jar)],
+    ];
+    return every([
+      ...verdicts,
+      ...refused.map(([what, { status }]) => must(status === 401, `${status} to a callback ${what}`, "401")),
+    ]);
+  }),
 ];

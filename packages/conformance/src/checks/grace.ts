@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { type Check, check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { isRefusal } from "./callers.ts";
@@ -140,56 +140,37 @@ async function prolonged(kit: Kit): Promise<Verdict> {
 }
 
 export const graceChecks: readonly Check[] = [
-  {
-    rule: "REF-5",
-    needs,
-    async run(kit) {
-      if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
-      if (await isReusable(kit)) return notApplicable("see REF-1");
-      return racedAtOnce(kit);
-    },
-  },
-  {
-    rule: "REF-6",
-    needs,
-    windowed: true,
-    async run(kit) {
-      if (await isReusable(kit)) return notApplicable("see REF-1");
-      return (await replay(kit)).verdict;
-    },
-  },
-  {
-    rule: "REF-7",
-    needs,
-    windowed: true,
-    async run(kit) {
-      if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
-      if (await isReusable(kit)) return notApplicable("see REF-1");
-      const [own, verdict] = await Promise.all([replay(kit), prolonged(kit)]);
-      return own.hasEnded ? verdict : notApplicable("see REF-6");
-    },
-  },
-  {
-    rule: "REF-14",
-    needs,
-    windowed: true,
-    async run(kit) {
-      if (await isReusable(kit)) return notApplicable("see REF-1");
-      const { graceSeconds } = sessionOf(kit);
-      if (graceSeconds === 0) return ruledOut("see REF-6: without a window every reuse ends the session");
-      if ((await racedAtOnce(kit)).status !== "pass") return notApplicable("see REF-5");
-      const seen = await presentWithin(kit, 0.7);
-      if (seen === undefined) return tooLate;
-      const { ok, status } = await visit(kit, seen.pair.access);
-      const what = `within the ${graceSeconds} s of the window`;
-      return every([
-        must(seen.answer.status === 401, `${seen.answer.status} ${what}`, "401"),
-        must(
-          ok,
-          `${status} for the access token of the winner after a second presentation ${what}`,
-          "an answer",
-        ),
-      ]);
-    },
-  },
+  check("REF-5", { needs }, async (kit) => {
+    if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
+    if (await isReusable(kit)) return notApplicable("see REF-1");
+    return racedAtOnce(kit);
+  }),
+  check("REF-6", { needs, windowed: true }, async (kit) => {
+    if (await isReusable(kit)) return notApplicable("see REF-1");
+    return (await replay(kit)).verdict;
+  }),
+  check("REF-7", { needs, windowed: true }, async (kit) => {
+    if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
+    if (await isReusable(kit)) return notApplicable("see REF-1");
+    const [own, verdict] = await Promise.all([replay(kit), prolonged(kit)]);
+    return own.hasEnded ? verdict : notApplicable("see REF-6");
+  }),
+  check("REF-14", { needs, windowed: true }, async (kit) => {
+    if (await isReusable(kit)) return notApplicable("see REF-1");
+    const { graceSeconds } = sessionOf(kit);
+    if (graceSeconds === 0) return ruledOut("see REF-6: without a window every reuse ends the session");
+    if ((await racedAtOnce(kit)).status !== "pass") return notApplicable("see REF-5");
+    const seen = await presentWithin(kit, 0.7);
+    if (seen === undefined) return tooLate;
+    const { ok, status } = await visit(kit, seen.pair.access);
+    const what = `within the ${graceSeconds} s of the window`;
+    return every([
+      must(seen.answer.status === 401, `${seen.answer.status} ${what}`, "401"),
+      must(
+        ok,
+        `${status} for the access token of the winner after a second presentation ${what}`,
+        "an answer",
+      ),
+    ]);
+  }),
 ];

@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, every, must, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { Probe } from "../requests.ts";
 import { show } from "../show.ts";
@@ -41,52 +41,37 @@ export function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict }
 }
 
 export const hookChecks: readonly Check[] = [
-  {
-    rule: "REF-10",
-    needs: withHook,
-    alone: true,
-    async run(kit) {
-      return (await declined(kit))?.verdict ?? notApplicable("`session.hook` names no `decline`");
-    },
-  },
-  {
-    rule: "REF-11",
-    needs: withHook,
-    alone: true,
-    async run(kit) {
-      const fail = sessionOf(kit).hook?.fail;
-      if (fail === undefined) return notApplicable("`session.hook` names no `fail`");
-      const session = await signIn(kit);
-      const answer = await whileTold(kit, fail, () => refresh(kit, session.refresh));
-      const again = await refresh(kit, session.refresh);
-      return every([
-        must(answer?.status === 500, `${answer?.status} while the hook throws`, "500"),
-        must(again.ok, `${again.status} for the same token afterwards`, "a new pair"),
-      ]);
-    },
-  },
-  {
-    rule: "REF-16",
-    needs: withHook,
-    alone: true,
-    async run(kit) {
-      const grant = sessionOf(kit).hook?.grant;
-      if (grant === undefined) return notApplicable("`session.hook` names no `grant`");
-      const { scopeClaim = "scope", rolesClaim = "roles" } = kit.settings.keys ?? {};
-      const session = await signIn(kit);
-      const had = names(claimsOf(session.access)[rolesClaim]).toSorted();
-      const answer = await whileTold(kit, grant.request, () => refresh(kit, session.refresh));
-      const pair = answer && pairOf(kit, answer);
-      if (pair === undefined) return must(false, `${answer?.status} without a pair`, "a new pair");
-      const claims = claimsOf(pair.access);
-      const [scopes, roles] = [names(claims[scopeClaim]).toSorted(), names(claims[rolesClaim]).toSorted()];
-      const granted = grant.scopes.toSorted();
-      return every([
-        must(isSame(scopes, granted), `scopes ${show(scopes)}`, show(granted)),
-        must(isSame(roles, had), `roles ${show(roles)}`, show(had)),
-      ]);
-    },
-  },
+  check("REF-10", { needs: withHook, alone: true }, async (kit) => {
+    return (await declined(kit))?.verdict ?? notApplicable("`session.hook` names no `decline`");
+  }),
+  check("REF-11", { needs: withHook, alone: true }, async (kit) => {
+    const fail = sessionOf(kit).hook?.fail;
+    if (fail === undefined) return notApplicable("`session.hook` names no `fail`");
+    const session = await signIn(kit);
+    const answer = await whileTold(kit, fail, () => refresh(kit, session.refresh));
+    const again = await refresh(kit, session.refresh);
+    return every([
+      must(answer?.status === 500, `${answer?.status} while the hook throws`, "500"),
+      must(again.ok, `${again.status} for the same token afterwards`, "a new pair"),
+    ]);
+  }),
+  check("REF-16", { needs: withHook, alone: true }, async (kit) => {
+    const grant = sessionOf(kit).hook?.grant;
+    if (grant === undefined) return notApplicable("`session.hook` names no `grant`");
+    const { scopeClaim, rolesClaim } = kit.settings.claims;
+    const session = await signIn(kit);
+    const had = names(claimsOf(session.access)[rolesClaim]).toSorted();
+    const answer = await whileTold(kit, grant.request, () => refresh(kit, session.refresh));
+    const pair = answer && pairOf(kit, answer);
+    if (pair === undefined) return must(false, `${answer?.status} without a pair`, "a new pair");
+    const claims = claimsOf(pair.access);
+    const [scopes, roles] = [names(claims[scopeClaim]).toSorted(), names(claims[rolesClaim]).toSorted()];
+    const granted = grant.scopes.toSorted();
+    return every([
+      must(isSame(scopes, granted), `scopes ${show(scopes)}`, show(granted)),
+      must(isSame(roles, had), `roles ${show(roles)}`, show(had)),
+    ]);
+  }),
 ];
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Check, every, must, type Need, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, every, given, must, type Need, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { KeyServer } from "../key-server.ts";
 import { accepts, refuses } from "./callers.ts";
@@ -36,88 +36,56 @@ async function untilAccepted(
 }
 
 export const keySetChecks: readonly Check[] = [
-  {
-    rule: "KEY-11",
-    needs,
-    run: (kit) => refuses(kit, "no kid while the set has several keys", { header: { kid: undefined } }),
-  },
-  {
-    rule: "KEY-2",
-    needs,
-    alone: true,
-    patient: true,
-    async run(kit) {
-      const { keySet } = kit;
-      if (keySet === undefined) return notApplicable("no key set");
-      const { kid, key } = await keySet.rotate();
-      return must(
-        await untilAccepted(kit, { kid }, key),
-        "a new key was not fetched",
-        "fetched at the first token that names it",
-      );
-    },
-  },
-  {
-    rule: "KEY-1",
-    needs,
-    alone: true,
-    async run(kit) {
-      const { keySet } = kit;
-      if (keySet === undefined) return notApplicable("no key set");
-      const before = keySet.fetches;
-      const flood = Array.from({ length: 25 }, () =>
-        refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } }),
-      );
-      const refused = every(await Promise.all(flood));
-      const caused = keySet.fetches - before;
-      return every([
-        refused,
-        must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most"),
-      ]);
-    },
-  },
-  {
-    rule: "KEY-12",
-    needs,
-    // An unusable key's kid is unknown: before KEY-2 it would use up that minute's fetch.
-    alone: true,
-    async run(kit) {
-      const { keySet, tokens } = kit;
-      if (keySet === undefined) return notApplicable("no key set");
-      const { kid, key } = keySet.forEncryption;
-      const { algorithm } = tokens;
-      return refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
-    },
-  },
-  {
-    rule: "AUTH-25",
-    needs,
-    alone: true,
-    async run(kit) {
-      const weak = kit.keySet?.weak;
-      if (weak === undefined) return ruledOut("the algorithm takes no RSA keys");
-      const { algorithm } = kit.tokens;
-      const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
-      return refuses(kit, "an RSA key of 1,024 bits", shape);
-    },
-  },
-  {
-    rule: "KEY-4",
-    needs,
-    alone: true,
-    patient: true,
-    async run(kit) {
-      const { keySet } = kit;
-      if (keySet === undefined) return notApplicable("no key set");
-      keySet.setDown(true);
-      try {
-        const fetched = await untilFetched(kit, keySet);
-        const verdict = await accepts(kit, "a token of a known key while the endpoint is down", {});
-        if (verdict.status === "fail" || fetched) return verdict;
-        return notApplicable("the service did not ask for keys while the endpoint was down");
-      } finally {
-        keySet.setDown(false);
-      }
-    },
-  },
+  check("KEY-11", { needs }, (kit) =>
+    refuses(kit, "no kid while the set has several keys", { header: { kid: undefined } }),
+  ),
+  check("KEY-2", { needs, alone: true, patient: true }, async (kit) => {
+    const keySet = given(kit.keySet);
+    const { kid, key } = await keySet.rotate();
+    return must(
+      await untilAccepted(kit, { kid }, key),
+      "a new key was not fetched",
+      "fetched at the first token that names it",
+    );
+  }),
+  check("KEY-1", { needs, alone: true }, async (kit) => {
+    const keySet = given(kit.keySet);
+    const before = keySet.fetches;
+    const flood = Array.from({ length: 25 }, () =>
+      refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } }),
+    );
+    const refused = every(await Promise.all(flood));
+    const caused = keySet.fetches - before;
+    return every([
+      refused,
+      must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most"),
+    ]);
+  }),
+  // An unusable key's kid is unknown: before KEY-2 it would use up that minute's fetch.
+  check("KEY-12", { needs, alone: true }, async (kit) => {
+    const { tokens } = kit;
+    const keySet = given(kit.keySet);
+    const { kid, key } = keySet.forEncryption;
+    const { algorithm } = tokens;
+    return refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
+  }),
+  check("AUTH-25", { needs, alone: true }, async (kit) => {
+    const weak = kit.keySet?.weak;
+    if (weak === undefined) return ruledOut("the algorithm takes no RSA keys");
+    const { algorithm } = kit.tokens;
+    const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
+    return refuses(kit, "an RSA key of 1,024 bits", shape);
+  }),
+  check("KEY-4", { needs, alone: true, patient: true }, async (kit) => {
+    const keySet = given(kit.keySet);
+    keySet.setDown(true);
+    try {
+      const fetched = await untilFetched(kit, keySet);
+      const verdict = await accepts(kit, "a token of a known key while the endpoint is down", {});
+      if (verdict.status === "fail" || fetched) return verdict;
+      return notApplicable("the service did not ask for keys while the endpoint was down");
+    } finally {
+      keySet.setDown(false);
+    }
+  }),
 ];

@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, every, given, must, notApplicable, type Verdict } from "../check.ts";
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
@@ -52,66 +52,44 @@ function beyondTimeout({ settings }: Kit): number {
 }
 
 export const limitChecks: readonly Check[] = [
-  {
-    rule: "LIM-1",
-    needs: ["probe:json"],
-    async run(kit) {
-      const seen = await sampleOf(kit, tooLong);
-      return must(seen?.answer.status === 413, `${seen?.answer.status} for a body over the limit`, "413");
-    },
-  },
-  {
-    rule: "LIM-2",
-    needs: ["probe:json"],
-    async run(kit) {
-      const length = kit.settings.limits.maxBodyBytes + 1;
-      const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
-      return refusedAs(
-        (await sampleOf(kit, tooLong))?.answer.status,
-        answer,
-        "before the body was sent",
-        "413 by Content-Length alone",
-      );
-    },
-  },
-  {
-    rule: "LIM-3",
-    needs: ["probe:json"],
-    async run(kit) {
-      const size = kit.settings.limits.maxBodyBytes + 1024;
-      const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
-      const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
-      return refusedAs(
-        (await sampleOf(kit, tooLong))?.answer.status,
-        answer,
-        "to a chunked body over the limit that goes on",
-        "413 as soon as it is over the limit",
-      );
-    },
-  },
-  {
-    rule: "LIM-4",
-    needs: ["probe:slow"],
-    async run(kit) {
-      const { slow } = kit.settings.probes;
-      if (slow === undefined) return notApplicable("no probe");
-      const answer = await kit.ask(slow, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
-      return must(answer.status === 504, `${answer.status} from a route that takes too long`, "504");
-    },
-  },
-  {
-    rule: "LIM-5",
-    needs: ["probe:streaming"],
-    async run(kit) {
-      const { streaming } = kit.settings.probes;
-      if (streaming === undefined) return notApplicable("no probe");
-      try {
-        const answer = await kit.ask(streaming, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
-        return every([must(answer.ok, `${answer.status}`, "an answer that has begun is left alone")]);
-      } catch (error) {
-        if (!(error instanceof NoAnswer)) throw error;
-        return must(false, error.message, "an answer that has begun is left alone");
-      }
-    },
-  },
+  check("LIM-1", { needs: ["probe:json"] }, async (kit) => {
+    const seen = await sampleOf(kit, tooLong);
+    return must(seen?.answer.status === 413, `${seen?.answer.status} for a body over the limit`, "413");
+  }),
+  check("LIM-2", { needs: ["probe:json"] }, async (kit) => {
+    const length = kit.settings.limits.maxBodyBytes + 1;
+    const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
+    return refusedAs(
+      (await sampleOf(kit, tooLong))?.answer.status,
+      answer,
+      "before the body was sent",
+      "413 by Content-Length alone",
+    );
+  }),
+  check("LIM-3", { needs: ["probe:json"] }, async (kit) => {
+    const size = kit.settings.limits.maxBodyBytes + 1024;
+    const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
+    const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
+    return refusedAs(
+      (await sampleOf(kit, tooLong))?.answer.status,
+      answer,
+      "to a chunked body over the limit that goes on",
+      "413 as soon as it is over the limit",
+    );
+  }),
+  check("LIM-4", { needs: ["probe:slow"] }, async (kit) => {
+    const slow = given(kit.settings.probes.slow);
+    const answer = await kit.ask(slow, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
+    return must(answer.status === 504, `${answer.status} from a route that takes too long`, "504");
+  }),
+  check("LIM-5", { needs: ["probe:streaming"] }, async (kit) => {
+    const streaming = given(kit.settings.probes.streaming);
+    try {
+      const answer = await kit.ask(streaming, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
+      return every([must(answer.ok, `${answer.status}`, "an answer that has begun is left alone")]);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      return must(false, error.message, "an answer that has begun is left alone");
+    }
+  }),
 ];

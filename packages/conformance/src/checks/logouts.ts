@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, every, must, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
@@ -23,122 +23,93 @@ export function refused(what: string, answer: Answer): Verdict {
 }
 
 export const logoutChecks: readonly Check[] = [
-  {
-    rule: "ISS-9",
-    needs,
-    async run(kit) {
-      const { keys } = kit.settings;
-      const { scopeClaim = "scope", rolesClaim = "roles", tenantClaim = "tenant_id" } = keys ?? {};
-      const { access } = await signIn(kit);
-      // Two rights in the wrong order show whether lists are sorted.
-      const unsorted = { [scopeClaim]: "svc:b svc:a", [rolesClaim]: ["svc-b", "svc-a"] };
-      const made = keys === undefined ? undefined : copyOf(kit, access, unsorted);
-      const verdicts: Verdict[] = [];
-      for (const token of made === undefined ? [access] : [access, made]) {
-        const answer = await kit.get("/auth/me", { token });
-        if (token === made && isRefusal(answer)) continue;
-        const claims = claimsOf(token);
-        const expected = {
-          subject: claims["sub"],
-          tenant_id: claims[tenantClaim] ?? null,
-          scopes: names(claims[scopeClaim]).toSorted(),
-          roles: names(claims[rolesClaim]).toSorted(),
-          token_id: claims["jti"],
-        };
-        verdicts.push(must(answer.status === 200, `${answer.status} from /auth/me`, "200"));
-        for (const [name, value] of Object.entries(expected)) {
-          const seen = answer.object?.[name];
-          const isSame = JSON.stringify(seen) === JSON.stringify(value);
-          verdicts.push(must(isSame, `${name} ${show(seen)}`, show(value)));
-        }
-        const more = Object.keys(answer.object ?? {}).filter((name) => !Object.hasOwn(expected, name));
-        verdicts.push(
-          must(more.length === 0, `more members: ${more.join(", ")}`, Object.keys(expected).join(", ")),
-        );
+  check("ISS-9", { needs }, async (kit) => {
+    const { keys } = kit.settings;
+    const { scopeClaim, rolesClaim, tenantClaim } = kit.settings.claims;
+    const { access } = await signIn(kit);
+    // Two rights in the wrong order show whether lists are sorted.
+    const unsorted = { [scopeClaim]: "svc:b svc:a", [rolesClaim]: ["svc-b", "svc-a"] };
+    const made = keys === undefined ? undefined : copyOf(kit, access, unsorted);
+    const verdicts: Verdict[] = [];
+    for (const token of made === undefined ? [access] : [access, made]) {
+      const answer = await kit.get("/auth/me", { token });
+      if (token === made && isRefusal(answer)) continue;
+      const claims = claimsOf(token);
+      const expected = {
+        subject: claims["sub"],
+        tenant_id: claims[tenantClaim] ?? null,
+        scopes: names(claims[scopeClaim]).toSorted(),
+        roles: names(claims[rolesClaim]).toSorted(),
+        token_id: claims["jti"],
+      };
+      verdicts.push(must(answer.status === 200, `${answer.status} from /auth/me`, "200"));
+      for (const [name, value] of Object.entries(expected)) {
+        const seen = answer.object?.[name];
+        const isSame = JSON.stringify(seen) === JSON.stringify(value);
+        verdicts.push(must(isSame, `${name} ${show(seen)}`, show(value)));
       }
-      const anonymous = await anonymously(kit);
-      if (anonymous === undefined) return every(verdicts);
-      const { status } = await kit.get("/auth/me", anonymous);
-      return every([...verdicts, must(status === 401, `${status} without a caller`, "401")]);
-    },
-  },
-  {
-    rule: "ISS-5",
-    needs,
-    // A service that ends too many sessions would end those of other checks.
-    alone: true,
-    async run(kit) {
-      const first = await signIn(kit);
-      const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
-      // Let the service see both, because it may cache that they were valid.
-      for (const { access } of [first, last]) await visit(kit, access);
-      const { ok, status } = await logout(kit, last.access);
-      return every([
-        must(ok, `${status} to a logout`, "204"),
-        refused("the token that was logged out", await visit(kit, last.access)),
-        refused("an older access token of that session", await visit(kit, first.access)),
-        refused("the refresh token of that session", await refresh(kit, last.refresh)),
-      ]);
-    },
-  },
-  {
-    rule: "ISS-7",
-    needs,
-    alone: true,
-    async run(kit) {
-      const other = await signIn(kit);
-      const session = await signIn(kit);
-      await logout(kit, session.access);
-      const [visited, renewed] = [await visit(kit, other.access), await refresh(kit, other.refresh)];
-      return every([
-        must(visited.ok, `${visited.status} for another session of the same person`, "an answer"),
-        must(renewed.ok, `${renewed.status} for a refresh of another session`, "a new pair"),
-      ]);
-    },
-  },
-  {
-    rule: "ISS-8",
-    needs,
-    alone: true,
-    async run(kit) {
-      const { access } = await signIn(kit);
-      const bare = kit.settings.keys === undefined ? undefined : await loose(kit, { jti: undefined });
-      const answers = [await logout(kit, access), ...(bare === undefined ? [] : [await logout(kit, bare)])];
-      return every(
-        answers.map(({ status, body }, index) =>
-          must(
-            status === 204 && body.length === 0,
-            `${status} with ${body.length} bytes to the logout of a token ${index === 0 ? "of a session" : "without jti and fam"}`,
-            "204 with an empty body",
-          ),
-        ),
+      const more = Object.keys(answer.object ?? {}).filter((name) => !Object.hasOwn(expected, name));
+      verdicts.push(
+        must(more.length === 0, `more members: ${more.join(", ")}`, Object.keys(expected).join(", ")),
       );
-    },
-  },
-  {
-    rule: "CLAIM-2",
-    needs: [...needs, "keys"],
-    alone: true,
-    async run(kit) {
-      const token = await loose(kit);
-      if (token === undefined) return notTaken;
-      const { ok, status } = await logout(kit, token);
-      return every([
-        must(ok, `${status} to the logout of a token without fam`, "204"),
-        refused("a token whose jti was logged out", await visit(kit, token)),
-      ]);
-    },
-  },
-  {
-    rule: "ISS-6",
-    needs: [...needs, "keys"],
-    alone: true,
-    async run(kit) {
-      const [token, other] = [await loose(kit), await loose(kit)];
-      if (token === undefined || other === undefined) return notTaken;
-      await logout(kit, token);
-      const { ok, status } = await visit(kit, other);
-      return must(ok, `${status} for another token after the logout of one without fam`, "an answer");
-    },
-  },
+    }
+    const anonymous = await anonymously(kit);
+    if (anonymous === undefined) return every(verdicts);
+    const { status } = await kit.get("/auth/me", anonymous);
+    return every([...verdicts, must(status === 401, `${status} without a caller`, "401")]);
+  }),
+  // A service that ends too many sessions would end those of other checks.
+  check("ISS-5", { needs, alone: true }, async (kit) => {
+    const first = await signIn(kit);
+    const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
+    // Let the service see both, because it may cache that they were valid.
+    for (const { access } of [first, last]) await visit(kit, access);
+    const { ok, status } = await logout(kit, last.access);
+    return every([
+      must(ok, `${status} to a logout`, "204"),
+      refused("the token that was logged out", await visit(kit, last.access)),
+      refused("an older access token of that session", await visit(kit, first.access)),
+      refused("the refresh token of that session", await refresh(kit, last.refresh)),
+    ]);
+  }),
+  check("ISS-7", { needs, alone: true }, async (kit) => {
+    const other = await signIn(kit);
+    const session = await signIn(kit);
+    await logout(kit, session.access);
+    const [visited, renewed] = [await visit(kit, other.access), await refresh(kit, other.refresh)];
+    return every([
+      must(visited.ok, `${visited.status} for another session of the same person`, "an answer"),
+      must(renewed.ok, `${renewed.status} for a refresh of another session`, "a new pair"),
+    ]);
+  }),
+  check("ISS-8", { needs, alone: true }, async (kit) => {
+    const { access } = await signIn(kit);
+    const bare = kit.settings.keys === undefined ? undefined : await loose(kit, { jti: undefined });
+    const answers = [await logout(kit, access), ...(bare === undefined ? [] : [await logout(kit, bare)])];
+    return every(
+      answers.map(({ status, body }, index) =>
+        must(
+          status === 204 && body.length === 0,
+          `${status} with ${body.length} bytes to the logout of a token ${index === 0 ? "of a session" : "without jti and fam"}`,
+          "204 with an empty body",
+        ),
+      ),
+    );
+  }),
+  check("CLAIM-2", { needs: [...needs, "keys"], alone: true }, async (kit) => {
+    const token = await loose(kit);
+    if (token === undefined) return notTaken;
+    const { ok, status } = await logout(kit, token);
+    return every([
+      must(ok, `${status} to the logout of a token without fam`, "204"),
+      refused("a token whose jti was logged out", await visit(kit, token)),
+    ]);
+  }),
+  check("ISS-6", { needs: [...needs, "keys"], alone: true }, async (kit) => {
+    const [token, other] = [await loose(kit), await loose(kit)];
+    if (token === undefined || other === undefined) return notTaken;
+    await logout(kit, token);
+    const { ok, status } = await visit(kit, other);
+    return must(ok, `${status} for another token after the logout of one without fam`, "an answer");
+  }),
 ];

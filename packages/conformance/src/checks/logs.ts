@@ -1,4 +1,4 @@
-import { type Check, every, fail, must, notApplicable, pass } from "../check.ts";
+import { type Check, check, every, fail, is, must, notApplicable, pass } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
 import { showLine } from "../log-line.ts";
@@ -58,92 +58,70 @@ function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete |
 
 /** Checks of every line: they run last, to see the lines caused by all other checks. */
 export const everyLineChecks: readonly Check[] = [
-  {
-    rule: "LOG-1",
-    needs: ["log"],
-    alone: true,
-    async run(kit) {
-      await lastRequest(kit);
-      const lines = (await kit.log?.lines()) ?? [];
-      const wrong = lines.find(({ value }) => value === undefined);
-      return every([
-        must(lines.length > 0, "no line", "lines of the requests of this run"),
-        must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line"),
-      ]);
-    },
-  },
-  {
-    rule: "LOG-2",
-    needs: ["log"],
-    alone: true,
-    async run(kit) {
-      const { id, path } = await lastRequest(kit);
-      const lines = ((await kit.log?.lines()) ?? []).filter(({ value }) => value !== undefined);
-      if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
-        return notApplicable("the log says nothing about a request of this run");
-      }
-      // COR-4 judges lines of an ordinary request without their id.
-      const ownLines = lines.filter(({ text }) => text.includes(path));
-      const asksForId = ownLines.every(({ value }) => typeof value?.["request_id"] === "string");
-      const wrong = incomplete(lines, asksForId);
-      return wrong === undefined
-        ? pass
-        : fail(
-            `a line without ${wrong.missing.join(", ")}: ${short(wrong.line.text, 300)}`,
-            wrong.members.join(", "),
-          );
-    },
-  },
+  check("LOG-1", { needs: ["log"], alone: true }, async (kit) => {
+    await lastRequest(kit);
+    const lines = (await kit.log?.lines()) ?? [];
+    const wrong = lines.find(({ value }) => value === undefined);
+    return every([
+      must(lines.length > 0, "no line", "lines of the requests of this run"),
+      must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line"),
+    ]);
+  }),
+  check("LOG-2", { needs: ["log"], alone: true }, async (kit) => {
+    const { id, path } = await lastRequest(kit);
+    const lines = ((await kit.log?.lines()) ?? []).filter(({ value }) => value !== undefined);
+    if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
+      return notApplicable("the log says nothing about a request of this run");
+    }
+    // COR-4 judges lines of an ordinary request without their id.
+    const ownLines = lines.filter(({ text }) => text.includes(path));
+    const asksForId = ownLines.every(({ value }) => typeof value?.["request_id"] === "string");
+    const wrong = incomplete(lines, asksForId);
+    return wrong === undefined
+      ? pass
+      : fail(
+          `a line without ${wrong.missing.join(", ")}: ${short(wrong.line.text, 300)}`,
+          wrong.members.join(", "),
+        );
+  }),
 ];
 
 export const logChecks: readonly Check[] = [
-  {
-    rule: "LOG-3",
-    needs: ["log"],
-    async run(kit) {
-      const { path, lines } = await request(kit);
-      const line = lines.find(isAccess)?.value;
-      if (line === undefined) {
-        return must(false, "no line with message `request` for a request", "the access line");
-      }
-      const { http_method: method, http_path, http_status: status, duration_ms: duration } = line;
-      return every([
-        must(method === "GET", () => `http_method ${show(method)}`, "GET"),
-        must(
-          typeof http_path === "string" && http_path.endsWith(path),
-          () => `http_path ${show(http_path)}`,
-          "the path",
-        ),
-        must(typeof status === "number" && status >= 400, () => `http_status ${show(status)}`, "the status"),
-        must(
-          typeof duration === "number" && duration >= 0,
-          () => `duration_ms ${show(duration)}`,
-          "a number",
-        ),
-      ]);
-    },
-  },
-  {
-    rule: "LOG-4",
-    needs: ["log", "tenancy", "keys", "probe:tenant"],
-    async run(kit) {
-      const { tenant: probe } = kit.settings.probes;
-      const tenant = kit.settings.tokenTenant;
-      if (probe === undefined || tenant === undefined) return notApplicable("no tenant");
-      const id = kit.unique();
-      const answer = await kit.ask(probe.request, {
-        token: grant(kit),
-        headers: [["X-Request-ID", id]],
-      });
-      if (!answer.ok) return notApplicable(`the probe \`tenant\` answers ${answer.status}: see TEN-1`);
-      const lines = (await kit.log?.about(loggedId(answer, id), isAccess)) ?? [];
-      const line = lines.find(isAccess);
-      if (line === undefined) return notApplicable("no access line: see LOG-3");
-      return must(
-        line.value?.["tenant_id"] === tenant,
-        () => `tenant_id ${show(line.value?.["tenant_id"])}`,
-        `tenant_id ${show(tenant)}`,
-      );
-    },
-  },
+  check("LOG-3", { needs: ["log"] }, async (kit) => {
+    const { path, lines } = await request(kit);
+    const line = lines.find(isAccess)?.value;
+    if (line === undefined) {
+      return must(false, "no line with message `request` for a request", "the access line");
+    }
+    const { http_method: method, http_path, http_status: status, duration_ms: duration } = line;
+    return every([
+      is("http_method", method, "GET"),
+      must(
+        typeof http_path === "string" && http_path.endsWith(path),
+        () => `http_path ${show(http_path)}`,
+        "the path",
+      ),
+      must(typeof status === "number" && status >= 400, () => `http_status ${show(status)}`, "the status"),
+      must(typeof duration === "number" && duration >= 0, () => `duration_ms ${show(duration)}`, "a number"),
+    ]);
+  }),
+  check("LOG-4", { needs: ["log", "tenancy", "keys", "probe:tenant"] }, async (kit) => {
+    const { tenant: probe } = kit.settings.probes;
+    const tenant = kit.settings.tokenTenant;
+    if (probe === undefined || tenant === undefined) return notApplicable("no tenant");
+    const id = kit.unique();
+    const answer = await kit.ask(probe.request, {
+      token: grant(kit),
+      headers: [["X-Request-ID", id]],
+    });
+    if (!answer.ok) return notApplicable(`the probe \`tenant\` answers ${answer.status}: see TEN-1`);
+    const lines = (await kit.log?.about(loggedId(answer, id), isAccess)) ?? [];
+    const line = lines.find(isAccess);
+    if (line === undefined) return notApplicable("no access line: see LOG-3");
+    return must(
+      line.value?.["tenant_id"] === tenant,
+      () => `tenant_id ${show(line.value?.["tenant_id"])}`,
+      `tenant_id ${show(tenant)}`,
+    );
+  }),
 ];

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { type Check, check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
@@ -69,124 +69,97 @@ const isList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
 export const pairChecks: readonly Check[] = [
-  {
-    rule: "CLAIM-3",
-    needs,
-    async run(kit) {
-      const { first } = await pairs(kit);
-      const { fam } = claimsOf(first.access);
-      return each(kit, (claims) => [
-        [isText(claims["fam"]), "no fam", "the id of the session in both tokens"],
+  check("CLAIM-3", { needs }, async (kit) => {
+    const { first } = await pairs(kit);
+    const { fam } = claimsOf(first.access);
+    return each(kit, (claims) => [
+      [isText(claims["fam"]), "no fam", "the id of the session in both tokens"],
+      [claims["fam"] === fam, "another fam than the access token of the sign-in", "one fam for the session"],
+    ]);
+  }),
+  check("ISS-3", { needs }, async (kit) => {
+    const { first, second } = await pairs(kit);
+    const [fam, other, sub] = [
+      claimsOf(first.access)["fam"],
+      claimsOf(second.access)["fam"],
+      claimsOf(first.access)["sub"],
+    ];
+    if (!isText(fam) || !isText(other)) return notApplicable("see CLAIM-3");
+    return every([
+      must(fam !== other, "two sign-ins with the same fam", "a new one at every sign-in"),
+      must(fam !== sub, "the subject as fam", "a random one"),
+      must(!areCounted(fam, other), `the fams ${show(fam)} and ${show(other)} in a row`, "random ones"),
+    ]);
+  }),
+  check("ISS-4", { needs }, async (kit) => {
+    const { accessSeconds, refreshSeconds } = sessionOf(kit);
+    const written = await each(kit, ({ iat, exp }, isAccess) => {
+      const seconds = isAccess ? accessSeconds : refreshSeconds;
+      const lifetime = Number(exp) - Number(iat);
+      return [[Math.abs(lifetime - seconds) <= 1, `a lifetime of ${lifetime} s`, `${seconds} s`]];
+    });
+    const old = kit.settings.keys === undefined ? undefined : await presentCopy(kit, past(kit));
+    if (old === undefined) return written;
+    return every([written, must(!old.ok, `${old.status} for a refresh token that has expired`, "401")]);
+  }),
+  check("ISS-10", { needs }, async (kit) => {
+    const { first } = await pairs(kit);
+    const signedInAt = claimsOf(first.access)["auth_time"];
+    const { issuer, audience } = kit.settings.keys ?? {};
+    const { scopeClaim, rolesClaim } = kit.settings.claims;
+    const seen = new Set<unknown>();
+    return each(kit, (claims, isAccess) => {
+      const isNew = !seen.has(claims["jti"]);
+      seen.add(claims["jti"]);
+      const typ = isAccess ? "access" : "refresh";
+      const wrong = ["iat", "nbf", "exp", "auth_time"].find((name) => !Number.isInteger(claims[name]));
+      return [
+        [isText(claims["sub"]), `sub ${show(claims["sub"])}`, "a text"],
+        [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti of another form", "32 hex characters"],
+        [isNew, "the jti of another token", "an id of its own"],
+        [wrong === undefined, `${wrong} ${show(claims[wrong ?? ""])}`, "whole seconds"],
+        [claims["typ"] === typ, `typ ${show(claims["typ"])}`, typ],
+        [claims["auth_time"] === signedInAt, "another auth_time", "when the person signed in"],
         [
-          claims["fam"] === fam,
-          "another fam than the access token of the sign-in",
-          "one fam for the session",
+          !isAccess || typeof claims[scopeClaim] === "string",
+          `no text as ${scopeClaim}`,
+          "scopes with spaces",
         ],
-      ]);
-    },
-  },
-  {
-    rule: "ISS-3",
-    needs,
-    async run(kit) {
-      const { first, second } = await pairs(kit);
-      const [fam, other, sub] = [
-        claimsOf(first.access)["fam"],
-        claimsOf(second.access)["fam"],
-        claimsOf(first.access)["sub"],
+        [!isAccess || isList(claims[rolesClaim]), `no list as ${rolesClaim}`, "a list of roles"],
+        [issuer === undefined || claims["iss"] === issuer, `iss ${show(claims["iss"])}`, String(issuer)],
+        [
+          audience === undefined || [claims["aud"]].flat().includes(audience),
+          `aud ${show(claims["aud"])}`,
+          String(audience),
+        ],
       ];
-      if (!isText(fam) || !isText(other)) return notApplicable("see CLAIM-3");
-      return every([
-        must(fam !== other, "two sign-ins with the same fam", "a new one at every sign-in"),
-        must(fam !== sub, "the subject as fam", "a random one"),
-        must(!areCounted(fam, other), `the fams ${show(fam)} and ${show(other)} in a row`, "random ones"),
-      ]);
-    },
-  },
-  {
-    rule: "ISS-4",
-    needs,
-    async run(kit) {
-      const { accessSeconds, refreshSeconds } = sessionOf(kit);
-      const written = await each(kit, ({ iat, exp }, isAccess) => {
-        const seconds = isAccess ? accessSeconds : refreshSeconds;
-        const lifetime = Number(exp) - Number(iat);
-        return [[Math.abs(lifetime - seconds) <= 1, `a lifetime of ${lifetime} s`, `${seconds} s`]];
-      });
-      const old = kit.settings.keys === undefined ? undefined : await presentCopy(kit, past(kit));
-      if (old === undefined) return written;
-      return every([written, must(!old.ok, `${old.status} for a refresh token that has expired`, "401")]);
-    },
-  },
-  {
-    rule: "ISS-10",
-    needs,
-    async run(kit) {
-      const { first } = await pairs(kit);
-      const signedInAt = claimsOf(first.access)["auth_time"];
-      const { issuer, audience, scopeClaim = "scope", rolesClaim = "roles" } = kit.settings.keys ?? {};
-      const seen = new Set<unknown>();
-      return each(kit, (claims, isAccess) => {
-        const isNew = !seen.has(claims["jti"]);
-        seen.add(claims["jti"]);
-        const typ = isAccess ? "access" : "refresh";
-        const wrong = ["iat", "nbf", "exp", "auth_time"].find((name) => !Number.isInteger(claims[name]));
-        return [
-          [isText(claims["sub"]), `sub ${show(claims["sub"])}`, "a text"],
-          [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti of another form", "32 hex characters"],
-          [isNew, "the jti of another token", "an id of its own"],
-          [wrong === undefined, `${wrong} ${show(claims[wrong ?? ""])}`, "whole seconds"],
-          [claims["typ"] === typ, `typ ${show(claims["typ"])}`, typ],
-          [claims["auth_time"] === signedInAt, "another auth_time", "when the person signed in"],
-          [
-            !isAccess || typeof claims[scopeClaim] === "string",
-            `no text as ${scopeClaim}`,
-            "scopes with spaces",
-          ],
-          [!isAccess || isList(claims[rolesClaim]), `no list as ${rolesClaim}`, "a list of roles"],
-          [issuer === undefined || claims["iss"] === issuer, `iss ${show(claims["iss"])}`, String(issuer)],
-          [
-            audience === undefined || [claims["aud"]].flat().includes(audience),
-            `aud ${show(claims["aud"])}`,
-            String(audience),
-          ],
-        ];
-      });
-    },
-  },
-  {
-    rule: "ISS-11",
-    needs,
-    run(kit) {
-      const { scopeClaim = "scope", rolesClaim = "roles" } = kit.settings.keys ?? {};
-      return each(kit, (claims, isAccess) => {
-        const { grt } = claims;
-        if (isAccess) return [[grt === undefined, "grt", "grt on refresh tokens alone"]];
-        const { scopes, roles } = (grt ?? {}) as { readonly scopes?: unknown; readonly roles?: unknown };
-        return [
-          [isList(scopes) && isList(roles), `grt ${show(grt)}`, "{scopes, roles}, both lists"],
-          [claims[scopeClaim] === undefined, `a claim ${scopeClaim}`, "its scopes in grt alone"],
-          [claims[rolesClaim] === undefined, `a claim ${rolesClaim}`, "its roles in grt alone"],
-        ];
-      });
-    },
-  },
-  {
-    rule: "ISS-12",
-    needs,
-    async run(kit) {
-      const all = await tokens(kit);
-      const headers = all.map(({ what, token }) => ({ what, header: open(token)?.header ?? {} }));
-      if (headers.every(({ header }) => String(header["alg"]).startsWith("HS"))) {
-        return ruledOut("the service signs with a secret");
-      }
-      return every(
-        headers.map(({ what, header }) =>
-          must(isText(header["kid"]), `${what} has no kid`, "the id of the key"),
-        ),
-      );
-    },
-  },
+    });
+  }),
+  check("ISS-11", { needs }, (kit) => {
+    const { scopeClaim, rolesClaim } = kit.settings.claims;
+    return each(kit, (claims, isAccess) => {
+      const { grt } = claims;
+      if (isAccess) return [[grt === undefined, "grt", "grt on refresh tokens alone"]];
+      const { scopes, roles } = (grt ?? {}) as { readonly scopes?: unknown; readonly roles?: unknown };
+      return [
+        [isList(scopes) && isList(roles), `grt ${show(grt)}`, "{scopes, roles}, both lists"],
+        [claims[scopeClaim] === undefined, `a claim ${scopeClaim}`, "its scopes in grt alone"],
+        [claims[rolesClaim] === undefined, `a claim ${rolesClaim}`, "its roles in grt alone"],
+      ];
+    });
+  }),
+  check("ISS-12", { needs }, async (kit) => {
+    const all = await tokens(kit);
+    const headers = all.map(({ what, token }) => ({ what, header: open(token)?.header ?? {} }));
+    if (headers.every(({ header }) => String(header["alg"]).startsWith("HS"))) {
+      return ruledOut("the service signs with a secret");
+    }
+    return every(
+      headers.map(({ what, header }) =>
+        must(isText(header["kid"]), `${what} has no kid`, "the id of the key"),
+      ),
+    );
+  }),
 ];
 
 /** Returns the timestamps of an expired token. */

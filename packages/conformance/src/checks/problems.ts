@@ -1,5 +1,5 @@
 import { isObject } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import { type Check, check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { failures, ordinary, type Sample, unanswered } from "./samples.ts";
@@ -63,74 +63,61 @@ function idFault(
 
 /** Checks of the format of every failure. */
 export const problemChecks: readonly Check[] = [
-  {
-    rule: "ERR-1",
-    async run(kit) {
-      const expected = "an object as application/problem+json";
-      return every([
-        ...(await failures(kit)).map(({ what, answer }) =>
-          must(
-            answer.mediaType === "application/problem+json" && answer.object !== undefined,
-            () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
-            expected,
-          ),
-        ),
-        ...(await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected)),
-      ]);
-    },
-  },
-  {
-    rule: "ERR-2",
-    run: (kit) =>
-      eachProblem(kit, (problem, sample) => {
-        const fault =
-          memberFault(problem, sample) ??
-          (ordinary.includes(sample.answer.status) ? idFault(problem, sample) : undefined);
-        return must(
-          fault === undefined,
-          String(fault),
-          "type, title (the phrase), status, detail, instance (the path), request_id",
-        );
-      }),
-  },
-  {
-    rule: "ERR-3",
-    run: (kit) =>
-      eachProblem(kit, ({ title }, { answer }) => {
-        const known = phrases[answer.status];
-        // ERR-2 judges an entirely different text.
-        if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
-        return must(title === known[0], () => `title ${show(title)} of ${answer.status}`, known[0]);
-      }),
-  },
-  {
-    rule: "ERR-4",
-    run: (kit) =>
-      eachProblem(kit, ({ instance }) =>
+  check("ERR-1", {}, async (kit) => {
+    const expected = "an object as application/problem+json";
+    return every([
+      ...(await failures(kit)).map(({ what, answer }) =>
         must(
-          typeof instance !== "string" || !instance.includes("?"),
-          () => `instance ${show(instance)}`,
-          "the path without its query",
+          answer.mediaType === "application/problem+json" && answer.object !== undefined,
+          () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
+          expected,
         ),
       ),
-  },
-  {
-    rule: "ERR-5",
-    run: (kit) =>
-      eachProblem(kit, (problem, sample) => {
-        if (ordinary.includes(sample.answer.status)) return pass;
-        const fault = idFault(problem, sample);
-        return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
-      }),
-  },
-  {
-    rule: "ERR-6",
-    run: (kit) =>
-      eachProblem(kit, (problem) => {
-        const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
-          isObject(problem[name]),
-        );
-        return must(nested === undefined, `members within ${nested}`, "members beside the others");
-      }),
-  },
+      ...(await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected)),
+    ]);
+  }),
+  check("ERR-2", {}, (kit) =>
+    eachProblem(kit, (problem, sample) => {
+      const fault =
+        memberFault(problem, sample) ??
+        (ordinary.includes(sample.answer.status) ? idFault(problem, sample) : undefined);
+      return must(
+        fault === undefined,
+        String(fault),
+        "type, title (the phrase), status, detail, instance (the path), request_id",
+      );
+    }),
+  ),
+  check("ERR-3", {}, (kit) =>
+    eachProblem(kit, ({ title }, { answer }) => {
+      const known = phrases[answer.status];
+      // ERR-2 judges an entirely different text.
+      if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
+      return must(title === known[0], () => `title ${show(title)} of ${answer.status}`, known[0]);
+    }),
+  ),
+  check("ERR-4", {}, (kit) =>
+    eachProblem(kit, ({ instance }) =>
+      must(
+        typeof instance !== "string" || !instance.includes("?"),
+        () => `instance ${show(instance)}`,
+        "the path without its query",
+      ),
+    ),
+  ),
+  check("ERR-5", {}, (kit) =>
+    eachProblem(kit, (problem, sample) => {
+      if (ordinary.includes(sample.answer.status)) return pass;
+      const fault = idFault(problem, sample);
+      return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
+    }),
+  ),
+  check("ERR-6", {}, (kit) =>
+    eachProblem(kit, (problem) => {
+      const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
+        isObject(problem[name]),
+      );
+      return must(nested === undefined, `members within ${nested}`, "members beside the others");
+    }),
+  ),
 ];

@@ -1,6 +1,6 @@
 import type { Answer } from "../answer.ts";
 import { isObject } from "../answer.ts";
-import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { type Check, check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { hasSigned } from "../published-key.ts";
 import { show } from "../show.ts";
@@ -47,73 +47,64 @@ function kidOf({ access }: Pair): unknown {
 }
 
 export const publishedKeyChecks: readonly Check[] = [
-  {
-    rule: "ISS-15",
-    needs,
-    async run(kit) {
-      const { first } = await pairs(kit);
-      const answer = await published(kit);
-      const keys = keysIn(answer);
-      if (String(open(first.access)?.header["alg"]).startsWith("HS")) {
-        return keys === undefined ? ruledOut("the service signs with a secret") : nothingPrivate(keys);
-      }
-      if (kidOf(first) === undefined) return notApplicable("see ISS-12");
-      return every([
-        must(
-          keys !== undefined,
-          `${answer.status} ${show(answer.mediaType)} without keys`,
-          "200 with a key set",
+  check("ISS-15", { needs }, async (kit) => {
+    const { first } = await pairs(kit);
+    const answer = await published(kit);
+    const keys = keysIn(answer);
+    if (String(open(first.access)?.header["alg"]).startsWith("HS")) {
+      return keys === undefined ? ruledOut("the service signs with a secret") : nothingPrivate(keys);
+    }
+    if (kidOf(first) === undefined) return notApplicable("see ISS-12");
+    return every([
+      must(
+        keys !== undefined,
+        `${answer.status} ${show(answer.mediaType)} without keys`,
+        "200 with a key set",
+      ),
+      nothingPrivate(keys ?? []),
+      ...[first.access, first.refresh].map((token) =>
+        must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
+      ),
+    ]);
+  }),
+  // From here on the service signs with another key.
+  check("KEY-3", { needs: [...needs, "session:rotation"], alone: true }, async (kit) => {
+    const { rotation } = sessionOf(kit);
+    if (rotation === undefined) return notApplicable("no rotation");
+    const before = await signIn(kit);
+    if (kidOf(before) === undefined) return notApplicable("see ISS-12");
+    const first = await keysOf(kit);
+    const isSound = verifiedBy(first, before.access) && nothingPrivate(first).status === "pass";
+    if (!isSound) return notApplicable("see ISS-15");
+    if (rotation.add !== undefined) await tell(kit, rotation.add);
+    const announced = await keysOf(kit);
+    await tell(kit, rotation.promote);
+    const after = await signIn(kit);
+    const keys = await keysOf(kit);
+    const isAnnounced = rotation.add === undefined || announced.some(({ kid }) => kid === kidOf(after));
+    const [old, fresh] = [await visit(kit, before.access), await visit(kit, after.access)];
+    const renewed = await refresh(kit, before.refresh);
+    return every([
+      must(kidOf(after) !== kidOf(before), "the same kid after the rotation", "another key"),
+      must(
+        !signedBy(
+          first.filter(({ kid }) => kid === kidOf(before)),
+          after.access,
         ),
-        nothingPrivate(keys ?? []),
-        ...[first.access, first.refresh].map((token) =>
-          must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
-        ),
-      ]);
-    },
-  },
-  {
-    rule: "KEY-3",
-    needs: [...needs, "session:rotation"],
-    // From here on the service signs with another key.
-    alone: true,
-    async run(kit) {
-      const { rotation } = sessionOf(kit);
-      if (rotation === undefined) return notApplicable("no rotation");
-      const before = await signIn(kit);
-      if (kidOf(before) === undefined) return notApplicable("see ISS-12");
-      const first = await keysOf(kit);
-      const isSound = verifiedBy(first, before.access) && nothingPrivate(first).status === "pass";
-      if (!isSound) return notApplicable("see ISS-15");
-      if (rotation.add !== undefined) await tell(kit, rotation.add);
-      const announced = await keysOf(kit);
-      await tell(kit, rotation.promote);
-      const after = await signIn(kit);
-      const keys = await keysOf(kit);
-      const isAnnounced = rotation.add === undefined || announced.some(({ kid }) => kid === kidOf(after));
-      const [old, fresh] = [await visit(kit, before.access), await visit(kit, after.access)];
-      const renewed = await refresh(kit, before.refresh);
-      return every([
-        must(kidOf(after) !== kidOf(before), "the same kid after the rotation", "another key"),
-        must(
-          !signedBy(
-            first.filter(({ kid }) => kid === kidOf(before)),
-            after.access,
-          ),
-          "the same key under another kid after the rotation",
-          "another key",
-        ),
-        must(
-          verifiedBy(keys, before.access),
-          "the previous key is not in the set",
-          "kept while its tokens live",
-        ),
-        must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs"),
-        must(isAnnounced, "a key that was published after its first token", "published before it signs"),
-        nothingPrivate([...announced, ...keys]),
-        must(old.ok, `${old.status} for an access token of the previous key`, "an answer"),
-        must(fresh.ok, `${fresh.status} for an access token of the new key`, "an answer"),
-        must(renewed.ok, `${renewed.status} for a refresh token of the previous key`, "a new pair"),
-      ]);
-    },
-  },
+        "the same key under another kid after the rotation",
+        "another key",
+      ),
+      must(
+        verifiedBy(keys, before.access),
+        "the previous key is not in the set",
+        "kept while its tokens live",
+      ),
+      must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs"),
+      must(isAnnounced, "a key that was published after its first token", "published before it signs"),
+      nothingPrivate([...announced, ...keys]),
+      must(old.ok, `${old.status} for an access token of the previous key`, "an answer"),
+      must(fresh.ok, `${fresh.status} for an access token of the new key`, "an answer"),
+      must(renewed.ok, `${renewed.status} for a refresh token of the previous key`, "a new pair"),
+    ]);
+  }),
 ];

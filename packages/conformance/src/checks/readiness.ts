@@ -1,5 +1,5 @@
 import { type Answer, isObject } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import { type Check, check, every, fail, is, must, notApplicable, pass, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { checksOf, faultsSeen } from "./dependencies.ts";
@@ -35,198 +35,131 @@ async function named(
 }
 
 export const readinessChecks: readonly Check[] = [
-  {
-    rule: "RDY-1",
-    async run(kit) {
-      const report = (await ready(kit)).object;
-      const status = report?.["status"];
-      return every([
-        must(
-          status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
-          () => `status ${show(status)}`,
-          "ok or degraded",
-        ),
-        must(typeof report?.["service"] === "string", () => `service ${show(report?.["service"])}`, "a text"),
-        must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object"),
-      ]);
-    },
-  },
-  {
-    rule: "RDY-2",
-    run: (kit) =>
-      eachResult(kit, (name, { healthy, detail, critical }) =>
-        must(
-          typeof healthy === "boolean" && typeof detail === "string" && typeof critical === "boolean",
-          () => `${name}: ${show({ healthy, detail, critical })}`,
-          "healthy and critical true or false, detail a text",
-        ),
+  check("RDY-1", {}, async (kit) => {
+    const report = (await ready(kit)).object;
+    const status = report?.["status"];
+    return every([
+      must(
+        status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
+        () => `status ${show(status)}`,
+        "ok or degraded",
       ),
-  },
-  {
-    rule: "RDY-3",
-    run: (kit) =>
-      eachResult(kit, (name, { status, meta }) =>
-        must(
-          statuses.includes(status) && (meta === undefined || isObject(meta)),
-          () => `${name}: ${show({ status, meta })}`,
-          "status ok, fail, timeout or error; meta an object when there is one",
-        ),
+      must(typeof report?.["service"] === "string", () => `service ${show(report?.["service"])}`, "a text"),
+      must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object"),
+    ]);
+  }),
+  check("RDY-2", {}, (kit) =>
+    eachResult(kit, (name, { healthy, detail, critical }) =>
+      must(
+        typeof healthy === "boolean" && typeof detail === "string" && typeof critical === "boolean",
+        () => `${name}: ${show({ healthy, detail, critical })}`,
+        "healthy and critical true or false, detail a text",
       ),
-  },
-  {
-    rule: "RDY-4",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { harmless } = await faultsSeen(kit);
-      if (harmless === undefined) return notApplicable("no dependency that is not critical was given");
-      if (harmless.noticedMs === undefined)
-        return fail("the report does not show what is broken", "degraded");
-      const status = harmless.ready.object?.["status"];
-      return must(
-        harmless.ready.status === 200 && status === "degraded",
-        () => `${harmless.ready.status} with status ${show(status)}`,
-        '200 with status "degraded"',
-      );
-    },
-  },
-  {
-    rule: "RDY-5",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { critical } = await faultsSeen(kit);
-      if (critical === undefined) return notApplicable("no critical dependency was given");
-      return must(critical.ready.status === 503, `${critical.ready.status}`, "503");
-    },
-  },
-  {
-    rule: "RDY-6",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { critical } = await faultsSeen(kit);
-      if (critical?.ready.status !== 503) return notApplicable("no 503 was seen");
-      const { mediaType, object } = critical.ready;
-      return must(
-        mediaType === "application/json" &&
-          object?.["status"] === "unavailable" &&
-          isObject(object["checks"]),
-        () => `${mediaType} with status ${show(object?.["status"])}`,
-        'the report with status "unavailable"',
-      );
-    },
-  },
-  {
-    rule: "RDY-7",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { criticalThrown } = await faultsSeen(kit);
-      if (criticalThrown === undefined) return notApplicable("no critical dependency that throws was given");
-      const [dependency] = criticalThrown.dependencies;
-      const result = checksOf(criticalThrown.ready)[dependency?.check ?? ""];
-      return must(
-        isObject(result) && result["critical"] === true,
-        () => `critical ${show(isObject(result) ? result["critical"] : undefined)} of a check that threw`,
-        "critical true, as declared",
-      );
-    },
-  },
-  {
-    rule: "RDY-8",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { harmless } = await faultsSeen(kit);
-      const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs").length ?? 0;
-      if (harmless === undefined || hanging < 2) {
-        return notApplicable("needs two dependencies that are not critical and whose checks hang");
-      }
-      // Between one timeout and the sum of all timeouts.
-      const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;
-      return must(
-        harmless.ready.durationMs < limitMs,
-        () => `${Math.round(harmless.ready.durationMs)} ms with ${hanging} checks that hang`,
-        `less than ${limitMs} ms`,
-      );
-    },
-  },
-  {
-    rule: "RDY-10",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { critical } = await faultsSeen(kit);
-      if (critical === undefined) return notApplicable("no critical dependency was given");
-      const { noticedMs } = critical;
-      // One second for the reuse, and one for a slow machine.
-      return must(
-        noticedMs !== undefined && noticedMs < 2000,
-        noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`,
-        "noticed after 1 s",
-      );
-    },
-  },
-  {
-    rule: "RDY-11",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { harmless } = await faultsSeen(kit);
-      const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs") ?? [];
-      if (harmless === undefined || hanging.length === 0) {
-        return notApplicable("no dependency whose check hangs was given");
-      }
-      const text = `health check did not answer within ${kit.settings.limits.readinessTimeoutSeconds.toFixed(1)}s`;
-      return details(harmless.ready, hanging, (detail) => detail === text, text);
-    },
-  },
-  {
-    rule: "RDY-12",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const { harmless, criticalThrown } = await faultsSeen(kit);
-      const seen = [harmless, criticalThrown].filter((each) => each !== undefined);
-      const verdicts = seen.flatMap(({ ready: answer, dependencies }) => {
-        const throwing = dependencies.filter(({ fault }) => fault === "throws");
-        if (throwing.length === 0) return [];
-        const fits = (detail: string): boolean => /^health check raised: [\w$.]+$/.test(detail);
-        return [details(answer, throwing, fits, "`health check raised: <class>`")];
-      });
-      return verdicts.length === 0
-        ? notApplicable("no dependency whose check throws was given")
-        : every(verdicts);
-    },
-  },
-  {
-    rule: "RDY-13",
-    run: (kit) =>
-      named(kit, "database", ({ critical }) =>
-        must(critical === true, () => `critical ${show(critical)}`, "true"),
+    ),
+  ),
+  check("RDY-3", {}, (kit) =>
+    eachResult(kit, (name, { status, meta }) =>
+      must(
+        statuses.includes(status) && (meta === undefined || isObject(meta)),
+        () => `${name}: ${show({ status, meta })}`,
+        "status ok, fail, timeout or error; meta an object when there is one",
       ),
-  },
-  {
-    rule: "RDY-16",
-    needs: ["full"],
-    run: (kit) =>
-      named(kit, "cache", ({ critical }) =>
-        must(critical === false, () => `critical ${show(critical)}`, "false"),
-      ),
-  },
-  {
-    rule: "RDY-18",
-    needs: ["metrics"],
-    async run(kit) {
-      const verdict = await named(kit, "metrics", ({ critical }) =>
-        must(critical === false, () => `critical ${show(critical)}`, "false"),
-      );
-      // Metrics outside of readiness cannot be critical.
-      const hasReport = isObject((await ready(kit)).object?.["checks"]);
-      return verdict.status === "not applicable" && hasReport ? pass : verdict;
-    },
-  },
+    ),
+  ),
+  check("RDY-4", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { harmless } = await faultsSeen(kit);
+    if (harmless === undefined) return notApplicable("no dependency that is not critical was given");
+    if (harmless.noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
+    const status = harmless.ready.object?.["status"];
+    return must(
+      harmless.ready.status === 200 && status === "degraded",
+      () => `${harmless.ready.status} with status ${show(status)}`,
+      '200 with status "degraded"',
+    );
+  }),
+  check("RDY-5", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { critical } = await faultsSeen(kit);
+    if (critical === undefined) return notApplicable("no critical dependency was given");
+    return must(critical.ready.status === 503, `${critical.ready.status}`, "503");
+  }),
+  check("RDY-6", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { critical } = await faultsSeen(kit);
+    if (critical?.ready.status !== 503) return notApplicable("no 503 was seen");
+    const { mediaType, object } = critical.ready;
+    return must(
+      mediaType === "application/json" && object?.["status"] === "unavailable" && isObject(object["checks"]),
+      () => `${mediaType} with status ${show(object?.["status"])}`,
+      'the report with status "unavailable"',
+    );
+  }),
+  check("RDY-7", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { criticalThrown } = await faultsSeen(kit);
+    if (criticalThrown === undefined) return notApplicable("no critical dependency that throws was given");
+    const [dependency] = criticalThrown.dependencies;
+    const result = checksOf(criticalThrown.ready)[dependency?.check ?? ""];
+    return must(
+      isObject(result) && result["critical"] === true,
+      () => `critical ${show(isObject(result) ? result["critical"] : undefined)} of a check that threw`,
+      "critical true, as declared",
+    );
+  }),
+  check("RDY-8", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { harmless } = await faultsSeen(kit);
+    const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs").length ?? 0;
+    if (harmless === undefined || hanging < 2) {
+      return notApplicable("needs two dependencies that are not critical and whose checks hang");
+    }
+    // Between one timeout and the sum of all timeouts.
+    const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;
+    return must(
+      harmless.ready.durationMs < limitMs,
+      () => `${Math.round(harmless.ready.durationMs)} ms with ${hanging} checks that hang`,
+      `less than ${limitMs} ms`,
+    );
+  }),
+  check("RDY-10", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { critical } = await faultsSeen(kit);
+    if (critical === undefined) return notApplicable("no critical dependency was given");
+    const { noticedMs } = critical;
+    // One second for the reuse, and one for a slow machine.
+    return must(
+      noticedMs !== undefined && noticedMs < 2000,
+      noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`,
+      "noticed after 1 s",
+    );
+  }),
+  check("RDY-11", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { harmless } = await faultsSeen(kit);
+    const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs") ?? [];
+    if (harmless === undefined || hanging.length === 0) {
+      return notApplicable("no dependency whose check hangs was given");
+    }
+    const text = `health check did not answer within ${kit.settings.limits.readinessTimeoutSeconds.toFixed(1)}s`;
+    return details(harmless.ready, hanging, (detail) => detail === text, text);
+  }),
+  check("RDY-12", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const { harmless, criticalThrown } = await faultsSeen(kit);
+    const seen = [harmless, criticalThrown].filter((each) => each !== undefined);
+    const verdicts = seen.flatMap(({ ready: answer, dependencies }) => {
+      const throwing = dependencies.filter(({ fault }) => fault === "throws");
+      if (throwing.length === 0) return [];
+      const fits = (detail: string): boolean => /^health check raised: [\w$.]+$/.test(detail);
+      return [details(answer, throwing, fits, "`health check raised: <class>`")];
+    });
+    return verdicts.length === 0
+      ? notApplicable("no dependency whose check throws was given")
+      : every(verdicts);
+  }),
+  check("RDY-13", {}, (kit) => named(kit, "database", ({ critical }) => is("critical", critical, true))),
+  check("RDY-16", { needs: ["full"] }, (kit) =>
+    named(kit, "cache", ({ critical }) => is("critical", critical, false)),
+  ),
+  check("RDY-18", { needs: ["metrics"] }, async (kit) => {
+    const verdict = await named(kit, "metrics", ({ critical }) => is("critical", critical, false));
+    // Metrics outside of readiness cannot be critical.
+    const hasReport = isObject((await ready(kit)).object?.["checks"]);
+    return verdict.status === "not applicable" && hasReport ? pass : verdict;
+  }),
 ];
 
 function details(

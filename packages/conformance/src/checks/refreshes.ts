@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, every, must, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
@@ -43,94 +43,72 @@ async function impostors(kit: Kit, session: Pair): Promise<Verdict> {
 const notTaken: Verdict = notApplicable("the service does not take refresh tokens that the kit makes");
 
 export const refreshChecks: readonly Check[] = [
-  {
-    rule: "REF-1",
-    needs,
-    async run(kit) {
-      const session = await signIn(kit);
-      const refused = await impostors(kit, await signIn(kit));
-      const answer = await refresh(kit, session.refresh);
-      const pair = pairOf(kit, answer);
-      if (pair === undefined) return must(false, `${answer.status} without a pair`, "a new pair");
-      const visited = await visit(kit, pair.access);
-      const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
-      return every([
-        must(isNew, "a token that the client had before", "two new tokens"),
-        must(visited.ok, `${visited.status} for the new access token`, "an answer"),
-        must(
-          !(await isReusable(kit)),
-          "a refresh token is good for two pairs",
-          "401 for a token that was used",
-        ),
-        refused,
-      ]);
-    },
-  },
-  {
-    rule: "REF-4",
-    needs,
-    async run(kit) {
-      if (await isReusable(kit)) return notApplicable("see REF-1");
-      const { refresh: token } = await signIn(kit);
-      const answers = await Promise.all(Array.from({ length: atOnce }, () => refresh(kit, token)));
-      const won = answers.filter(({ ok }) => ok).length;
-      const lost = answers.filter(({ status }) => status === 401).length;
-      return every([
-        must(won === 1, `${won} pairs for a token that was presented ${atOnce} times at once`, "one"),
-        must(won + lost === atOnce, `${atOnce - won - lost} other answers than 200 and 401`, "401"),
-      ]);
-    },
-  },
-  {
-    rule: "REF-12",
-    needs: [...needs, "keys"],
-    async run(kit) {
-      const answer = await presentCopy(kit, { grt: undefined });
-      if (answer === undefined) return notTaken;
-      return must(answer.status === 401, `${answer.status} for a refresh token without grt`, "401");
-    },
-  },
-  {
-    rule: "REF-15",
-    needs: [...needs, "keys"],
-    async run(kit) {
-      const { lifetimeDays } = sessionOf(kit);
-      if (lifetimeDays === 0) return notApplicable("no `session.lifetime_days` was given");
-      const begun = (seconds: number): Claims => ({
-        auth_time: kit.tokens.now() - lifetimeDays * 86_400 + seconds,
-      });
-      const old = await presentCopy(kit, begun(-60));
-      const young = await presentCopy(kit, begun(600));
-      if (old === undefined || young === undefined) return notTaken;
-      return every([
-        must(old.status === 401, `${old.status} for a session that is too old`, "401"),
-        must(young.ok, `${young.status} for a session that is nearly too old`, "a new pair"),
-      ]);
-    },
-  },
-  {
-    rule: "REF-13",
-    needs,
-    windowed: true,
-    alone: true,
-    async run(kit) {
-      const refusals = await refusalsOf(kit);
-      return every(
-        refusals
-          .filter((each): each is Refusal & { readonly answer: Answer } => isJudged(each))
-          .map(({ what, detail, answer }) => {
-            const seen = answer.object?.["detail"];
-            const isProblem = answer.mediaType === "application/problem+json";
-            if (answer.status !== 401) return must(false, `${answer.status} for ${what}`, "401");
-            return must(
-              isProblem && seen === detail,
-              `${isProblem ? `detail ${show(seen)}` : show(answer.mediaType)} for ${what}`,
-              detail,
-            );
-          }),
-      );
-    },
-  },
+  check("REF-1", { needs }, async (kit) => {
+    const session = await signIn(kit);
+    const refused = await impostors(kit, await signIn(kit));
+    const answer = await refresh(kit, session.refresh);
+    const pair = pairOf(kit, answer);
+    if (pair === undefined) return must(false, `${answer.status} without a pair`, "a new pair");
+    const visited = await visit(kit, pair.access);
+    const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
+    return every([
+      must(isNew, "a token that the client had before", "two new tokens"),
+      must(visited.ok, `${visited.status} for the new access token`, "an answer"),
+      must(
+        !(await isReusable(kit)),
+        "a refresh token is good for two pairs",
+        "401 for a token that was used",
+      ),
+      refused,
+    ]);
+  }),
+  check("REF-4", { needs }, async (kit) => {
+    if (await isReusable(kit)) return notApplicable("see REF-1");
+    const { refresh: token } = await signIn(kit);
+    const answers = await Promise.all(Array.from({ length: atOnce }, () => refresh(kit, token)));
+    const won = answers.filter(({ ok }) => ok).length;
+    const lost = answers.filter(({ status }) => status === 401).length;
+    return every([
+      must(won === 1, `${won} pairs for a token that was presented ${atOnce} times at once`, "one"),
+      must(won + lost === atOnce, `${atOnce - won - lost} other answers than 200 and 401`, "401"),
+    ]);
+  }),
+  check("REF-12", { needs: [...needs, "keys"] }, async (kit) => {
+    const answer = await presentCopy(kit, { grt: undefined });
+    if (answer === undefined) return notTaken;
+    return must(answer.status === 401, `${answer.status} for a refresh token without grt`, "401");
+  }),
+  check("REF-15", { needs: [...needs, "keys"] }, async (kit) => {
+    const { lifetimeDays } = sessionOf(kit);
+    if (lifetimeDays === 0) return notApplicable("no `session.lifetime_days` was given");
+    const begun = (seconds: number): Claims => ({
+      auth_time: kit.tokens.now() - lifetimeDays * 86_400 + seconds,
+    });
+    const old = await presentCopy(kit, begun(-60));
+    const young = await presentCopy(kit, begun(600));
+    if (old === undefined || young === undefined) return notTaken;
+    return every([
+      must(old.status === 401, `${old.status} for a session that is too old`, "401"),
+      must(young.ok, `${young.status} for a session that is nearly too old`, "a new pair"),
+    ]);
+  }),
+  check("REF-13", { needs, windowed: true, alone: true }, async (kit) => {
+    const refusals = await refusalsOf(kit);
+    return every(
+      refusals
+        .filter((each): each is Refusal & { readonly answer: Answer } => isJudged(each))
+        .map(({ what, detail, answer }) => {
+          const seen = answer.object?.["detail"];
+          const isProblem = answer.mediaType === "application/problem+json";
+          if (answer.status !== 401) return must(false, `${answer.status} for ${what}`, "401");
+          return must(
+            isProblem && seen === detail,
+            `${isProblem ? `detail ${show(seen)}` : show(answer.mediaType)} for ${what}`,
+            detail,
+          );
+        }),
+    );
+  }),
 ];
 
 interface Refusal {

@@ -3,7 +3,7 @@ import { type Answer, isObject } from "../answer.ts";
 import { type HttpClient, NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { type Probe, requestOf, withExtra } from "../requests.ts";
-import type { ResolvedSession } from "../session-settings.ts";
+import type { ResolvedSession } from "../options.ts";
 import type { Claims } from "../tokens.ts";
 
 /** The tokens of one sign-in or refresh. */

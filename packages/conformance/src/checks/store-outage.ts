@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../answer.ts";
 import { isObject } from "../answer.ts";
-import { type Check, every, must, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, every, is, must, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { needs } from "./pairs.ts";
@@ -77,88 +77,54 @@ function failsOpen(kit: Kit): boolean {
 }
 
 export const storeChecks: readonly Check[] = [
-  {
-    rule: "ISS-17",
-    needs: withStore,
-    alone: true,
-    async run(kit) {
-      const { status } = (await outage(kit)).loggedOut;
-      return must(status === 503, `${status} to a logout while the store is out`, "503");
-    },
-  },
-  {
-    rule: "REF-17",
-    needs: withStore,
-    alone: true,
-    async run(kit) {
-      const { refreshed, refreshedLater } = await outage(kit);
-      return every([
-        must(refreshed.status === 503, `${refreshed.status} to a refresh while the store is out`, "503"),
-        must(refreshedLater.ok, `${refreshedLater.status} for the same token when it is back`, "a new pair"),
-      ]);
-    },
-  },
-  {
-    rule: "REV-4",
-    needs: withStore,
-    alone: true,
-    async run(kit) {
-      if (!failsOpen(kit)) return ruledOut("the service fails closed");
-      const { ok, status } = (await outage(kit)).visited;
-      return must(
-        ok,
-        `${status} for a good token while the store is out`,
-        "an answer: the service fails open",
-      );
-    },
-  },
-  {
-    rule: "REV-5",
-    needs: withStore,
-    alone: true,
-    async run(kit) {
-      if (failsOpen(kit)) return ruledOut("the service fails open");
-      const { status } = (await outage(kit)).visited;
-      return must(
-        status === 503,
-        `${status} for a good token while the store is out`,
-        "503: the service fails closed",
-      );
-    },
-  },
-  {
-    rule: "REV-6",
-    needs: withStore,
-    alone: true,
-    async run(kit) {
-      if (failsOpen(kit)) return ruledOut("the service fails open");
-      const { visited, visitedOpen } = await outage(kit);
-      if (visited.status !== 503) return notApplicable("see REV-5");
-      const { title, detail } = visited.object ?? {};
-      const text = "the revocation store is not answering; retry shortly";
-      const after = visited.header("retry-after");
-      return every([
-        must(visitedOpen.status === 503, `${visitedOpen.status} for a good token on an open route`, "503"),
-        must(title === "Service Unavailable", `title ${show(title)}`, "Service Unavailable"),
-        must(detail === text, `detail ${show(detail)}`, text),
-        must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds"),
-      ]);
-    },
-  },
-  {
-    rule: "RDY-22",
-    needs: withStore,
-    alone: true,
-    async run(kit) {
-      if (!failsOpen(kit)) return ruledOut("the service fails closed");
-      const { ready } = await outage(kit);
-      const { status, object = {} } = ready;
-      const healthy = healthOf("auth", ready);
-      return every([
-        must(status === 200, `${status} from /ready while the store is out`, "200"),
-        must(object["status"] === "degraded", `status ${show(object["status"])}`, "degraded"),
-        must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false"),
-      ]);
-    },
-  },
+  check("ISS-17", { needs: withStore, alone: true }, async (kit) => {
+    const { status } = (await outage(kit)).loggedOut;
+    return must(status === 503, `${status} to a logout while the store is out`, "503");
+  }),
+  check("REF-17", { needs: withStore, alone: true }, async (kit) => {
+    const { refreshed, refreshedLater } = await outage(kit);
+    return every([
+      must(refreshed.status === 503, `${refreshed.status} to a refresh while the store is out`, "503"),
+      must(refreshedLater.ok, `${refreshedLater.status} for the same token when it is back`, "a new pair"),
+    ]);
+  }),
+  check("REV-4", { needs: withStore, alone: true }, async (kit) => {
+    if (!failsOpen(kit)) return ruledOut("the service fails closed");
+    const { ok, status } = (await outage(kit)).visited;
+    return must(ok, `${status} for a good token while the store is out`, "an answer: the service fails open");
+  }),
+  check("REV-5", { needs: withStore, alone: true }, async (kit) => {
+    if (failsOpen(kit)) return ruledOut("the service fails open");
+    const { status } = (await outage(kit)).visited;
+    return must(
+      status === 503,
+      `${status} for a good token while the store is out`,
+      "503: the service fails closed",
+    );
+  }),
+  check("REV-6", { needs: withStore, alone: true }, async (kit) => {
+    if (failsOpen(kit)) return ruledOut("the service fails open");
+    const { visited, visitedOpen } = await outage(kit);
+    if (visited.status !== 503) return notApplicable("see REV-5");
+    const { title, detail } = visited.object ?? {};
+    const text = "the revocation store is not answering; retry shortly";
+    const after = visited.header("retry-after");
+    return every([
+      must(visitedOpen.status === 503, `${visitedOpen.status} for a good token on an open route`, "503"),
+      is("title", title, "Service Unavailable"),
+      is("detail", detail, text),
+      must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds"),
+    ]);
+  }),
+  check("RDY-22", { needs: withStore, alone: true }, async (kit) => {
+    if (!failsOpen(kit)) return ruledOut("the service fails closed");
+    const { ready } = await outage(kit);
+    const { status, object = {} } = ready;
+    const healthy = healthOf("auth", ready);
+    return every([
+      must(status === 200, `${status} from /ready while the store is out`, "200"),
+      is("status", object["status"], "degraded"),
+      must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false"),
+    ]);
+  }),
 ];

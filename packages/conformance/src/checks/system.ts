@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, every, fail, must, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { faultsSeen } from "./dependencies.ts";
@@ -19,179 +19,141 @@ async function isProd(kit: Kit): Promise<boolean> {
 }
 
 export const systemChecks: readonly Check[] = [
-  {
-    rule: "SYS-1",
-    async run(kit) {
-      const answer = await health(kit);
-      const { object } = answer;
-      if (answer.status !== 200) return fail(`${answer.status}`, "200");
-      const missing = ["service", "version", "env"].filter(
-        (member) => typeof object?.[member] !== "string" || object[member] === "",
-      );
-      return every([
-        must(object?.["status"] === "ok", () => `status ${show(object?.["status"])}`, 'status "ok"'),
-        must(missing.length === 0, `no text for ${missing.join(", ")}`, "service, version and env as texts"),
-      ]);
-    },
-  },
-  {
-    rule: "SYS-2",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const seen = await faultsSeen(kit);
-      if (seen.harmless === undefined) return notApplicable("no dependency that is not critical was given");
-      const { health: answer } = seen.harmless;
-      const limitMs = kit.settings.limits.readinessTimeoutSeconds * 1000;
-      return every([
-        must(answer.status === 200, `${answer.status} with dependencies down`, "200"),
+  check("SYS-1", {}, async (kit) => {
+    const answer = await health(kit);
+    const { object } = answer;
+    if (answer.status !== 200) return fail(`${answer.status}`, "200");
+    const missing = ["service", "version", "env"].filter(
+      (member) => typeof object?.[member] !== "string" || object[member] === "",
+    );
+    return every([
+      must(object?.["status"] === "ok", () => `status ${show(object?.["status"])}`, 'status "ok"'),
+      must(missing.length === 0, `no text for ${missing.join(", ")}`, "service, version and env as texts"),
+    ]);
+  }),
+  check("SYS-2", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const seen = await faultsSeen(kit);
+    if (seen.harmless === undefined) return notApplicable("no dependency that is not critical was given");
+    const { health: answer } = seen.harmless;
+    const limitMs = kit.settings.limits.readinessTimeoutSeconds * 1000;
+    return every([
+      must(answer.status === 200, `${answer.status} with dependencies down`, "200"),
+      must(
+        !seen.harmless.hangs || answer.durationMs < limitMs,
+        () => `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`,
+        "an answer that waits for nothing",
+      ),
+    ]);
+  }),
+  check("SYS-3", {}, async (kit) => {
+    const answer = await kit.once("ready", () => kit.get("/ready"));
+    return must(answer.status === 200, `${answer.status}`, "200 from a service that can serve");
+  }),
+  check("SYS-4", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const seen = await faultsSeen(kit);
+    if (seen.critical === undefined) return notApplicable("no critical dependency was given");
+    const { status } = seen.critical.health;
+    return must(status === 200, `/health ${status} with a critical dependency down`, "200");
+  }),
+  check("SYS-5", {}, async (kit) => {
+    const answer = await info(kit);
+    if (await isProd(kit)) return ruledOut("the environment is prod");
+    if (answer.status !== 200) return fail(`${answer.status}`, "200");
+    const { service, version, env, providers, plugins } = answer.object ?? {};
+    const named = (each: unknown): boolean =>
+      typeof each === "object" && each !== null && typeof (each as { name?: unknown }).name === "string";
+    return every([
+      must(
+        [service, version, env].every((each) => typeof each === "string"),
+        () => show({ service, version, env }),
+        "service, version and env as texts",
+      ),
+      must(
+        Array.isArray(providers) && providers.every((each) => typeof each === "string"),
+        () => `providers ${show(providers)}`,
+        "providers: a list of names",
+      ),
+      must(
+        Array.isArray(plugins) && plugins.every(named),
+        () => `plugins ${show(plugins)}`,
+        "objects with name",
+      ),
+    ]);
+  }),
+  check("SYS-6", {}, async (kit) => {
+    if (!(await isProd(kit))) return ruledOut("the environment is not prod");
+    const { status } = await info(kit);
+    return must(status === 404, `${status}`, "404, as of any unknown path");
+  }),
+  check("SYS-7", { needs: ["metrics"] }, async (kit) => {
+    const answer = await kit.get("/metrics");
+    return must(
+      answer.status === 200 && answer.body.length > 0,
+      `${answer.status} with ${answer.body.length} bytes`,
+      "200 with the metrics",
+    );
+  }),
+  check("SYS-8", {}, async (kit) => {
+    const answers: readonly (readonly [string, Answer])[] = [
+      ["/health", await health(kit)],
+      ["/ready", await kit.once("ready", () => kit.get("/ready"))],
+      ...((await isProd(kit)) ? [] : ([["/info", await info(kit)]] as const)),
+    ];
+    return every(
+      answers.map(([path, { status, mediaType, object }]) =>
         must(
-          !seen.harmless.hangs || answer.durationMs < limitMs,
-          () => `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`,
-          "an answer that waits for nothing",
+          mediaType === "application/json" && object !== undefined,
+          `${path}: ${status} as ${mediaType || "no content type"}`,
+          "a JSON object as application/json",
         ),
-      ]);
-    },
-  },
-  {
-    rule: "SYS-3",
-    async run(kit) {
-      const answer = await kit.once("ready", () => kit.get("/ready"));
-      return must(answer.status === 200, `${answer.status}`, "200 from a service that can serve");
-    },
-  },
-  {
-    rule: "SYS-4",
-    alone: true,
-    needs: ["probe:dependencies"],
-    async run(kit) {
-      const seen = await faultsSeen(kit);
-      if (seen.critical === undefined) return notApplicable("no critical dependency was given");
-      const { status } = seen.critical.health;
-      return must(status === 200, `/health ${status} with a critical dependency down`, "200");
-    },
-  },
-  {
-    rule: "SYS-5",
-    async run(kit) {
-      const answer = await info(kit);
-      if (await isProd(kit)) return ruledOut("the environment is prod");
-      if (answer.status !== 200) return fail(`${answer.status}`, "200");
-      const { service, version, env, providers, plugins } = answer.object ?? {};
-      const named = (each: unknown): boolean =>
-        typeof each === "object" && each !== null && typeof (each as { name?: unknown }).name === "string";
-      return every([
-        must(
-          [service, version, env].every((each) => typeof each === "string"),
-          () => show({ service, version, env }),
-          "service, version and env as texts",
-        ),
-        must(
-          Array.isArray(providers) && providers.every((each) => typeof each === "string"),
-          () => `providers ${show(providers)}`,
-          "providers: a list of names",
-        ),
-        must(
-          Array.isArray(plugins) && plugins.every(named),
-          () => `plugins ${show(plugins)}`,
-          "objects with name",
-        ),
-      ]);
-    },
-  },
-  {
-    rule: "SYS-6",
-    async run(kit) {
-      if (!(await isProd(kit))) return ruledOut("the environment is not prod");
-      const { status } = await info(kit);
-      return must(status === 404, `${status}`, "404, as of any unknown path");
-    },
-  },
-  {
-    rule: "SYS-7",
-    needs: ["metrics"],
-    async run(kit) {
-      const answer = await kit.get("/metrics");
-      return must(
-        answer.status === 200 && answer.body.length > 0,
-        `${answer.status} with ${answer.body.length} bytes`,
-        "200 with the metrics",
+      ),
+    );
+  }),
+  check("VER-1", {}, async (kit) => {
+    const reported = (await health(kit)).object?.["version"];
+    const second = await info(kit);
+    if (second.status !== 200) {
+      // SYS-8 judges the answer of /info.
+      return must(Boolean(reported), "no version in /health", "a version");
+    }
+    const other = second.object?.["version"];
+    return must(
+      Boolean(reported) && reported === other,
+      () => `${show(reported)} in /health, ${show(other)} in /info`,
+      "the same version in both",
+    );
+  }),
+  check("ENV-1", {}, async (kit) => {
+    const name = (await health(kit)).object?.["service"];
+    const names: [string, unknown][] = [
+      ["/ready", (await kit.once("ready", () => kit.get("/ready"))).object?.["service"]],
+    ];
+    if (kit.log !== undefined) {
+      const id = kit.unique();
+      const answer = await kit.get("/health", { headers: [["X-Request-ID", id]] });
+      const line = (await kit.log.about(loggedId(answer, id))).find(
+        ({ value }) => typeof value?.["service"] === "string",
       );
-    },
-  },
-  {
-    rule: "SYS-8",
-    async run(kit) {
-      const answers: readonly (readonly [string, Answer])[] = [
-        ["/health", await health(kit)],
-        ["/ready", await kit.once("ready", () => kit.get("/ready"))],
-        ...((await isProd(kit)) ? [] : ([["/info", await info(kit)]] as const)),
-      ];
-      return every(
-        answers.map(([path, { status, mediaType, object }]) =>
-          must(
-            mediaType === "application/json" && object !== undefined,
-            `${path}: ${status} as ${mediaType || "no content type"}`,
-            "a JSON object as application/json",
-          ),
-        ),
-      );
-    },
-  },
-  {
-    rule: "VER-1",
-    async run(kit) {
-      const reported = (await health(kit)).object?.["version"];
-      const second = await info(kit);
-      if (second.status !== 200) {
-        // SYS-8 judges the answer of /info.
-        return must(Boolean(reported), "no version in /health", "a version");
-      }
-      const other = second.object?.["version"];
-      return must(
-        Boolean(reported) && reported === other,
-        () => `${show(reported)} in /health, ${show(other)} in /info`,
-        "the same version in both",
-      );
-    },
-  },
-  {
-    rule: "ENV-1",
-    async run(kit) {
-      const name = (await health(kit)).object?.["service"];
-      const names: [string, unknown][] = [
-        ["/ready", (await kit.once("ready", () => kit.get("/ready"))).object?.["service"]],
-      ];
-      if (kit.log !== undefined) {
-        const id = kit.unique();
-        const answer = await kit.get("/health", { headers: [["X-Request-ID", id]] });
-        const line = (await kit.log.about(loggedId(answer, id))).find(
-          ({ value }) => typeof value?.["service"] === "string",
-        );
-        if (line !== undefined) names.push(["the log", line.value?.["service"]]);
-      }
-      if (kit.has("metrics")) {
-        const { text } = await kit.get("/metrics");
-        const label = /^service_info\{[^}]*\bservice="([^"]*)"/m.exec(text)?.[1];
-        if (label !== undefined) names.push(["/metrics", label]);
-      }
-      const other = names.find(([, each]) => each !== name);
-      return must(
-        other === undefined,
-        () => `${show(name)} in /health, ${show(other?.[1])} in ${other?.[0]}`,
-        "one name everywhere",
-      );
-    },
-  },
-  {
-    rule: "ENV-2",
-    async run(kit) {
-      const env = (await health(kit)).object?.["env"];
-      return must(
-        typeof env === "string" && ["local", "dev", "staging", "prod"].includes(env),
-        () => `env ${show(env)}`,
-        "local, dev, staging or prod",
-      );
-    },
-  },
+      if (line !== undefined) names.push(["the log", line.value?.["service"]]);
+    }
+    if (kit.has("metrics")) {
+      const { text } = await kit.get("/metrics");
+      const label = /^service_info\{[^}]*\bservice="([^"]*)"/m.exec(text)?.[1];
+      if (label !== undefined) names.push(["/metrics", label]);
+    }
+    const other = names.find(([, each]) => each !== name);
+    return must(
+      other === undefined,
+      () => `${show(name)} in /health, ${show(other?.[1])} in ${other?.[0]}`,
+      "one name everywhere",
+    );
+  }),
+  check("ENV-2", {}, async (kit) => {
+    const env = (await health(kit)).object?.["env"];
+    return must(
+      typeof env === "string" && ["local", "dev", "staging", "prod"].includes(env),
+      () => `env ${show(env)}`,
+      "local, dev, staging or prod",
+    );
+  }),
 ];

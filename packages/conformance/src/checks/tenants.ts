@@ -15,7 +15,7 @@ export function tenants(kit: Kit): readonly [string, string] {
 
 /** Returns a token with or without a tenant. */
 export function tokenOf(kit: Kit, tenant: string | undefined): string {
-  const claim = kit.tokens.keys.tenantClaim ?? "tenant_id";
+  const { tenantClaim: claim } = kit.settings.claims;
   return kit.tokens.mint({ ...rights(kit), claims: { [claim]: tenant } });
 }
 

@@ -1,5 +1,14 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import {
+  type Check,
+  check,
+  every,
+  must,
+  type Need,
+  notApplicable,
+  ruledOut,
+  type Verdict,
+} from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { accepts, refuses, refusesAll, rights } from "./callers.ts";
 
@@ -34,157 +43,120 @@ function serviceTime(answer: Answer, ours: number): number {
 
 /** Checks of the form of a token, independent of its signer. */
 export const tokenFormChecks: readonly Check[] = [
-  {
-    rule: "AUTH-20",
-    needs,
-    run: (kit) => refusesAll(kit, [["more than 8 KiB", { claims: { pad: "p".repeat(6600) } }]]),
-  },
-  {
-    rule: "AUTH-21",
-    needs,
-    async run(kit) {
-      const token = kit.tokens.mint(rights(kit));
-      const { header, payload } = texts(kit);
-      const bad = Buffer.concat([
-        Buffer.from(`{"x":"`),
-        Buffer.from([0xff]),
-        Buffer.from(`",${payload.slice(1)}`),
-      ]);
-      const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(payload)]);
-      const cases: [string, string][] = [
-        ["padding", `${token}=`],
-        ["bytes that are not UTF-8", kit.tokens.mintBytes(header, bad)],
-        ["a byte order mark", kit.tokens.mintBytes(header, bom)],
-      ];
-      const spelling = otherSpelling(token);
-      if (spelling !== undefined) cases.push(["another spelling of its signature", spelling]);
-      return refusesAll(kit, cases);
-    },
-  },
-  {
-    rule: "AUTH-22",
-    needs,
-    async run(kit) {
-      if (kit.keySet !== undefined) return ruledOut("a kid that no key has is refused anyway");
-      return refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
-    },
-  },
-  {
-    rule: "AUTH-23",
-    needs,
-    async run(kit) {
-      const { header, payload } = texts(kit, { exp: 1 });
-      const infinite = kit.tokens.mintBytes(header, payload.replace('"exp":1,', '"exp":1e999,'));
-      return refusesAll(kit, [
-        ["an infinite exp", infinite],
-        ["an exp of 9e12", { claims: { exp: 9e12 } }],
-        ["a negative iat", { claims: { iat: -1 } }],
-      ]);
-    },
-  },
-  {
-    rule: "AUTH-39",
-    needs,
-    async run(kit) {
-      const { tenantClaim = "tenant_id" } = kit.tokens.keys;
-      const names = ["sub", "jti", "fam", tenantClaim];
-      const cases = names.flatMap((claim): [string, { claims: Readonly<Record<string, unknown>> }][] => [
-        [`NUL in ${claim}`, { claims: { [claim]: "a\0b" } }],
-        [`a line break in ${claim}`, { claims: { [claim]: "a\r\nb" } }],
-        [`a lone surrogate in ${claim}`, { claims: { [claim]: "a\ud800" } }],
-      ]);
-      return refusesAll(kit, [
-        ...cases,
-        ["a tenant of 256 characters", { claims: { [tenantClaim]: "t".repeat(256) } }],
-      ]);
-    },
-  },
-  {
-    rule: "AUTH-24",
-    needs,
-    run: (kit) =>
-      refusesAll(kit, [
-        ["crit: [exp]", { header: { crit: ["exp"], exp: 1 } }],
-        ["crit: []", { header: { crit: [] } }],
-      ]),
-  },
-  {
-    rule: "AUTH-27",
-    needs: ["auth", "keys"],
-    async run(kit) {
-      const { scoped, role } = kit.settings.probes;
-      const { scopeClaim = "scope", rolesClaim = "roles" } = kit.tokens.keys;
-      const verdicts: Verdict[] = [];
-      for (const [what, probe, claim, names] of [
-        ["scopes", scoped?.request, scopeClaim, scoped?.scopes ?? []],
-        ["roles", role?.request, rolesClaim, role?.roles ?? []],
-      ] as const) {
-        if (probe === undefined) continue;
-        for (const value of [names, names.join(" ")]) {
-          const { ok, status } = await kit.ask(probe, {
-            token: kit.tokens.mint({ claims: { [claim]: value } }),
-          });
-          const form = typeof value === "string" ? "a text" : "a list";
-          verdicts.push(must(ok, `${status} with ${what} as ${form}`, "both forms are read"));
-        }
+  check("AUTH-20", { needs }, (kit) =>
+    refusesAll(kit, [["more than 8 KiB", { claims: { pad: "p".repeat(6600) } }]]),
+  ),
+  check("AUTH-21", { needs }, async (kit) => {
+    const token = kit.tokens.mint(rights(kit));
+    const { header, payload } = texts(kit);
+    const bad = Buffer.concat([
+      Buffer.from(`{"x":"`),
+      Buffer.from([0xff]),
+      Buffer.from(`",${payload.slice(1)}`),
+    ]);
+    const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(payload)]);
+    const cases: [string, string][] = [
+      ["padding", `${token}=`],
+      ["bytes that are not UTF-8", kit.tokens.mintBytes(header, bad)],
+      ["a byte order mark", kit.tokens.mintBytes(header, bom)],
+    ];
+    const spelling = otherSpelling(token);
+    if (spelling !== undefined) cases.push(["another spelling of its signature", spelling]);
+    return refusesAll(kit, cases);
+  }),
+  check("AUTH-22", { needs }, async (kit) => {
+    if (kit.keySet !== undefined) return ruledOut("a kid that no key has is refused anyway");
+    return refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
+  }),
+  check("AUTH-23", { needs }, async (kit) => {
+    const { header, payload } = texts(kit, { exp: 1 });
+    const infinite = kit.tokens.mintBytes(header, payload.replace('"exp":1,', '"exp":1e999,'));
+    return refusesAll(kit, [
+      ["an infinite exp", infinite],
+      ["an exp of 9e12", { claims: { exp: 9e12 } }],
+      ["a negative iat", { claims: { iat: -1 } }],
+    ]);
+  }),
+  check("AUTH-39", { needs }, async (kit) => {
+    const { tenantClaim } = kit.settings.claims;
+    const names = ["sub", "jti", "fam", tenantClaim];
+    const cases = names.flatMap((claim): [string, { claims: Readonly<Record<string, unknown>> }][] => [
+      [`NUL in ${claim}`, { claims: { [claim]: "a\0b" } }],
+      [`a line break in ${claim}`, { claims: { [claim]: "a\r\nb" } }],
+      [`a lone surrogate in ${claim}`, { claims: { [claim]: "a\ud800" } }],
+    ]);
+    return refusesAll(kit, [
+      ...cases,
+      ["a tenant of 256 characters", { claims: { [tenantClaim]: "t".repeat(256) } }],
+    ]);
+  }),
+  check("AUTH-24", { needs }, (kit) =>
+    refusesAll(kit, [
+      ["crit: [exp]", { header: { crit: ["exp"], exp: 1 } }],
+      ["crit: []", { header: { crit: [] } }],
+    ]),
+  ),
+  check("AUTH-27", { needs: ["auth", "keys"] }, async (kit) => {
+    const { scoped, role } = kit.settings.probes;
+    const { scopeClaim, rolesClaim } = kit.settings.claims;
+    const verdicts: Verdict[] = [];
+    for (const [what, probe, claim, names] of [
+      ["scopes", scoped?.request, scopeClaim, scoped?.scopes ?? []],
+      ["roles", role?.request, rolesClaim, role?.roles ?? []],
+    ] as const) {
+      if (probe === undefined) continue;
+      for (const value of [names, names.join(" ")]) {
+        const { ok, status } = await kit.ask(probe, {
+          token: kit.tokens.mint({ claims: { [claim]: value } }),
+        });
+        const form = typeof value === "string" ? "a text" : "a list";
+        verdicts.push(must(ok, `${status} with ${what} as ${form}`, "both forms are read"));
       }
-      return verdicts.length === 0 ? notApplicable("no probe `scoped` or `role`") : every(verdicts);
-    },
-  },
-  {
-    rule: "AUTH-28",
-    needs,
-    async run(kit) {
-      const now = kit.tokens.now();
-      const { audience } = kit.tokens.keys;
-      const { header, payload } = texts(kit);
-      const claims: [string, Readonly<Record<string, unknown>>][] = [
-        ["a number as sub", { sub: 7 }],
-        ["an empty sub", { sub: "" }],
-        ["a number as jti", { jti: 7 }],
-        ["a number as fam", { fam: 7 }],
-        ["exp as a text", { exp: String(now + 600) }],
-        ["iat as a text", { iat: String(now) }],
-        ["nbf as a text", { nbf: String(now) }],
-      ];
-      if (audience !== undefined) claims.push(["a number in aud", { aud: [audience, 7] }]);
-      return every([
-        await refusesAll(
-          kit,
-          claims.map(([what, each]) => [what, { claims: each }]),
-        ),
-        await refusesAll(kit, [
-          ["a payload that is a list", kit.tokens.mintBytes(header, `[${payload}]`)],
-          ["a number as kid", { header: { kid: 7 } }],
-        ]),
-        await accepts(kit, "dates with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } }),
-      ]);
-    },
-  },
-  {
-    rule: "AUTH-29",
-    needs,
-    async run(kit) {
-      const { leeway } = kit.tokens;
-      const now = kit.tokens.now();
-      const wide = [
-        await accepts(kit, "", { claims: { exp: now - leeway - 15 } }),
-        await accepts(kit, "", { claims: { nbf: now + leeway + 15 } }),
-      ];
-      if (wide.every(({ status }) => status === "pass"))
-        return notApplicable("the leeway is wider: see AUTH-8");
-      return refuses(kit, "an iat in the future", { claims: { iat: now + leeway + 15 } });
-    },
-  },
-  {
-    rule: "AUTH-30",
-    needs,
-    async run(kit) {
-      const { leeway } = kit.tokens;
-      const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
-      if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
-      const at = serviceTime(await kit.get("/health"), kit.tokens.now());
-      return refuses(kit, "an exp exactly at the leeway", { claims: { exp: at - leeway } });
-    },
-  },
+    }
+    return verdicts.length === 0 ? notApplicable("no probe `scoped` or `role`") : every(verdicts);
+  }),
+  check("AUTH-28", { needs }, async (kit) => {
+    const now = kit.tokens.now();
+    const { audience } = kit.tokens.keys;
+    const { header, payload } = texts(kit);
+    const claims: [string, Readonly<Record<string, unknown>>][] = [
+      ["a number as sub", { sub: 7 }],
+      ["an empty sub", { sub: "" }],
+      ["a number as jti", { jti: 7 }],
+      ["a number as fam", { fam: 7 }],
+      ["exp as a text", { exp: String(now + 600) }],
+      ["iat as a text", { iat: String(now) }],
+      ["nbf as a text", { nbf: String(now) }],
+    ];
+    if (audience !== undefined) claims.push(["a number in aud", { aud: [audience, 7] }]);
+    return every([
+      await refusesAll(
+        kit,
+        claims.map(([what, each]) => [what, { claims: each }]),
+      ),
+      await refusesAll(kit, [
+        ["a payload that is a list", kit.tokens.mintBytes(header, `[${payload}]`)],
+        ["a number as kid", { header: { kid: 7 } }],
+      ]),
+      await accepts(kit, "dates with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } }),
+    ]);
+  }),
+  check("AUTH-29", { needs }, async (kit) => {
+    const { leeway } = kit.tokens;
+    const now = kit.tokens.now();
+    const wide = [
+      await accepts(kit, "", { claims: { exp: now - leeway - 15 } }),
+      await accepts(kit, "", { claims: { nbf: now + leeway + 15 } }),
+    ];
+    if (wide.every(({ status }) => status === "pass"))
+      return notApplicable("the leeway is wider: see AUTH-8");
+    return refuses(kit, "an iat in the future", { claims: { iat: now + leeway + 15 } });
+  }),
+  check("AUTH-30", { needs }, async (kit) => {
+    const { leeway } = kit.tokens;
+    const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
+    if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
+    const at = serviceTime(await kit.get("/health"), kit.tokens.now());
+    return refuses(kit, "an exp exactly at the leeway", { claims: { exp: at - leeway } });
+  }),
 ];

@@ -1,6 +1,16 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, pass, ruledOut, type Verdict } from "../check.ts";
+import {
+  type Check,
+  check,
+  every,
+  fail,
+  must,
+  notApplicable,
+  pass,
+  ruledOut,
+  type Verdict,
+} from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
@@ -100,100 +110,74 @@ const invalid: readonly (readonly [what: string, (traceId: string) => string])[]
 
 /** Checks of a caller's trace context in the log and in outbound calls. */
 export const traceContextChecks: readonly Check[] = [
-  {
-    rule: "COR-5",
-    needs: ["probe:outbound"],
-    async run(kit) {
-      const { sent, ids } = await valid(kit);
-      if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
-      return must(
-        ids.includes(String(sent["x-request-id"])),
-        () => show(sent["x-request-id"]),
-        "X-Request-ID of the request on the outbound call",
-      );
-    },
-  },
-  {
-    rule: "COR-9",
-    async run(kit) {
-      const blind = needsSight(kit);
-      if (blind !== undefined) return blind;
-      const trace = await valid(kit);
-      if (!trace.inLog && kit.settings.probes.outbound === undefined) {
-        return notApplicable("the log says nothing about a request of this run: see LOG-3");
-      }
-      return must(wasRead(trace), "a valid traceparent left no trace", "the trace id in log or call");
-    },
-  },
-  {
-    rule: "COR-10",
-    async run(kit) {
-      const blind = needsSight(kit);
-      if (blind !== undefined) return blind;
-      const seen = await kit.once("invalid traces", () =>
-        Promise.all(invalid.map(async ([what, make]) => [what, await traced(kit, make)] as const)),
-      );
-      return every(
-        seen.map(([what, trace]) =>
-          must(
-            !trace.loggedAsTraceId &&
-              !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId.toLowerCase()),
-            `a traceparent with ${what} was taken`,
-            "it is invalid and dropped",
-          ),
+  check("COR-5", { needs: ["probe:outbound"] }, async (kit) => {
+    const { sent, ids } = await valid(kit);
+    if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
+    return must(
+      ids.includes(String(sent["x-request-id"])),
+      () => show(sent["x-request-id"]),
+      "X-Request-ID of the request on the outbound call",
+    );
+  }),
+  check("COR-9", {}, async (kit) => {
+    const blind = needsSight(kit);
+    if (blind !== undefined) return blind;
+    const trace = await valid(kit);
+    if (!trace.inLog && kit.settings.probes.outbound === undefined) {
+      return notApplicable("the log says nothing about a request of this run: see LOG-3");
+    }
+    return must(wasRead(trace), "a valid traceparent left no trace", "the trace id in log or call");
+  }),
+  check("COR-10", {}, async (kit) => {
+    const blind = needsSight(kit);
+    if (blind !== undefined) return blind;
+    const seen = await kit.once("invalid traces", () =>
+      Promise.all(invalid.map(async ([what, make]) => [what, await traced(kit, make)] as const)),
+    );
+    return every(
+      seen.map(([what, trace]) =>
+        must(
+          !trace.loggedAsTraceId &&
+            !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId.toLowerCase()),
+          `a traceparent with ${what} was taken`,
+          "it is invalid and dropped",
         ),
-      );
-    },
-  },
-  {
-    rule: "COR-11",
-    needs: ["probe:outbound"],
-    async run(kit) {
-      const { sent } = await traced(kit, (id) => `00-${id}-0000000000000000-01`);
-      return must(
-        sent?.["tracestate"] !== tracestate,
-        "the tracestate of an invalid traceparent went on",
-        "both are dropped",
-      );
-    },
-  },
-  {
-    rule: "COR-12",
-    needs: ["log"],
-    async run(kit) {
-      const trace = await valid(kit);
-      if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
-      return must(trace.loggedAsTraceId, "no trace_id in the log", "the trace id of the caller as trace_id");
-    },
-  },
-  {
-    rule: "COR-13",
-    needs: ["probe:outbound"],
-    async run(kit) {
-      const trace = await valid(kit);
-      if (trace.sent === undefined) return notApplicable("no outbound call came: see COR-5");
-      if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
-      return must(
-        String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
-        () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
-        "traceparent of the same trace, and tracestate",
-      );
-    },
-  },
-  {
-    rule: "COR-15",
-    needs: ["probe:outbound"],
-    async run(kit) {
-      if (kit.has("telemetry")) return ruledOut("the service exports spans");
-      const { sent, traceId } = await valid(kit);
-      // COR-13 judges a missing traceparent.
-      if (sent?.["traceparent"] === undefined) return pass;
-      return must(
-        sent["traceparent"] === traceparent(traceId) &&
-          (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
-        () => show(sent["traceparent"]),
-        "the caller's context exactly as it came",
-      );
-    },
-  },
+      ),
+    );
+  }),
+  check("COR-11", { needs: ["probe:outbound"] }, async (kit) => {
+    const { sent } = await traced(kit, (id) => `00-${id}-0000000000000000-01`);
+    return must(
+      sent?.["tracestate"] !== tracestate,
+      "the tracestate of an invalid traceparent went on",
+      "both are dropped",
+    );
+  }),
+  check("COR-12", { needs: ["log"] }, async (kit) => {
+    const trace = await valid(kit);
+    if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+    return must(trace.loggedAsTraceId, "no trace_id in the log", "the trace id of the caller as trace_id");
+  }),
+  check("COR-13", { needs: ["probe:outbound"] }, async (kit) => {
+    const trace = await valid(kit);
+    if (trace.sent === undefined) return notApplicable("no outbound call came: see COR-5");
+    if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+    return must(
+      String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
+      () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
+      "traceparent of the same trace, and tracestate",
+    );
+  }),
+  check("COR-15", { needs: ["probe:outbound"] }, async (kit) => {
+    if (kit.has("telemetry")) return ruledOut("the service exports spans");
+    const { sent, traceId } = await valid(kit);
+    // COR-13 judges a missing traceparent.
+    if (sent?.["traceparent"] === undefined) return pass;
+    return must(
+      sent["traceparent"] === traceparent(traceId) &&
+        (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
+      () => show(sent["traceparent"]),
+      "the caller's context exactly as it came",
+    );
+  }),
 ];

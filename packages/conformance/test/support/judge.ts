@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkConformance, type ConformanceReport, type Finding, rules } from "@svc/conformance";
-import { unlessHeldUp } from "@svc/test-support";
 import type { Mutation } from "../mutations/mutation.ts";
 import { type Base, type BaseName, bases } from "./bases.ts";
+import { loopClock } from "./loop-clock.ts";
 import { type Differences, makeServedKeys, startUnderTest } from "./service-under-test.ts";
 
 /**
@@ -21,7 +21,10 @@ export async function judge(
   const { serveKeys, keys }: Base = bases[base];
   if (serveKeys === true && keys !== undefined) await makeServedKeys(keys.algorithm);
   await using tested = await startUnderTest(base, differences);
-  return await checkConformance({ ...tested.options, house, only: reaches && within(reaches, base) });
+  return await checkConformance(
+    { ...tested.options, house, only: reaches && within(reaches, base) },
+    { now: loopClock },
+  );
 }
 
 /** Returns the checks of some rules that apply to a base. */
@@ -61,68 +64,19 @@ const least = 3;
 /** Above this share of CPU time, one more service would delay all others. */
 const busy = 0.8;
 
-/** A sound service breaks this rule when it waits for the CPU: it limits how late a report follows its dependency. */
-const punctuality = "RDY-10";
-
-/**
- * Whether a verdict is worthless: besides the tested rule only punctuality failed.
- *
- * @param failed ids of the rules that failed
- * @param rule the deliberately broken rule
- */
-export function isInDoubt(failed: readonly string[], rule: string | undefined): boolean {
-  const others = failed.filter((id) => id !== rule);
-  return others.length > 0 && others.every((id) => id === punctuality);
-}
-
-/**
- * Judges again with a new service when the verdict is in doubt, because a service may keep state. A verdict during an
- * event-loop stall is discarded; a late report is requested once more.
- */
-async function judgeFairly(
-  first: Work,
-  anew: () => Work,
-  tell: (line: string) => void,
-): Promise<ConformanceReport> {
-  let next: Work | undefined = first;
-  const once = (): Promise<ConformanceReport> =>
-    unlessHeldUp(
-      () => {
-        const { base, differences, reaches } = next ?? anew();
-        next = undefined;
-        return judge(base, differences, { reaches });
-      },
-      { mostMs: Infinity, tell },
-    );
-  const report = await once();
-  const failed = failures(report);
-  const isDoubtful = isInDoubt(
-    failed.map(({ id }) => id),
-    first.rule,
-  );
-  if (!isDoubtful) return report;
-  process.stderr.write(`      judged once more, a late report at most: ${told(failed).join("; ")}\n`);
-  return once();
-}
-
 /** What {@link startAll} runs; a sound service has no rule. */
-type Work = Pick<Mutation, "base" | "differences" | "reaches"> & Partial<Pick<Mutation, "rule">>;
+type Work = Pick<Mutation, "base" | "differences" | "reaches">;
 
 /**
  * Judges many services concurrently, as many as the CPU has time for: a service that waits for the CPU answers too
  * late, which some rules forbid.
  */
-export function startAll(make: () => readonly Work[]): readonly Promise<ConformanceReport>[] {
-  const pending = make().map((work, at) => ({
-    work,
-    anew: () => make()[at] ?? work,
-    ...Promise.withResolvers<ConformanceReport>(),
-  }));
+export function startAll(works: readonly Work[]): readonly Promise<ConformanceReport>[] {
+  const pending = works.map((work) => ({ work, ...Promise.withResolvers<ConformanceReport>() }));
   void (async () => {
     let running = 0;
-    let heldUp = 0;
     let before = performance.eventLoopUtilization();
-    for (const { work, anew, resolve, reject } of pending) {
+    for (const { work, resolve, reject } of pending) {
       for (;;) {
         await sleep(40);
         const { utilization } = performance.eventLoopUtilization(before);
@@ -130,16 +84,10 @@ export function startAll(make: () => readonly Work[]): readonly Promise<Conforma
         if (running < least || (running < most && utilization < busy)) break;
       }
       running++;
-      judgeFairly(work, anew, () => heldUp++)
+      judge(work.base, work.differences, { reaches: work.reaches })
         .then(resolve, reject)
         .finally(() => running--);
     }
-    await Promise.allSettled(pending.map(({ promise }) => promise));
-    // One line for all: a stall affects every service that runs at that moment.
-    if (heldUp > 0)
-      process.stderr.write(
-        `      judged again ${heldUp} times after event-loop stalls, of ${pending.length} services\n`,
-      );
   })();
   return pending.map(({ promise }) => promise);
 }
