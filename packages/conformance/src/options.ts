@@ -63,21 +63,21 @@ export const definition = {
       meaning:
         "what the service writes to its standard output: a file, or a function that returns all text so far",
     },
-    requestSeconds: { kind: "number", default: 10, meaning: "for one request" },
-    checkSeconds: { kind: "number", default: 60, meaning: "for one check" },
+    requestSeconds: { kind: "number", default: 10, meaning: "the most that one request may take" },
+    checkSeconds: { kind: "number", default: 60, meaning: "the most that one check may take" },
     totalSeconds: {
       kind: "number",
       default: 300,
       flag: "timeout",
       argument: "SECONDS",
-      meaning: "for the whole run",
+      meaning: "the most that the whole run may take",
     },
     keySetPatienceSeconds: {
       kind: "number",
       default: 65,
       meaning: "how long the service may take to fetch a new key, which it may do once a minute",
     },
-    concurrency: { kind: "number", default: 8, meaning: "concurrent checks" },
+    concurrency: { kind: "number", default: 8, meaning: "the number of concurrent checks" },
   },
   keys: {
     algorithm: {

@@ -1,46 +1,36 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { notChecked } from "@svc/conformance";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
+import { runProgram } from "../src/program.ts";
 import { privatePem } from "./support/bases.ts";
+import { loopClock } from "./support/loop-clock.ts";
+import { readmeTables } from "./support/readme-tables.ts";
 import { startUnderTest } from "./support/service-under-test.ts";
 
 const url = new URL("../README.md", import.meta.url);
-const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
 
-/** How a program that judges a service ended. */
-interface End {
-  readonly code: number | null;
-  readonly stdout: string;
-}
-
-/** Rules about delays: a sound service breaks them during an event-loop stall of a second, in it or in the kit. */
-const punctuality: ReadonlySet<string> = new Set(["RDY-8", "RDY-10", "SYS-2"]);
-
-/** Judges again when only rules about delays failed. Other or repeated failures stand. */
-async function judged<T extends End>(judge: () => Promise<T>): Promise<T> {
-  const end = await judge();
-  const failed = [...end.stdout.matchAll(/^FAIL +(\S+)/gm)].map(([, id = ""]) => id);
-  if (failed.length === 0 || !failed.every((id) => punctuality.has(id))) return end;
-  process.stderr.write(`      judged once more, late at most: ${failed.join(", ")}\n`);
-  return judge();
-}
-
-/** Runs the command line with the house rules. */
-async function run(folder: string, args: readonly string[]): Promise<End> {
-  const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args, "--house"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** Runs the command line with the house rules, and with the clock of the event loop in which the service runs too. */
+async function run(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }> {
   let stdout = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
+  const output = {
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: () => undefined },
+  };
+  const code = await runProgram([...args, "--house"], output, { now: loopClock });
   return { code, stdout };
+}
+
+/** Returns the arguments of a command of the README, with its files in a folder. */
+function argumentsOf(
+  command: string,
+  folder: string,
+  urls: Readonly<Record<string, string>>,
+): readonly string[] {
+  const words = command.trim().split(" ").slice(2);
+  return words.map((word) => urls[word] ?? (/^[\w-]+\.(?:json|log)$/.test(word) ? join(folder, word) : word));
 }
 
 describe("the README", function () {
@@ -55,26 +45,22 @@ describe("the README", function () {
       await writeFile(join(folder, "issuer.pem"), privatePem);
       await writeFile(join(folder, "keys.json"), keys);
       await writeFile(join(folder, "probes.json"), probes);
-      const { code, stdout } = await judged(async () => {
-        await using tested = await startUnderTest("full");
-        const log = tested.options.log as () => string;
-        await writeFile(join(folder, "service.log"), "an older line\n");
-        let written = 0;
-        // Copy in sequence: this keeps the order of lines and writes none after the folder is removed.
-        let copied = Promise.resolve();
-        const copying = setInterval(() => {
-          const text = log();
-          const more = text.slice(written);
-          copied = copied.then(() => writeFile(join(folder, "service.log"), more, { flag: "a" }));
-          written = text.length;
-        }, 50);
-        const args = command.trim().replace("http://localhost:8000", tested.options.url).split(" ").slice(2);
-        try {
-          return await run(folder, args);
-        } finally {
-          clearInterval(copying);
-          await copied;
-        }
+      await using tested = await startUnderTest("full");
+      const log = tested.options.log as () => string;
+      await writeFile(join(folder, "service.log"), "an older line\n");
+      let written = 0;
+      // Copy in sequence: this keeps the order of lines and writes none after the folder is removed.
+      let copied = Promise.resolve();
+      const copying = setInterval(() => {
+        const text = log();
+        const more = text.slice(written);
+        copied = copied.then(() => writeFile(join(folder, "service.log"), more, { flag: "a" }));
+        written = text.length;
+      }, 50);
+      const urls = { "http://localhost:8000": tested.options.url };
+      const { code, stdout } = await run(argumentsOf(command, folder, urls)).finally(async () => {
+        clearInterval(copying);
+        await copied;
       });
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);
@@ -98,13 +84,8 @@ describe("the README", function () {
       await using tested = await startUnderTest("issuing");
       const { keys, url: first, replica = "" } = tested.options;
       await writeFile(join(folder, "keys.json"), JSON.stringify(keys));
-      const args = command
-        .trim()
-        .replace("http://localhost:8000", first)
-        .replace("http://localhost:8001", replica)
-        .split(" ")
-        .slice(2);
-      const { code, stdout } = await run(folder, args);
+      const urls = { "http://localhost:8000": first, "http://localhost:8001": replica };
+      const { code, stdout } = await run(argumentsOf(command, folder, urls));
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(code, stdout.trimEnd().split("\n").at(-1)).to.equal(0);
       for (const id of [
@@ -126,13 +107,11 @@ describe("the README", function () {
   });
 
   it("shows how to check a service in code", async () => {
-    const { code, stdout, stderr } = await judged(async () => {
-      await using tested = await startUnderTest("full");
-      await using sample = await runSample(url, 0, {
-        replace: { "http://localhost:8000": tested.options.url },
-      });
-      return await sample.ended;
+    await using tested = await startUnderTest("full");
+    await using sample = await runSample(url, 0, {
+      replace: { "http://localhost:8000": tested.options.url },
     });
+    const { code, stdout, stderr } = await sample.ended;
     expect(stderr).to.equal("");
     expect(code).to.equal(0);
     expect(stdout)
@@ -144,6 +123,14 @@ describe("the README", function () {
     const readme = await readFile(url, "utf8");
     for (const { rules, reason } of notChecked) {
       expect(readme.replaceAll(/ +/g, " ")).to.contain(`| ${rules.join(", ")} | ${reason} |`);
+    }
+  });
+
+  it("documents every option of the definition, and no other", async () => {
+    const lines = (await readFile(url, "utf8")).split("\n").map((line) => line.replaceAll(/ +/g, " "));
+    for (const rows of readmeTables()) {
+      const at = lines.indexOf(rows[0] ?? "");
+      expect(lines.slice(at, lines.indexOf("", at))).to.deep.equal(rows);
     }
   });
 });
