@@ -111,7 +111,12 @@ export function every(verdicts: readonly Verdict[]): Verdict {
   );
 }
 
+/** Returns pass if the condition is true, else a failure that shows a named value. */
+export function mustBe(holds: boolean, name: string, seen: unknown, expected: string): Verdict {
+  return must(holds, () => `${name} ${show(seen)}`, expected);
+}
+
 /** Requires that a named value is the expected one. */
 export function is(name: string, seen: unknown, expected: string | number | boolean): Verdict {
-  return must(seen === expected, () => `${name} ${show(seen)}`, String(expected));
+  return mustBe(seen === expected, name, seen, String(expected));
 }

@@ -1,4 +1,7 @@
-import { MalformedAnswer } from "./malformed-answer.ts";
+/** A message that is not valid HTTP. */
+export class MalformedAnswer extends Error {
+  override readonly name = "MalformedAnswer";
+}
 
 /** Collects the bytes of one body. Reads each byte once, however small the chunks are. */
 export interface BodyReader {

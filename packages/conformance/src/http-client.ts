@@ -2,7 +2,7 @@ import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Answer } from "./answer.ts";
 import { AnswerReader } from "./http-message.ts";
-import { MalformedAnswer } from "./malformed-answer.ts";
+import { MalformedAnswer } from "./http-body.ts";
 
 /** A request. Headers are sent exactly as listed, in order, including repeated ones. */
 export interface Outgoing {

@@ -1,6 +1,5 @@
 import { Answer } from "./answer.ts";
-import { type BodyReader, createBodyReader } from "./http-body.ts";
-import { MalformedAnswer } from "./malformed-answer.ts";
+import { type BodyReader, createBodyReader, MalformedAnswer } from "./http-body.ts";
 
 /** The largest head of an answer. */
 const largestHead = 256 * 1024;

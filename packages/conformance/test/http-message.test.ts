@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Answer } from "../src/answer.ts";
 import { AnswerReader } from "../src/http-message.ts";
-import { MalformedAnswer } from "../src/malformed-answer.ts";
+import { MalformedAnswer } from "../src/http-body.ts";
 
 /** Feeds bytes to the reader in pieces of one size. */
 function read(bytes: string, piece = Infinity, { isHead = false, ended = true } = {}): Answer | undefined {

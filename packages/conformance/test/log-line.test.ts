@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { checkConformance } from "@svc/conformance";
-import { showLine } from "../src/log-line.ts";
+import { showLine } from "../src/show.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
 describe("a log line that is not one JSON object", () => {

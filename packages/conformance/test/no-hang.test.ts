@@ -1,7 +1,8 @@
-import { createServer as createTcpServer, type Socket } from "node:net";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { startForeign } from "./support/foreign-service.ts";
+import { failures, told } from "./support/judge.ts";
 import {
   asJUnit,
   asTable,
@@ -12,8 +13,6 @@ import {
 import { freePort } from "@svc/dev-services";
 import { listen } from "@svc/test-support";
 import { expect } from "chai";
-import { startForeign } from "./support/foreign-service.ts";
-import { failures, told } from "./support/judge.ts";
 
 /**
  * Starts a server that answers the first request, so that it looks like a service, and then mistreats every connection.

@@ -1,7 +1,6 @@
-import { expect } from "chai";
+import { hasSigned, newKeyPair, signature } from "../src/signing.ts";
 import type { Algorithm } from "@svc/conformance";
-import { hasSigned } from "../src/published-key.ts";
-import { newKeyPair, signature } from "../src/signing.ts";
+import { expect } from "chai";
 
 describe("hasSigned()", () => {
   const algorithms: readonly Algorithm[] = ["RS256", "PS384", "ES256", "ES512", "EdDSA"];

@@ -1,8 +1,9 @@
 import type { Answer } from "../answer.ts";
 import {
-  type Check,
   check,
+  type Check,
   every,
+  given,
   must,
   type Need,
   notApplicable,
@@ -13,9 +14,13 @@ import type { Kit } from "../kit.ts";
 import type { Algorithm } from "../options.ts";
 import { type Probe, requestOf } from "../requests.ts";
 import { short } from "../show.ts";
+import { strangerOf } from "../signing.ts";
 import type { TokenShape } from "../tokens.ts";
-import { refreshAsBearer } from "./refresh-as-bearer.ts";
 import { accepts, isRefusal, protectedRoute, refuses, refusesAll, rights } from "./callers.ts";
+import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.ts";
+import { eachNamed } from "./samples.ts";
+import { logout, pairOf, signIn, visit } from "./session-calls.ts";
+import { anonymously } from "./tenants.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
@@ -194,3 +199,180 @@ export const authenticationChecks: readonly Check[] = [
     return every(verdicts);
   }),
 ];
+
+/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
+async function refreshAsBearer(kit: Kit): Promise<Verdict> {
+  const { keys, profile, probes } = kit.settings;
+  const verdicts: Verdict[] = [];
+  if (keys !== undefined && probes.protected !== undefined) {
+    const claims = { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } };
+    verdicts.push(await refusesAll(kit, [["typ refresh", { claims }]]));
+  }
+  if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
+  return verdicts.length === 0
+    ? notApplicable("needs keys and a probe `protected`, or `session`")
+    : every(verdicts);
+}
+
+async function ofTheService(kit: Kit): Promise<Verdict> {
+  const { access, refresh: token } = await signIn(kit);
+  const visited = await visit(kit, token);
+  const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
+  const loggedOut = await logout(kit, token);
+  // A service may answer 204 to any sign-out: only the end of the session counts.
+  const after = await visit(kit, access);
+  const what = "a refresh token in the Authorization header";
+  return every([
+    must(isRefusal(visited), `${visited.status} for ${what}`, "401"),
+    must(renewed === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
+    must(!loggedOut.ok || after.ok, `a session that was logged out with ${what}`, "401"),
+  ]);
+}
+
+/** Checks of who passes which guard, and of the answers to others. */
+export const guardChecks: readonly Check[] = [
+  check("AUTH-1", {}, async (kit) => {
+    if (kit.has("auth")) return ruledOut("authentication is on");
+    const open = kit.settings.probes.open ?? "/health";
+    const [without, withToken] = [await kit.ask(open), await kit.ask(open, { token: "a.b.c" })];
+    return must(
+      without.status === withToken.status,
+      `${withToken.status} with an Authorization header, ${without.status} without`,
+      "no difference",
+    );
+  }),
+  check("AUTH-12", { needs: ["auth", "keys"] }, async (kit) => {
+    const open = kit.settings.probes.open ?? "/health";
+    const now = kit.tokens.now();
+    const tokens: [string, string][] = [
+      ["garbage", "not-a-token"],
+      ["an expired token", kit.tokens.mint({ claims: { iat: now - 9000, exp: now - 8000 } })],
+      ["an unsigned token", `${kit.tokens.mint().split(".").slice(0, 2).join(".")}.AAAA`],
+    ];
+    const verdicts: Verdict[] = [];
+    for (const [what, token] of tokens) {
+      const { ok, status } = await kit.ask(open, { token });
+      verdicts.push(must(ok, `${status} on an open route with ${what}`, "the token is ignored"));
+    }
+    return every([...verdicts, ...(await malformedOnOpen(kit))]);
+  }),
+  check("AUTH-13", { needs: ["auth", "probe:protected"] }, async (kit) => {
+    const { protected: route, scoped, role } = kit.settings.probes;
+    const verdicts: Verdict[] = [];
+    for (const probe of [route, scoped?.request, role?.request]) {
+      // If every request needs a tenant, an anonymous one is refused for that (TEN-3).
+      if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
+      const { status } = await kit.ask(probe);
+      verdicts.push(must(status === 401, `${status} without a caller`, "401"));
+    }
+    if ((await anonymously(kit)) !== undefined) {
+      verdicts.push(...(await eachNamed(kit, 401)), ...(await malformedOnGuarded(kit)));
+    }
+    if (kit.settings.keys === undefined) return every(verdicts);
+    verdicts.push(...(await badTokens(kit)));
+    for (const [what, probe, names] of [
+      ["scopes", scoped?.request, scoped?.scopes],
+      ["role", role?.request, []],
+    ] as const) {
+      if (probe === undefined) continue;
+      const answer = await kit.ask(probe, { token: kit.tokens.mint() });
+      if (answer.ok) continue;
+      verdicts.push(
+        must(answer.status === 403, `${answer.status} for a caller without ${what}`, "403"),
+        must(
+          answer.status !== 403 || (names ?? []).every((name) => answer.says(name)),
+          "a 403 that does not name the missing scopes",
+          "the missing scopes named",
+        ),
+      );
+    }
+    return every(verdicts);
+  }),
+  check("AUTH-14", { needs: ["auth", "keys", "probe:protected"] }, async (kit) => {
+    const { protected: route, scoped } = kit.settings.probes;
+    if (route === scoped?.request) return notApplicable("the probe `protected` needs scopes");
+    return accepts(kit, "a valid token", { roles: [], scopes: [] });
+  }),
+  check("AUTH-15", { needs: ["auth", "keys", "probe:scoped"] }, async (kit) => {
+    const scoped = given(kit.settings.probes.scoped);
+    const verdicts: Verdict[] = [];
+    for (const missing of [undefined, ...scoped.scopes]) {
+      // Scope names that contain the missing name are different scopes.
+      const scopes = [
+        ...scoped.scopes.filter((scope) => scope !== missing),
+        ...(missing === undefined ? [] : [`${missing}-not`, `not-${missing}`]),
+      ];
+      const answer = await kit.ask(scoped.request, { token: kit.tokens.mint({ scopes }) });
+      verdicts.push(
+        missing === undefined
+          ? must(!isRefusal(answer), `${answer.status} with all scopes`, "an answer")
+          : must(!answer.ok, `${answer.status} without ${missing}`, "all listed scopes are needed"),
+      );
+    }
+    const verdict = every(verdicts);
+    return scoped.scopes.length < 2 && verdict.status === "pass"
+      ? notApplicable("the probe `scoped` names one scope: whether all are needed shows on two")
+      : verdict;
+  }),
+  check("AUTH-16", { needs: ["auth", "keys", "probe:role"] }, async (kit) => {
+    const role = given(kit.settings.probes.role);
+    const verdicts: Verdict[] = [];
+    for (const each of role.roles) {
+      const answer = await kit.ask(role.request, { token: kit.tokens.mint({ roles: [each, "other"] }) });
+      verdicts.push(must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough"));
+    }
+    const others = ["other", ...role.roles.flatMap((each) => [`${each}-not`, `not-${each}`])];
+    const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: others }) });
+    verdicts.push(must(!none.ok, `${none.status} with none of the roles`, "a refusal"));
+    return every(verdicts);
+  }),
+  check("AUTH-17", { needs: ["auth", "keys", "probe:mixed"] }, async (kit) => {
+    const mixed = given(kit.settings.probes.mixed);
+    const without = await kit.ask(mixed);
+    const withCaller = await kit.ask(mixed, { token: kit.tokens.mint(rights(kit)) });
+    return every([
+      must(without.ok, `${without.status} without a caller`, "an answer"),
+      must(withCaller.ok, `${withCaller.status} with a caller`, "an answer"),
+    ]);
+  }),
+];
+
+type Case = readonly [what: string, token: TokenShape | string];
+
+/** Checks that tokens without a valid caller get 401, which makes a client sign in again. */
+async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
+  const now = kit.tokens.now();
+  // Other rules judge whether these are rejected.
+  const spoilt: readonly Case[] = [
+    ["that has expired", { claims: { iat: now - 9000, exp: now - 8000 } }],
+    ["without sub", { claims: { sub: undefined } }],
+    ["to refresh with", { claims: { typ: "refresh" } }],
+  ];
+  const answers = [
+    ...(await ask(kit, await forged(kit))),
+    ...(await ask(kit, spoilt)).filter(([, { ok }]) => !ok),
+  ];
+  return answers.map(([what, { status }]) => must(status === 401, `${status} for a token ${what}`, "401"));
+}
+
+/** Returns tokens that the issuer did not make. */
+async function forged(kit: Kit): Promise<readonly Case[]> {
+  const { tokens } = kit;
+  const [header, payload, signature = ""] = tokens.mint(rights(kit)).split(".");
+  const middle = Math.floor(signature.length / 2);
+  const other = signature[middle] === "A" ? "B" : "A";
+  const spoilt = `${signature.slice(0, middle)}${other}${signature.slice(middle + 1)}`;
+  const { key, jwk } = await strangerOf(tokens.algorithm);
+  const signWith = { algorithm: tokens.algorithm, key };
+  return [
+    ["that is not a JWT", "not-a-token"],
+    ["with another signature", `${header}.${payload}.${spoilt}`],
+    ["without its signature", `${header}.${payload}.`],
+    ["that another key has signed", { signWith }],
+    ["that brings its own key", { signWith, header: { ...tokens.parts().header, jwk } }],
+  ];
+}
+
+function ask(kit: Kit, cases: readonly Case[]): Promise<readonly (readonly [string, Answer])[]> {
+  return Promise.all(cases.map(async ([what, token]) => [what, await protectedRoute(kit, token)] as const));
+}

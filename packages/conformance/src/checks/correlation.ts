@@ -1,8 +1,21 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
-import { type Check, check, every, must, notApplicable, type Verdict } from "../check.ts";
+import {
+  check,
+  type Check,
+  every,
+  fail,
+  must,
+  notApplicable,
+  pass,
+  ruledOut,
+  type Verdict,
+} from "../check.ts";
+import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
+import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { ordinary, samplesOf } from "./samples.ts";
+import { loggedId, ordinary, samplesOf } from "./samples.ts";
 
 /** Requests a path that does not exist: its problem contains the service's request id. */
 function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
@@ -114,5 +127,170 @@ export const correlationChecks: readonly Check[] = [
     const id = idOf(await unknownPath(kit, []));
     if (typeof id !== "string" || id === "") return notApplicable("no id was minted: see COR-2");
     return must(/^[0-9a-f]{32}$/.test(id), () => show(id), "32 lowercase hex characters");
+  }),
+];
+
+function traceparent(traceId: string): string {
+  return `00-${traceId}-00f067aa0ba902b7-01`;
+}
+
+/** Returns a unique trace id of 32 hex digits. */
+function newTraceId(kit: Kit): string {
+  return `a${kit.unique()}${kit.unique()}`
+    .replaceAll(/[^0-9a-f]/g, "")
+    .padEnd(32, "a")
+    .slice(0, 32);
+}
+
+interface Traced {
+  /** As sent; for an invalid traceparent it may not be a valid id. */
+  readonly traceId: string;
+  /** Whether the log has a line of the request, with or without the trace id. */
+  readonly inLog: boolean;
+  readonly logged: boolean;
+  readonly loggedAsTraceId: boolean;
+  readonly sent: IncomingHttpHeaders | undefined;
+  /** The request id that was sent, and the one that the service uses. */
+  readonly ids: readonly string[];
+}
+
+const tracestate = "vendor=opaque,other=1";
+
+/** Sends a request with a trace context, and reads its log lines and outbound call. */
+async function traced(kit: Kit, make: (traceId: string) => string): Promise<Traced> {
+  const header = make(newTraceId(kit));
+  const traceId = header.split("-")[1] ?? header;
+  const requestId = kit.unique();
+  const headers = [
+    ["X-Request-ID", requestId],
+    ["traceparent", header],
+    ["tracestate", tracestate],
+  ] as const;
+  let sent: IncomingHttpHeaders | undefined;
+  let answer: Answer;
+  const { outbound } = kit.settings.probes;
+  if (outbound === undefined) {
+    answer = await kit.get(`/${kit.unique()}`, { headers });
+  } else {
+    const echo = await kit.echo();
+    const call = requestOf(outbound);
+    const path = call.path.replaceAll("{url}", encodeURIComponent(echo.urlFor(requestId)));
+    answer = await kit.ask(outbound, { path, headers, token: grant(kit) });
+    sent = echo.headersOf(requestId);
+  }
+  const ownId = loggedId(answer, requestId);
+  const about = (await kit.log?.about(ownId)) ?? [];
+  const has = (value: unknown): boolean =>
+    typeof value === "string" && value.toLowerCase().includes(traceId.toLowerCase());
+  return {
+    traceId,
+    ids: [requestId, ownId],
+    sent,
+    inLog: about.length > 0,
+    logged: about.some(({ text }) => has(text)),
+    loggedAsTraceId: about.some(({ value }) => has(value?.["trace_id"])),
+  };
+}
+
+function valid(kit: Kit): Promise<Traced> {
+  return kit.once("valid trace", () => traced(kit, traceparent));
+}
+
+/** Whether anything shows that the service read the request's trace context. */
+function wasRead({ logged, sent, traceId }: Traced): boolean {
+  return logged || String(sent?.["traceparent"]).includes(traceId);
+}
+
+function needsSight(kit: Kit): Verdict | undefined {
+  if (kit.log === undefined && kit.settings.probes.outbound === undefined) {
+    return notApplicable("needs the log or a probe `outbound`");
+  }
+  return undefined;
+}
+
+const invalid: readonly (readonly [what: string, (traceId: string) => string])[] = [
+  ["version 01", (id) => `01-${id}-00f067aa0ba902b7-01`],
+  ["version ff", (id) => `ff-${id}-00f067aa0ba902b7-01`],
+  ["upper case", (id) => `00-${id.toUpperCase()}-00F067AA0BA902B7-01`],
+  ["a trace id of zeros", () => `00-${"0".repeat(32)}-00f067aa0ba902b7-01`],
+  ["a short trace id", (id) => `00-${id.slice(1)}-00f067aa0ba902b7-01`],
+  ["a trace id that is not hex", (id) => `00-${id.slice(1)}g-00f067aa0ba902b7-01`],
+  ["a parent id of zeros", (id) => `00-${id}-0000000000000000-01`],
+  ["a short parent id", (id) => `00-${id}-00f067aa0ba902b-01`],
+  ["a fifth part", (id) => `00-${id}-00f067aa0ba902b7-01-more`],
+  ["flags of one digit", (id) => `00-${id}-00f067aa0ba902b7-1`],
+];
+
+/** Checks of a caller's trace context in the log and in outbound calls. */
+export const traceContextChecks: readonly Check[] = [
+  check("COR-5", { needs: ["probe:outbound"] }, async (kit) => {
+    const { sent, ids } = await valid(kit);
+    if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
+    return must(
+      ids.includes(String(sent["x-request-id"])),
+      () => show(sent["x-request-id"]),
+      "X-Request-ID of the request on the outbound call",
+    );
+  }),
+  check("COR-9", {}, async (kit) => {
+    const blind = needsSight(kit);
+    if (blind !== undefined) return blind;
+    const trace = await valid(kit);
+    if (!trace.inLog && kit.settings.probes.outbound === undefined) {
+      return notApplicable("the log says nothing about a request of this run: see LOG-3");
+    }
+    return must(wasRead(trace), "a valid traceparent left no trace", "the trace id in log or call");
+  }),
+  check("COR-10", {}, async (kit) => {
+    const blind = needsSight(kit);
+    if (blind !== undefined) return blind;
+    const seen = await kit.once("invalid traces", () =>
+      Promise.all(invalid.map(async ([what, make]) => [what, await traced(kit, make)] as const)),
+    );
+    return every(
+      seen.map(([what, trace]) =>
+        must(
+          !trace.loggedAsTraceId &&
+            !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId.toLowerCase()),
+          `a traceparent with ${what} was taken`,
+          "it is invalid and dropped",
+        ),
+      ),
+    );
+  }),
+  check("COR-11", { needs: ["probe:outbound"] }, async (kit) => {
+    const { sent } = await traced(kit, (id) => `00-${id}-0000000000000000-01`);
+    return must(
+      sent?.["tracestate"] !== tracestate,
+      "the tracestate of an invalid traceparent went on",
+      "both are dropped",
+    );
+  }),
+  check("COR-12", { needs: ["log"] }, async (kit) => {
+    const trace = await valid(kit);
+    if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+    return must(trace.loggedAsTraceId, "no trace_id in the log", "the trace id of the caller as trace_id");
+  }),
+  check("COR-13", { needs: ["probe:outbound"] }, async (kit) => {
+    const trace = await valid(kit);
+    if (trace.sent === undefined) return notApplicable("no outbound call came: see COR-5");
+    if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+    return must(
+      String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
+      () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
+      "traceparent of the same trace, and tracestate",
+    );
+  }),
+  check("COR-15", { needs: ["probe:outbound"] }, async (kit) => {
+    if (kit.has("telemetry")) return ruledOut("the service exports spans");
+    const { sent, traceId } = await valid(kit);
+    // COR-13 judges a missing traceparent.
+    if (sent?.["traceparent"] === undefined) return pass;
+    return must(
+      sent["traceparent"] === traceparent(traceId) &&
+        (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
+      () => show(sent["traceparent"]),
+      "the caller's context exactly as it came",
+    );
   }),
 ];

@@ -1,4 +1,4 @@
-import { type Check, check, every, given, is, must, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, every, given, is, must, mustBe, notApplicable, ruledOut } from "../check.ts";
 import { show } from "../show.ts";
 import { grant } from "../grant.ts";
 
@@ -45,11 +45,7 @@ export const edgeChecks: readonly Check[] = [
     if (kit.has("cors")) return ruledOut("CORS is on");
     const answer = await kit.get("/health", { headers: [["Origin", "https://stranger.example"]] });
     const allowed = answer.header("access-control-allow-origin");
-    return must(
-      allowed === undefined,
-      () => `Access-Control-Allow-Origin ${show(allowed)}`,
-      "no CORS headers",
-    );
+    return mustBe(allowed === undefined, "Access-Control-Allow-Origin", allowed, "no CORS headers");
   }),
   check("EDGE-6", { needs: ["security_headers", "probe:html"] }, async (kit) => {
     const html = given(kit.settings.probes.html);
@@ -65,9 +61,10 @@ export const edgeChecks: readonly Check[] = [
       is("X-Content-Type-Options", answer.header("x-content-type-options"), "nosniff"),
       must(answer.header("x-frame-options") !== undefined, "no X-Frame-Options", "the frame header"),
       must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header"),
-      must(
+      mustBe(
         /default-src 'none'/.test(policy),
-        () => `Content-Security-Policy ${show(policy)}`,
+        "Content-Security-Policy",
+        policy,
         "a policy that allows nothing",
       ),
     ]);

@@ -1,9 +1,70 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../answer.ts";
-import { type Check, check, every, is, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import {
+  type Check,
+  check,
+  every,
+  is,
+  must,
+  mustBe,
+  type Need,
+  notApplicable,
+  type Verdict,
+} from "../check.ts";
+import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
-import { newJar } from "./cookies.ts";
-import { cancel, hasCallback, isDevelopment, isMissing, routeOf, start, started } from "./federated-calls.ts";
+import { type Cookie, type Jar, newJar, setCookies } from "./cookies.ts";
+
+interface Start {
+  readonly answer: Answer;
+  /** The redirect target. */
+  readonly to: URL | undefined;
+  /** The cookie of this attempt. */
+  readonly cookie: Cookie | undefined;
+}
+
+function routeOf(kit: Kit, step: "start" | "callback", provider?: string): string {
+  return `/auth/${provider ?? kit.settings.probes.federated?.provider ?? ""}/${step}`;
+}
+
+async function start(kit: Kit, { query = "", jar }: { query?: string; jar?: Jar } = {}): Promise<Start> {
+  const answer = await kit.get(`${routeOf(kit, "start")}${query}`, { headers: jar?.headers() ?? [] });
+  const cookie = setCookies(answer).find(({ isDeleted }) => !isDeleted);
+  jar?.take(answer);
+  return { answer, to: URL.parse(answer.header("location") ?? "") ?? undefined, cookie };
+}
+
+/** Starts one sign-in for all checks. */
+function started(kit: Kit): Promise<Start> {
+  return kit.once("start", () => start(kit));
+}
+
+/** Calls the callback with the provider's error for a cancelled sign-in. */
+function cancel(
+  kit: Kit,
+  { to }: Start,
+  headers: Jar,
+  state: string | null | undefined = to?.searchParams.get("state"),
+): Promise<Answer> {
+  const query = new URLSearchParams({ error: "access_denied", state: state ?? "" });
+  return kit.get(`${routeOf(kit, "callback")}?${query.toString()}`, { headers: headers.headers() });
+}
+
+/** Whether the service runs in development, where a cookie need not be Secure. */
+function isDevelopment(kit: Kit): Promise<boolean> {
+  return kit.once("development", async () =>
+    ["local", "dev"].includes(String((await kit.get("/health")).object?.["env"])),
+  );
+}
+
+function isMissing({ status }: Answer): boolean {
+  return status === 404 || status === 405;
+}
+
+/** Whether the service has a callback. */
+async function hasCallback(kit: Kit): Promise<boolean> {
+  return kit.once("callback", async () => !isMissing(await kit.get(routeOf(kit, "callback"))));
+}
 
 const needs: readonly Need[] = ["full", "probe:federated"];
 const mostLive = 5;
@@ -31,16 +92,18 @@ export const federatedChecks: readonly Check[] = [
     const back = URL.parse(given?.get("redirect_uri") ?? "")?.pathname;
     return every([
       must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect"),
-      must(
+      mustBe(
         authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
-        `a redirect to ${show(endpoint)}`,
+        "a redirect to",
+        endpoint,
         authorizationEndpoint ?? "",
       ),
       must(given?.get("response_type") === "code", "a redirect without response_type code", "code"),
       must(given?.has("client_id") === true, "a redirect without client_id", "a client_id"),
-      must(
+      mustBe(
         back?.endsWith(routeOf(kit, "callback")) === true,
-        `redirect_uri with the path ${show(back)}`,
+        "redirect_uri with the path",
+        back,
         routeOf(kit, "callback"),
       ),
     ]);
@@ -134,9 +197,10 @@ export const federatedChecks: readonly Check[] = [
         const location = answer.header("location") ?? "";
         const host = URL.parse(location.replaceAll("\\", "/"), "http://here.invalid/")?.host;
         verdicts.push(
-          must(
+          mustBe(
             host !== "svc-conformance.example",
-            `a redirect to another site for return_to ${show(target)}`,
+            "a redirect to another site for return_to",
+            target,
             "none",
           ),
         );

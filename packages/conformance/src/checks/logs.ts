@@ -1,10 +1,9 @@
-import { type Check, check, every, fail, is, must, notApplicable, pass } from "../check.ts";
+import { type Check, check, every, fail, is, must, mustBe, notApplicable, pass } from "../check.ts";
+import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
-import { showLine } from "../log-line.ts";
-import { short, show } from "../show.ts";
+import { short, show, showLine } from "../show.ts";
 import { sendMalformed } from "./malformed-authorization.ts";
-import { grant } from "../grant.ts";
 import { loggedId } from "./samples.ts";
 
 const isAccess = ({ value }: LogLine): boolean => value?.["message"] === "request";
@@ -96,11 +95,7 @@ export const logChecks: readonly Check[] = [
     const { http_method: method, http_path, http_status: status, duration_ms: duration } = line;
     return every([
       is("http_method", method, "GET"),
-      must(
-        typeof http_path === "string" && http_path.endsWith(path),
-        () => `http_path ${show(http_path)}`,
-        "the path",
-      ),
+      mustBe(typeof http_path === "string" && http_path.endsWith(path), "http_path", http_path, "the path"),
       must(typeof status === "number" && status >= 400, () => `http_status ${show(status)}`, "the status"),
       must(typeof duration === "number" && duration >= 0, () => `duration_ms ${show(duration)}`, "a number"),
     ]);
@@ -118,9 +113,10 @@ export const logChecks: readonly Check[] = [
     const lines = (await kit.log?.about(loggedId(answer, id), isAccess)) ?? [];
     const line = lines.find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
-    return must(
+    return mustBe(
       line.value?.["tenant_id"] === tenant,
-      () => `tenant_id ${show(line.value?.["tenant_id"])}`,
+      "tenant_id",
+      line.value?.["tenant_id"],
       `tenant_id ${show(tenant)}`,
     );
   }),

@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, mustBe, type Need, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
@@ -103,9 +103,10 @@ export const metricsChecks: readonly Check[] = [
   ofMetrics("MET-8", ["probe:templated"], async (kit) => {
     const template = kit.settings.probes.templated?.template ?? "";
     const labels = await labelsOf(kit, "http_requests_total");
-    return must(
+    return mustBe(
       labels.some((each) => each.includes(`endpoint="${template}"`)),
-      `no series of ${show(template)}`,
+      "no series of",
+      template,
       `endpoint="${template}"`,
     );
   }),

@@ -1,9 +1,8 @@
-import type { Answer } from "../answer.ts";
-import { isObject } from "../answer.ts";
+import { type Answer, isObject } from "../answer.ts";
 import { type Check, check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
-import { hasSigned } from "../published-key.ts";
 import { show } from "../show.ts";
+import { hasSigned } from "../signing.ts";
 import { needs, pairs } from "./pairs.ts";
 import { open, type Pair, refresh, sessionOf, signIn, tell, visit } from "./session-calls.ts";
 

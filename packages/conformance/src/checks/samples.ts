@@ -1,10 +1,10 @@
 import type { Answer } from "../answer.ts";
+import { must, type Verdict } from "../check.ts";
 import { grant } from "../grant.ts";
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { findRoutes, type NamedRoute } from "../openapi.ts";
 import { requestOf, withExtra } from "../requests.ts";
-import { type Expectation, probesOf } from "./named-routes.ts";
 import { anonymously } from "./tenants.ts";
 
 /** A request that must fail, and its answer. */
@@ -144,4 +144,85 @@ const malformed = `{"a": "${echoMark}", }`;
 /** Returns the id of a request in the log: that of its answer, which may differ from the one sent. */
 export function loggedId(answer: Answer, sent: string): string {
   return answer.header("x-request-id") ?? sent;
+}
+
+/** Judges the status of the samples from `/openapi.json`. */
+export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {
+  return (await namedSamples(kit, status)).map(({ what, answer }) =>
+    must(answer.status === status, `${answer.status} for ${what}`, String(status)),
+  );
+}
+
+/** Returns the samples of `/openapi.json` whose refusal has the expected status or no other explanation. */
+async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
+  return (await samples(kit)).filter(
+    ({ named, answer }) => named?.status === status && !isOther(status, answer.status),
+  );
+}
+
+/**
+ * Whether a status does not show how the service keeps the rule. A document may list a missing route and omit an
+ * existing one: a method of a path, or a route that matches every path below it.
+ */
+function isOther(expected: Expectation["status"], status: number): boolean {
+  if (expected !== 401 && status < 400) return true;
+  return refusals[expected].includes(status);
+}
+
+/** Statuses with which a service may refuse a request without a body. */
+const ofBodies = [400, 411, 415, 422];
+
+const refusals: Readonly<Record<Expectation["status"], readonly number[]>> = {
+  401: [...ofBodies, 404, 405, 429],
+  404: [401, 403, 405, 429],
+  405: [...ofBodies, 401, 403, 429],
+};
+
+/** The expected status of a refusal, and the documented methods of its path. */
+interface Expectation {
+  readonly status: 401 | 404 | 405;
+  readonly methods: ReadonlySet<string>;
+}
+
+/** A request that must be refused, for a route of `/openapi.json` or for one beside it. */
+interface NamedProbe {
+  readonly what: string;
+  readonly request: { readonly method: string; readonly path: string };
+  readonly named: Expectation;
+}
+
+/** Methods whose refusals have a body. GET comes first, because it changes nothing. */
+const probedMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
+/** The number of routes below which unknown paths are requested. */
+const mostUnknown = 10;
+
+/** Returns requests with an unsupported method, without a caller, and for unknown paths. */
+function probesOf(kit: Kit, routes: readonly NamedRoute[]): readonly NamedProbe[] {
+  const byPath = [...new Map(routes.map((route) => [route.path, route])).values()];
+  const byMethod = byPath.flatMap(({ path, methods }) => {
+    const method = probedMethods.find((each) => !methods.has(each));
+    return method === undefined ? [] : [probe(method, path, { status: 405, methods })];
+  });
+  const guarded = kit.has("auth")
+    ? routes.filter(({ isGuarded, method }) => isGuarded && probedMethods.includes(method))
+    : [];
+  return [
+    ...byMethod,
+    ...guarded.map(({ method, path, methods }) =>
+      probe(method, path, { status: 401, methods }, "without a caller"),
+    ),
+    ...byPath.slice(0, mostUnknown).map(({ path }) =>
+      // Two segments deeper, because a route with a parameter matches any single one.
+      probe("GET", `${path.replace(/\/$/, "")}/${kit.unique()}/${kit.unique()}/x`, {
+        status: 404,
+        methods: new Set(),
+      }),
+    ),
+  ];
+}
+
+const notNamed = "which /openapi.json does not name";
+
+function probe(method: string, path: string, named: Expectation, how: string = notNamed): NamedProbe {
+  return { what: `${method} ${path}${how === notNamed ? "," : ""} ${how}`, request: { method, path }, named };
 }

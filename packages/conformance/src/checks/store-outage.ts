@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Answer } from "../answer.ts";
-import { isObject } from "../answer.ts";
+import { type Answer, isObject } from "../answer.ts";
 import { type Check, check, every, is, must, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";

@@ -1,8 +1,8 @@
 import type { Answer } from "../answer.ts";
-import { type Check, check, every, fail, must, notApplicable, ruledOut } from "../check.ts";
+import { check, type Check, every, fail, must, mustBe, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
-import { faultsSeen } from "./dependencies.ts";
+import { faultsSeen } from "./readiness.ts";
 import { loggedId } from "./samples.ts";
 
 /** Requests `/health` once for all checks that read it. */
@@ -68,16 +68,13 @@ export const systemChecks: readonly Check[] = [
         () => show({ service, version, env }),
         "service, version and env as texts",
       ),
-      must(
+      mustBe(
         Array.isArray(providers) && providers.every((each) => typeof each === "string"),
-        () => `providers ${show(providers)}`,
+        "providers",
+        providers,
         "providers: a list of names",
       ),
-      must(
-        Array.isArray(plugins) && plugins.every(named),
-        () => `plugins ${show(plugins)}`,
-        "objects with name",
-      ),
+      mustBe(Array.isArray(plugins) && plugins.every(named), "plugins", plugins, "objects with name"),
     ]);
   }),
   check("SYS-6", {}, async (kit) => {
@@ -150,10 +147,21 @@ export const systemChecks: readonly Check[] = [
   }),
   check("ENV-2", {}, async (kit) => {
     const env = (await health(kit)).object?.["env"];
-    return must(
+    return mustBe(
       typeof env === "string" && ["local", "dev", "staging", "prod"].includes(env),
-      () => `env ${show(env)}`,
+      "env",
+      env,
       "local, dev, staging or prod",
+    );
+  }),
+  check("PROF-2", { needs: ["reduced", "auth"] }, async (kit) => {
+    const token = kit.settings.keys === undefined ? undefined : kit.tokens.mint();
+    const paths = ["POST /auth/refresh", "POST /auth/logout", "GET /.well-known/jwks.json"];
+    const answers = await Promise.all(paths.map((path) => kit.ask(path, { token })));
+    return every(
+      answers.map(({ status }, index) =>
+        must(status === 404, `${paths[index]}: ${status}`, "404: the reduced profile only verifies"),
+      ),
     );
   }),
 ];
