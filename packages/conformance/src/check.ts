@@ -62,9 +62,25 @@ export interface Check {
   readonly run: (kit: Kit) => Promise<Verdict>;
 }
 
+/** Returns the verdict, or yields one for each requirement; a returned verdict then counts only when none was yielded. */
+type Judge = (kit: Kit) => Promise<Verdict> | AsyncGenerator<Verdict, Verdict | undefined | void>;
+
 /** Builds the check of one rule. */
-export function check(rule: string, how: Omit<Check, "rule" | "run">, run: Check["run"]): Check {
-  return { rule, ...how, run };
+export function check(rule: string, how: Omit<Check, "rule" | "run">, judge: Judge): Check {
+  return {
+    rule,
+    ...how,
+    async run(kit) {
+      const judged = judge(kit);
+      if (!(Symbol.asyncIterator in judged)) return judged;
+      const verdicts: Verdict[] = [];
+      for (;;) {
+        const { value, done } = await judged.next();
+        if (done === true) return verdicts.length === 0 ? (value ?? every(verdicts)) : every(verdicts);
+        verdicts.push(value);
+      }
+    },
+  };
 }
 
 /** Returns a value that the needs of a check guarantee. */

@@ -49,8 +49,8 @@ function usage(): string {
   const width = Math.max(...heads.map(({ length }) => length));
   const lines = allFlags.map(({ member }, index) => {
     const { default: value, meaning } = member;
-    const isShown = value !== undefined && value !== false && !Array.isArray(value);
-    return `  ${heads[index]?.padEnd(width)}  ${meaning.replaceAll("`", "")}${isShown ? ` (${String(value)})` : ""}`;
+    const isShown = typeof value === "string" || typeof value === "number";
+    return `  ${heads[index]?.padEnd(width)}  ${meaning.replaceAll("`", "")}${isShown ? ` (${value})` : ""}`;
   });
   return `Usage: svc-conformance <base URL> [options]
 

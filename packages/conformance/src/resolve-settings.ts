@@ -198,7 +198,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
   ];
   for (const each of declared) {
     if (!features.includes(each)) {
-      faults.push(`features: ${JSON.stringify(each)} is none of ${features.join(", ")}`);
+      faults.push(`features: ${JSON.stringify(each)} is not one of ${features.join(", ")}`);
     }
   }
   for (const each of options.only ?? []) {

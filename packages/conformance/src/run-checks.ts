@@ -7,11 +7,7 @@ import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
 
 /** Runs the checks concurrently, then one by one those that change the service. */
-export async function runChecks(
-  kit: Kit,
-  checks: readonly Check[],
-  onFinding?: (finding: Finding) => void,
-): Promise<readonly Finding[]> {
+export async function runChecks(kit: Kit, checks: readonly Check[]): Promise<readonly Finding[]> {
   const { totalSeconds, concurrency } = kit.settings;
   const deadline = performance.now() + totalSeconds * 1000;
   const findings = new Map<Check, Finding>();
@@ -21,9 +17,8 @@ export async function runChecks(
     const startedAt = performance.now();
     const verdict = printable(await judge(kit, check, deadline), censor);
     const { id, title, text, section, source } = ruleOf(check.rule);
-    const finding = { id, title, text, section, source, verdict, durationMs: performance.now() - startedAt };
-    findings.set(check, finding);
-    onFinding?.(finding);
+    const durationMs = performance.now() - startedAt;
+    findings.set(check, { id, title, text, section, source, verdict, durationMs });
   }
 
   const waiting = checks.filter(({ alone }) => alone !== true);

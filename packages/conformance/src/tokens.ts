@@ -112,3 +112,9 @@ function signingKey({ algorithm, secret, privateKey }: Resolved<"keys">): Signin
   if (!fits(algorithm, key)) throw new InvalidUse([`keys.private_key: is not a key for ${algorithm}`]);
   return key;
 }
+
+/** Returns a token with one character of its signature changed. */
+export function withOtherSignature(token: string): string {
+  const middle = Math.floor((token.lastIndexOf(".") + 1 + token.length) / 2);
+  return `${token.slice(0, middle)}${token[middle] === "A" ? "B" : "A"}${token.slice(middle + 1)}`;
+}

@@ -207,7 +207,7 @@ describe("svc-conformance", function () {
 
   describe("ends with 2 and names the fault", () => {
     const nowhere = "http://127.0.0.1:9";
-    const cases: readonly (readonly [what: string, args: readonly string[], said: RegExp])[] = [
+    const cases: readonly (readonly [what: string, args: readonly string[], fault: RegExp])[] = [
       ["no URL", [], /one base URL is needed/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
       ["an invalid URL", ["localhost:8000"], /url: "localhost:8000" is not an http or https URL/],
@@ -222,7 +222,11 @@ describe("svc-conformance", function () {
         [nowhere],
         /url: http:\/\/127\.0\.0\.1:9\/ does not answer: ECONNREFUSED/,
       ],
-      ["an unknown feature", [nowhere, "--features", "magic"], /features: "magic" is none of auth, tenancy/],
+      [
+        "an unknown feature",
+        [nowhere, "--features", "magic"],
+        /features: "magic" is not one of auth, tenancy/,
+      ],
       [
         "a required feature that is unknown",
         [nowhere, "--require", "sessions"],
@@ -346,10 +350,10 @@ describe("svc-conformance", function () {
       });
       await file("domain.json", { tenancy: { sources: ["subdomain"] } });
     });
-    for (const [what, args, said] of cases) {
+    for (const [what, args, fault] of cases) {
       it(`for ${what}`, async () => {
         const { code, stdout, stderr } = await run(folder, ...args);
-        expect(stderr).to.match(said);
+        expect(stderr).to.match(fault);
         expect(code).to.equal(2);
         expect(`${stdout}${stderr}`).not.to.contain(secret);
         expect(stderr).not.to.contain("PRIVATE KEY");

@@ -2,7 +2,7 @@ import { checks } from "../src/checks/index.ts";
 import type { ConformanceReport } from "@svc/conformance";
 import { expect } from "chai";
 import { type BaseName, bases } from "./support/bases.ts";
-import { failures, judge, lost, startAll, told } from "./support/judge.ts";
+import { failures, judge, unjudgedIn, startAll, messagesOf } from "./support/judge.ts";
 import { issuingMutations, mutations } from "./mutations.ts";
 
 const isIssuing = (name: BaseName): boolean => "sessions" in bases[name];
@@ -21,7 +21,7 @@ describe("the kit against services that break one rule", function () {
   for (const name of names) {
     it(`finds no fault in the sound service ${name}`, async () => {
       const report = await soundReport(name);
-      expect(told(failures(report))).to.deep.equal([]);
+      expect(messagesOf(failures(report))).to.deep.equal([]);
       expect(report.passed).to.be.above(70);
     });
   }
@@ -33,10 +33,10 @@ describe("the kit against services that break one rule", function () {
       const failed = failures(report);
       expect(
         failed.map(({ id }) => id),
-        told(failed).join("; "),
+        messagesOf(failed).join("; "),
       ).to.deep.equal([rule]);
       expect(report.conforms).to.equal(false);
-      expect(lost(await soundReport(base), report)).to.deep.equal(unjudged.toSorted());
+      expect(unjudgedIn(await soundReport(base), report)).to.deep.equal(unjudged.toSorted());
     });
   }
 
@@ -47,7 +47,7 @@ describe("the kit against services that break one rule", function () {
 
   it("judges a sound service only by the contract unless house is set", async () => {
     const report = await judge("full", {}, { house: false });
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);
   });
 });

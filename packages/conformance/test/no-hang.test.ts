@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { startForeign } from "./support/foreign-service.ts";
-import { failures, told } from "./support/judge.ts";
+import { failures, messagesOf } from "./support/judge.ts";
 import {
   asJUnit,
   asTable,
@@ -90,7 +90,7 @@ describe("a run always ends", function () {
           .to.have.property("seen")
           .that.matches(/no complete answer within 2 s|no verdict within|the time for all checks is up/);
       }
-      expect(told(failures(report))).to.include("SYS-1: no complete answer within 2 s (GET /health)");
+      expect(messagesOf(failures(report))).to.include("SYS-1: no complete answer within 2 s (GET /health)");
     });
   }
 
@@ -133,7 +133,7 @@ describe("a run always ends", function () {
       }).catch((error: unknown) => error);
       const reason = "no complete answer within 2 s (POST /session)";
       if (patience === 0) expect((end as InvalidUse).faults).to.deep.equal([`probes.session: ${reason}`]);
-      else expect(told(failures(end as ConformanceReport))).to.deep.equal([`REF-1: ${reason}`]);
+      else expect(messagesOf(failures(end as ConformanceReport))).to.deep.equal([`REF-1: ${reason}`]);
     }
   });
 
@@ -184,7 +184,7 @@ describe("a run always ends", function () {
       house: true,
       ...limits,
     });
-    expect(told(failures(report)).join("\n")).to.contain("<secret>");
+    expect(messagesOf(failures(report)).join("\n")).to.contain("<secret>");
     const written = `${JSON.stringify(report)}${asTable(report)}${asJUnit(report)}`;
     expect(written).not.to.contain(secret);
     expect(written).not.to.match(/quote .{0,6} within/);

@@ -2,7 +2,7 @@ import { checkConformance, type ConformanceReport } from "@svc/conformance";
 import { expect } from "chai";
 import { serveDocument } from "./mutations/named-routes.ts";
 import { startHollow, systemRoutes } from "./support/hollow-service.ts";
-import { failures, judge, told } from "./support/judge.ts";
+import { failures, judge, messagesOf } from "./support/judge.ts";
 
 describe("the routes of /openapi.json", function () {
   this.timeout(60_000);
@@ -10,7 +10,7 @@ describe("the routes of /openapi.json", function () {
 
   it("are probed on a sound service without a failure; HEAD has no body to judge", async () => {
     const report = await judge("swift", { request: serveDocument() }, { reaches });
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.routes).to.equal(6);
   });
 
@@ -23,7 +23,7 @@ describe("the routes of /openapi.json", function () {
   it("are requested with a method that the document does not list", async () => {
     const document = { paths: { "/orders/{id}": { get: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
-    expect(told(failures(report))[0]).to.match(
+    expect(messagesOf(failures(report))[0]).to.match(
       /^ERR-9: 404 for PUT \/orders\/svc\w+, which \/openapi\.json does not name$/,
     );
   });
@@ -32,20 +32,20 @@ describe("the routes of /openapi.json", function () {
     const document = { paths: { "/{name}": { put: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
     // The document lists PUT for /health, which the service does not have.
-    expect(told(failures(report))).to.include(
+    expect(messagesOf(failures(report))).to.include(
       'ERR-10: Allow "GET" to PATCH /health, which /openapi.json does not name',
     );
   });
 
   it("are below the path of the first server, without the base URL's own path", async () => {
     const document = { servers: [{ url: "/v1" }], paths: { "/orders": { get: {} } } };
-    expect(told(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
+    expect(messagesOf(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
   });
 
   it("are below the path of a server of another origin only if the service has them there", async () => {
     const servers = [{ url: "https://api.example/v1" }];
     const gateway = { servers, paths: { "/health": { get: {} } } };
-    expect(told(failures(await checked(gateway, "ERR-9", "ERR-11")))).to.deep.equal([]);
+    expect(messagesOf(failures(await checked(gateway, "ERR-9", "ERR-11")))).to.deep.equal([]);
     await using below = await startHollow({
       routes: {
         ...systemRoutes,
@@ -54,7 +54,7 @@ describe("the routes of /openapi.json", function () {
       },
     });
     const own = await checkConformance({ url: below.url, only: ["ERR-9"], require: ["openapi"] });
-    expect([told(failures(own)), own.conforms]).to.deep.equal([[], true]);
+    expect([messagesOf(failures(own)), own.conforms]).to.deep.equal([[], true]);
     const unknown = { servers, paths: { "/orders/{id}": { get: {} } } };
     expect((await checked(unknown, "SYS-1")).routes).to.equal(0);
   });
@@ -75,7 +75,7 @@ describe("the routes of /openapi.json", function () {
       },
       { reaches: ["ERR-9", "ERR-11"] },
     );
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.routes).to.equal(2);
   });
 
@@ -111,7 +111,7 @@ describe("the routes of /openapi.json", function () {
       },
       { reaches: ["AUTH-13", "ERR-12"] },
     );
-    expect(told(failures(report))).to.deep.equal(['ERR-12: WWW-Authenticate "Basic"']);
+    expect(messagesOf(failures(report))).to.deep.equal(['ERR-12: WWW-Authenticate "Basic"']);
     expect([...asked]).to.deep.equal(["/both"]);
   });
 
@@ -144,7 +144,7 @@ describe("the routes of /openapi.json", function () {
       parameter("colour", { enum: ["red green", "blue"] }),
     ];
     const document = { paths: { "/x/{number}/{id}/{colour}/{other}": { get: { parameters } } } };
-    expect(told(failures(await checked(document, "ERR-9")))[0]).to.match(
+    expect(messagesOf(failures(await checked(document, "ERR-9")))[0]).to.match(
       /PUT \/x\/987654321\/[\da-f-]{36}\/red%20green\/svc\w+,/,
     );
   });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { notChecked } from "@svc/conformance";
@@ -58,10 +58,9 @@ describe("the README", function () {
         written = text.length;
       }, 50);
       const urls = { "http://localhost:8000": tested.options.url };
-      const { code, stdout } = await run(argumentsOf(command, folder, urls)).finally(async () => {
-        clearInterval(copying);
-        await copied;
-      });
+      const { code, stdout } = await run(argumentsOf(command, folder, urls));
+      clearInterval(copying);
+      await copied;
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);
       expect(code).to.equal(0);
@@ -132,5 +131,14 @@ describe("the README", function () {
       const at = lines.indexOf(rows[0] ?? "");
       expect(lines.slice(at, lines.indexOf("", at))).to.deep.equal(rows);
     }
+  });
+
+  it("has a line in src/README.md for every source file", async () => {
+    const sources = new URL("../src/", import.meta.url);
+    const files = [...(await readdir(sources)), ...(await readdir(new URL("checks/", sources)))];
+    const listed = (await readFile(new URL("README.md", sources), "utf8")).matchAll(/^\| `([\w-]+\.ts)`/gm);
+    expect([...listed].map(([, file]) => file).toSorted()).to.deep.equal(
+      files.filter((file) => file.endsWith(".ts")).toSorted(),
+    );
   });
 });

@@ -9,7 +9,7 @@ import { createService, type Service } from "@svc/express";
 import { requireAuth } from "@svc/jwt-auth";
 import { expect } from "chai";
 import { secret } from "./support/bases.ts";
-import { failures, told } from "./support/judge.ts";
+import { failures, messagesOf } from "./support/judge.ts";
 
 const toml = (url: string, prefix: string): string => `
 [service]
@@ -67,7 +67,7 @@ describe("two replicas of a service", function () {
 
   it("REV-3 REV-11 REF-19 conform with a shared Redis", async () => {
     const report = await check("one:");
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
     expect(passed).to.include.members("REV-3 REV-11 REF-19 REF-4 REF-5 REF-6 REF-7 REF-14 RDY-16".split(" "));
   });
@@ -80,7 +80,7 @@ describe("two replicas of a service", function () {
   it("need no keys for most rules", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     const report = await checkConformance({ ...options, keys: undefined, url: urlOf(first) });
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
     expect(passed).to.include.members("ISS-5 ISS-10 REF-1 REF-6 REF-13".split(" ")).and.not.include("REF-12");
   });

@@ -1,6 +1,6 @@
 import type { ConformanceReport } from "@svc/conformance";
 import { expect } from "chai";
-import { failures, judge, lost, startAll, told } from "./support/judge.ts";
+import { failures, judge, unjudgedIn, startAll, messagesOf } from "./support/judge.ts";
 import { issuingMutations } from "./mutations.ts";
 
 const names = ["issuing", "ring"] as const;
@@ -19,7 +19,7 @@ describe("the kit against services that issue tokens and break one rule", functi
   for (const name of names) {
     it(`finds no fault in the sound service ${name}`, async () => {
       const report = await soundReport(name);
-      expect(told(failures(report))).to.deep.equal([]);
+      expect(messagesOf(failures(report))).to.deep.equal([]);
       expect(report.passed).to.be.above(100);
       expect(JSON.stringify(report)).not.to.match(/eyJ[\w-]{10,}/);
     });
@@ -32,17 +32,17 @@ describe("the kit against services that issue tokens and break one rule", functi
       const failed = failures(report);
       expect(
         failed.map(({ id }) => id),
-        told(failed).join("; "),
+        messagesOf(failed).join("; "),
       ).to.deep.equal([rule]);
       expect(report.conforms).to.equal(false);
-      expect(lost(await soundReport(base), report)).to.deep.equal(unjudged.toSorted());
+      expect(unjudgedIn(await soundReport(base), report)).to.deep.equal(unjudged.toSorted());
       expect(JSON.stringify(report)).not.to.match(/eyJ[\w-]{10,}/);
     });
   }
 
   it("judges a sound service only by the contract unless house is set", async () => {
     const report = await judge("issuing", {}, { house: false });
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);
   });
 });

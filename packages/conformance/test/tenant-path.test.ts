@@ -1,6 +1,6 @@
 import type { ConformanceReport } from "@svc/conformance";
 import { expect } from "chai";
-import { failures, judge, told } from "./support/judge.ts";
+import { failures, judge, messagesOf } from "./support/judge.ts";
 
 describe("a service whose probe `tenant` is not served below /t/<tenant>", function () {
   this.timeout(60_000);
@@ -17,7 +17,7 @@ describe("a service whose probe `tenant` is not served below /t/<tenant>", funct
 
   it("is judged by its other sources, and the rule about paths is not applicable with the reason", async () => {
     const report = await judge("swift", unserved, { reaches: ["TEN"] });
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-14")).to.deep.equal({ status: "not applicable", reason });
     for (const rule of ["TEN-1", "TEN-4", "TEN-6", "TEN-12"]) {
       expect(verdictOf(report, rule), rule).to.deep.equal({ status: "pass" });
@@ -26,7 +26,7 @@ describe("a service whose probe `tenant` is not served below /t/<tenant>", funct
 
   it("is judged by the header alone when its sources are path and header", async () => {
     const report = await judge("anonymous", unserved, { reaches: ["TEN"] });
-    expect(told(failures(report))).to.deep.equal([]);
+    expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-1")).to.deep.equal({ status: "pass" });
     expect(verdictOf(report, "TEN-12")).to.deep.equal({ status: "not applicable", reason });
   });

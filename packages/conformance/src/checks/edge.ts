@@ -1,4 +1,4 @@
-import { type Check, check, every, given, is, must, mustBe, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, given, is, must, mustBe, notApplicable, ruledOut } from "../check.ts";
 import { show } from "../show.ts";
 import { grant } from "../grant.ts";
 
@@ -54,19 +54,17 @@ export const edgeChecks: readonly Check[] = [
     const missing = pageHeaders.filter((name) => answer.header(name) === undefined);
     return must(missing.length === 0, `no ${missing.join(", ")}`, "the full set on a page");
   }),
-  check("EDGE-7", { needs: ["security_headers"] }, async (kit) => {
+  check("EDGE-7", { needs: ["security_headers"] }, async function* (kit) {
     const answer = await kit.get("/health");
     const policy = answer.header("content-security-policy") ?? "";
-    return every([
-      is("X-Content-Type-Options", answer.header("x-content-type-options"), "nosniff"),
-      must(answer.header("x-frame-options") !== undefined, "no X-Frame-Options", "the frame header"),
-      must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header"),
-      mustBe(
-        /default-src 'none'/.test(policy),
-        "Content-Security-Policy",
-        policy,
-        "a policy that allows nothing",
-      ),
-    ]);
+    yield is("X-Content-Type-Options", answer.header("x-content-type-options"), "nosniff");
+    yield must(answer.header("x-frame-options") !== undefined, "no X-Frame-Options", "the frame header");
+    yield must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header");
+    yield mustBe(
+      /default-src 'none'/.test(policy),
+      "Content-Security-Policy",
+      policy,
+      "a policy that allows nothing",
+    );
   }),
 ];

@@ -58,72 +58,62 @@ export const errorChecks: readonly Check[] = [
       "the exception logged with its stack at level error",
     );
   }),
-  check("ERR-9", {}, async (kit) => {
+  check("ERR-9", {}, async function* (kit) {
     const seen = await sampleOf(kit, "a method that a path does not have");
-    return every([
-      must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405"),
-      ...(await eachNamed(kit, 405)),
-    ]);
+    yield must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405");
+    yield* await eachNamed(kit, 405);
   }),
-  check("ERR-10", {}, async (kit) => {
+  check("ERR-10", {}, async function* (kit) {
     const seen = await samplesOf(kit, 405);
     if (seen.length === 0) return notApplicable("no 405 was seen: see ERR-9");
-    return every(
-      seen.map(({ what, answer, named }) => {
-        const allow = answer.header("allow");
-        const listed = (allow ?? "").split(/\s*,\s*/);
-        const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
-        return must(
-          methods.every((each) => listed.includes(each)),
-          () => `Allow ${show(allow)} to ${what}`,
-          `Allow with the methods of the path, ${methods.join(", ")} among them`,
-        );
-      }),
-    );
+    yield* seen.map(({ what, answer, named }) => {
+      const allow = answer.header("allow");
+      const listed = (allow ?? "").split(/\s*,\s*/);
+      const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
+      return must(
+        methods.every((each) => listed.includes(each)),
+        () => `Allow ${show(allow)} to ${what}`,
+        `Allow with the methods of the path, ${methods.join(", ")} among them`,
+      );
+    });
   }),
-  check("ERR-11", {}, async (kit) => {
+  check("ERR-11", {}, async function* (kit) {
     const seen = await sampleOf(kit, "an unknown path");
-    return every([
-      must(seen?.answer.status === 404, `${seen?.answer.status}`, "404"),
-      ...(await eachNamed(kit, 404)),
-    ]);
+    yield must(seen?.answer.status === 404, `${seen?.answer.status}`, "404");
+    yield* await eachNamed(kit, 404);
   }),
-  check("ERR-12", { needs: ["auth", "probe:protected"] }, async (kit) => {
+  check("ERR-12", { needs: ["auth", "probe:protected"] }, async function* (kit) {
     const seen = (await samplesOf(kit, 401)).filter(
       ({ what, named }) => what === "no caller" || named?.status === 401,
     );
     if (seen.length === 0) return notApplicable("no 401 was seen: see AUTH-13");
-    return every(
-      seen.flatMap(({ answer }) => {
-        const detail = answer.object?.["detail"];
-        const challenge = answer.header("www-authenticate");
-        return [
-          mustBe(
-            answer.object === undefined || detail === "authentication required",
-            "detail",
-            detail,
-            "authentication required",
-          ),
-          mustBe(challenge === "Bearer", "WWW-Authenticate", challenge, "WWW-Authenticate: Bearer"),
-        ];
-      }),
-    );
+    yield* seen.flatMap(({ answer }) => {
+      const detail = answer.object?.["detail"];
+      const challenge = answer.header("www-authenticate");
+      return [
+        mustBe(
+          answer.object === undefined || detail === "authentication required",
+          "detail",
+          detail,
+          "authentication required",
+        ),
+        mustBe(challenge === "Bearer", "WWW-Authenticate", challenge, "WWW-Authenticate: Bearer"),
+      ];
+    });
   }),
-  check("ERR-13", { needs: ["auth", "keys", "probe:scoped"] }, async (kit) => {
+  check("ERR-13", { needs: ["auth", "keys", "probe:scoped"] }, async function* (kit) {
     const wanted = (kit.settings.probes.scoped?.scopes ?? []).toSorted();
     const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the scopes");
     if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
     const { detail, missing_scopes: missing } = seen.answer.object;
     if (!wanted.every((scope) => seen.answer.says(scope))) return notApplicable("see AUTH-13");
-    return every([
-      is("detail", detail, `missing scope(s): ${wanted.join(", ")}`),
-      mustBe(
-        JSON.stringify(missing) === JSON.stringify(wanted),
-        "missing_scopes",
-        missing,
-        `missing_scopes ${show(wanted)}`,
-      ),
-    ]);
+    yield is("detail", detail, `missing scope(s): ${wanted.join(", ")}`);
+    yield mustBe(
+      JSON.stringify(missing) === JSON.stringify(wanted),
+      "missing_scopes",
+      missing,
+      `missing_scopes ${show(wanted)}`,
+    );
   }),
   check("ERR-14", { needs: ["auth", "keys", "probe:role"] }, async (kit) => {
     const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the role");
@@ -137,7 +127,7 @@ export const errorChecks: readonly Check[] = [
     const seen = await sampleOf(kit, "an invalid body");
     return must(seen?.answer.status === 422, `${seen?.answer.status}`, "422");
   }),
-  check("ERR-16", { needs: ["probe:invalid"] }, async (kit) => {
+  check("ERR-16", { needs: ["probe:invalid"] }, async function* (kit) {
     const [seen] = await samplesOf(kit, 422);
     if (seen?.answer.object === undefined) return notApplicable("no 422 problem was seen: see ERR-15");
     const { detail, errors } = seen.answer.object;
@@ -146,15 +136,13 @@ export const errorChecks: readonly Check[] = [
       typeof error["type"] === "string" &&
       Array.isArray(error["loc"]) &&
       typeof error["msg"] === "string";
-    return every([
-      is("detail", detail, "Request validation failed"),
-      mustBe(
-        Array.isArray(errors) && errors.length > 0 && errors.every(fits),
-        "errors",
-        errors,
-        "a list of { type, loc: [], msg, input? }",
-      ),
-    ]);
+    yield is("detail", detail, "Request validation failed");
+    yield mustBe(
+      Array.isArray(errors) && errors.length > 0 && errors.every(fits),
+      "errors",
+      errors,
+      "a list of { type, loc: [], msg, input? }",
+    );
   }),
   check("ERR-17", { needs: ["probe:invalid"] }, async (kit) => {
     const { invalid } = kit.settings.probes;
@@ -173,20 +161,18 @@ export const errorChecks: readonly Check[] = [
     const seen = await sampleOf(kit, "a body of another type");
     return must(seen?.answer.status === 415, `${seen?.answer.status} for text/csv`, "415");
   }),
-  check("ERR-19", { needs: ["probe:json"] }, async (kit) => {
+  check("ERR-19", { needs: ["probe:json"] }, async function* (kit) {
     const seen = await sampleOf(kit, "malformed JSON");
     if (seen === undefined) return notApplicable("no probe");
     const detail = seen.answer.object?.["detail"];
-    return every([
-      must(seen.answer.status === 400, `${seen.answer.status}`, "400"),
-      must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body"),
-      mustBe(
-        seen.answer.object === undefined || /\d/.test(String(detail)),
-        "detail",
-        detail,
-        "the position named",
-      ),
-    ]);
+    yield must(seen.answer.status === 400, `${seen.answer.status}`, "400");
+    yield must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body");
+    yield mustBe(
+      seen.answer.object === undefined || /\d/.test(String(detail)),
+      "detail",
+      detail,
+      "the position named",
+    );
   }),
   check("ERR-21", {}, async (kit) => {
     const head = kit.http.head({ path: "/health" });
@@ -276,18 +262,16 @@ function idFault(
 
 /** Checks of the format of every failure. */
 export const problemChecks: readonly Check[] = [
-  check("ERR-1", {}, async (kit) => {
+  check("ERR-1", {}, async function* (kit) {
     const expected = "an object as application/problem+json";
-    return every([
-      ...(await failures(kit)).map(({ what, answer }) =>
-        must(
-          answer.mediaType === "application/problem+json" && answer.object !== undefined,
-          () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
-          expected,
-        ),
+    yield* (await failures(kit)).map(({ what, answer }) =>
+      must(
+        answer.mediaType === "application/problem+json" && answer.object !== undefined,
+        () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
+        expected,
       ),
-      ...(await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected)),
-    ]);
+    );
+    yield* (await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected));
   }),
   check("ERR-2", {}, (kit) =>
     eachProblem(kit, (problem, sample) => {

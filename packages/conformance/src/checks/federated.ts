@@ -1,16 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../answer.ts";
-import {
-  type Check,
-  check,
-  every,
-  is,
-  must,
-  mustBe,
-  type Need,
-  notApplicable,
-  type Verdict,
-} from "../check.ts";
+import { type Check, check, every, is, must, mustBe, type Need, notApplicable } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { type Cookie, type Jar, newJar, setCookies } from "./cookies.ts";
@@ -77,38 +67,34 @@ const foreign = [
 ];
 
 export const federatedChecks: readonly Check[] = [
-  check("OIDC-1", { needs }, async (kit) => {
+  check("OIDC-1", { needs }, async function* (kit) {
     const { answer } = await started(kit);
-    return every([
-      must(!isMissing(answer), `${answer.status} from ${routeOf(kit, "start")}`, "a route"),
-      must(await hasCallback(kit), `no ${routeOf(kit, "callback")}`, "a route"),
-    ]);
+    yield must(!isMissing(answer), `${answer.status} from ${routeOf(kit, "start")}`, "a route");
+    yield must(await hasCallback(kit), `no ${routeOf(kit, "callback")}`, "a route");
   }),
-  check("OIDC-2", { needs }, async (kit) => {
+  check("OIDC-2", { needs }, async function* (kit) {
     const { answer, to } = await started(kit);
     const { authorizationEndpoint } = kit.settings.probes.federated ?? {};
     const given = to?.searchParams;
     const endpoint = `${to?.origin}${to?.pathname}`;
     const back = URL.parse(given?.get("redirect_uri") ?? "")?.pathname;
-    return every([
-      must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect"),
-      mustBe(
-        authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
-        "a redirect to",
-        endpoint,
-        authorizationEndpoint ?? "",
-      ),
-      must(given?.get("response_type") === "code", "a redirect without response_type code", "code"),
-      must(given?.has("client_id") === true, "a redirect without client_id", "a client_id"),
-      mustBe(
-        back?.endsWith(routeOf(kit, "callback")) === true,
-        "redirect_uri with the path",
-        back,
-        routeOf(kit, "callback"),
-      ),
-    ]);
+    yield must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect");
+    yield mustBe(
+      authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
+      "a redirect to",
+      endpoint,
+      authorizationEndpoint ?? "",
+    );
+    yield must(given?.get("response_type") === "code", "a redirect without response_type code", "code");
+    yield must(given?.has("client_id") === true, "a redirect without client_id", "a client_id");
+    yield mustBe(
+      back?.endsWith(routeOf(kit, "callback")) === true,
+      "redirect_uri with the path",
+      back,
+      routeOf(kit, "callback"),
+    );
   }),
-  check("OIDC-3", { needs }, async (kit) => {
+  check("OIDC-3", { needs }, async function* (kit) {
     const [{ answer, to }, other] = [await started(kit), await start(kit)];
     if (to === undefined) return notApplicable("see OIDC-2");
     const given = to.searchParams;
@@ -120,28 +106,24 @@ export const federatedChecks: readonly Check[] = [
       ];
     });
     const method = given.get("code_challenge_method");
-    return every([
-      must(answer.status === 302, String(answer.status), "302"),
-      ...drawn,
-      is("code_challenge_method", method, "S256"),
-    ]);
+    yield must(answer.status === 302, String(answer.status), "302");
+    yield* drawn;
+    yield is("code_challenge_method", method, "S256");
   }),
-  check("OIDC-4", { needs }, async (kit) => {
+  check("OIDC-4", { needs }, async function* (kit) {
     const { cookie } = await started(kit);
     if (cookie === undefined) return must(false, "a start without a cookie", "state and nonce in a cookie");
     const { attributes } = cookie;
     const sameSite = attributes.get("samesite");
-    return every([
-      must(attributes.has("httponly"), "a cookie that scripts can read", "HttpOnly"),
-      must(sameSite?.toLowerCase() === "lax", `SameSite ${show(sameSite)}`, "Lax"),
-      must(
-        attributes.has("secure") || (await isDevelopment(kit)),
-        "a cookie that is not Secure",
-        "Secure outside development",
-      ),
-    ]);
+    yield must(attributes.has("httponly"), "a cookie that scripts can read", "HttpOnly");
+    yield must(sameSite?.toLowerCase() === "lax", `SameSite ${show(sameSite)}`, "Lax");
+    yield must(
+      attributes.has("secure") || (await isDevelopment(kit)),
+      "a cookie that is not Secure",
+      "Secure outside development",
+    );
   }),
-  check("OIDC-5", { needs }, async (kit) => {
+  check("OIDC-5", { needs }, async function* (kit) {
     const { cookie, to } = await started(kit);
     const state = to?.searchParams.get("state");
     if (cookie === undefined) return notApplicable("see OIDC-4");
@@ -151,12 +133,10 @@ export const federatedChecks: readonly Check[] = [
     const jar = newJar();
     for (let attempt = 0; attempt < mostLive + 2; attempt++) await start(kit, { jar });
     const { attributes, name } = cookie;
-    return every([
-      must(name === `${prefix}svc_login_${hash}`, `a cookie ${show(name)}`, `${prefix}svc_login_<h>`),
-      is("Path", attributes.get("path"), "/"),
-      is("Max-Age", attributes.get("max-age"), "600"),
-      must(jar.size <= mostLive, `${jar.size} live attempts`, `${mostLive} at most`),
-    ]);
+    yield must(name === `${prefix}svc_login_${hash}`, `a cookie ${show(name)}`, `${prefix}svc_login_<h>`);
+    yield is("Path", attributes.get("path"), "/");
+    yield is("Max-Age", attributes.get("max-age"), "600");
+    yield must(jar.size <= mostLive, `${jar.size} live attempts`, `${mostLive} at most`);
   }),
   check("OIDC-6", { needs }, async (kit) => {
     const { cookie, to } = await started(kit);
@@ -169,25 +149,22 @@ export const federatedChecks: readonly Check[] = [
       const value = to?.searchParams.get(name);
       return value && texts.some((text) => text.includes(value));
     });
-    return must(shown === undefined, `a cookie in which anybody can read the ${shown}`, "encrypted content");
+    return must(shown === undefined, `a cookie that shows the ${shown}`, "encrypted content");
   }),
-  check("OIDC-7", { needs }, async (kit) => {
+  check("OIDC-7", { needs }, async function* (kit) {
     if (!(await hasCallback(kit))) return notApplicable("see OIDC-1");
     const jar = newJar();
     const [first, second] = [await start(kit, { jar }), await start(kit, { jar })];
     if (first.cookie === undefined || second.cookie === undefined) return notApplicable("see OIDC-4");
     const two = must(jar.size === 2, "a second tab that replaces the attempt of the first", "two attempts");
     jar.take(await cancel(kit, first, jar));
-    return every([
-      two,
-      must(!jar.has(first.cookie.name), "the cookie of an attempt that failed stays", "deleted"),
-      must(jar.has(second.cookie.name), "the end of one attempt deletes the cookie of another", "kept"),
-    ]);
+    yield two;
+    yield must(!jar.has(first.cookie.name), "the cookie of an attempt that failed stays", "deleted");
+    yield must(jar.has(second.cookie.name), "the end of one attempt deletes the cookie of another", "kept");
   }),
-  check("OIDC-8", { needs }, async (kit) => {
+  check("OIDC-8", { needs }, async function* (kit) {
     const { to } = await started(kit);
     if (to === undefined) return notApplicable("see OIDC-2");
-    const verdicts: Verdict[] = [];
     for (const target of foreign) {
       const jar = newJar();
       const attempt = await start(kit, { query: `?return_to=${encodeURIComponent(target)}`, jar });
@@ -196,22 +173,19 @@ export const federatedChecks: readonly Check[] = [
       for (const answer of answers) {
         const location = answer.header("location") ?? "";
         const host = URL.parse(location.replaceAll("\\", "/"), "http://here.invalid/")?.host;
-        verdicts.push(
-          mustBe(
-            host !== "svc-conformance.example",
-            "a redirect to another site for return_to",
-            target,
-            "none",
-          ),
+        yield mustBe(
+          host !== "svc-conformance.example",
+          "a redirect to another site for return_to",
+          target,
+          "none",
         );
       }
     }
-    return every(verdicts);
   }),
   check("OIDC-12", { needs }, async (kit) => {
-    const nobody = kit.unique();
+    const unknownProvider = kit.unique();
     const unknown = await Promise.all(
-      (["start", "callback"] as const).map((step) => kit.get(routeOf(kit, step, nobody))),
+      (["start", "callback"] as const).map((step) => kit.get(routeOf(kit, step, unknownProvider))),
     );
     const verdicts = unknown.map(({ status }) =>
       must(status === 404, `${status} for an unknown provider`, "404"),

@@ -44,7 +44,7 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
 const tooLate = notApplicable("a second request did not get through within the window");
 
 /** Checks that a session continues: its newest pair works. This uses up the refresh token. */
-async function goesOn(kit: Kit, pair: Pair): Promise<Verdict> {
+async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);
   return every([
@@ -119,7 +119,7 @@ function racedAtOnce(kit: Kit): Promise<Verdict> {
     if (seen === undefined) return tooLate;
     return every([
       must(seen.answer.status === 401, `${seen.answer.status} within the window`, "401"),
-      await goesOn(kit, seen.pair),
+      await continues(kit, seen.pair),
     ]);
   });
 }
@@ -155,7 +155,7 @@ export const graceChecks: readonly Check[] = [
     const [own, verdict] = await Promise.all([replay(kit), prolonged(kit)]);
     return own.hasEnded ? verdict : notApplicable("see REF-6");
   }),
-  check("REF-14", { needs, windowed: true }, async (kit) => {
+  check("REF-14", { needs, windowed: true }, async function* (kit) {
     if (await isReusable(kit)) return notApplicable("see REF-1");
     const { graceSeconds } = sessionOf(kit);
     if (graceSeconds === 0) return ruledOut("see REF-6: without a window every reuse ends the session");
@@ -164,14 +164,12 @@ export const graceChecks: readonly Check[] = [
     if (seen === undefined) return tooLate;
     const { ok, status } = await visit(kit, seen.pair.access);
     const what = `within the ${graceSeconds} s of the window`;
-    return every([
-      must(seen.answer.status === 401, `${seen.answer.status} ${what}`, "401"),
-      must(
-        ok,
-        `${status} for the access token of the winner after a second presentation ${what}`,
-        "an answer",
-      ),
-    ]);
+    yield must(seen.answer.status === 401, `${seen.answer.status} ${what}`, "401");
+    yield must(
+      ok,
+      `${status} for the access token of the winner after a second presentation ${what}`,
+      "an answer",
+    );
   }),
 ];
 
@@ -198,7 +196,7 @@ export const replicaChecks: readonly Check[] = [
     if (await isReusable(kit)) return notApplicable("see REF-1");
     return races(kit, given(kit.replica));
   }),
-  check("REV-3", { needs: withReplica, windowed: true }, async (kit) => {
+  check("REV-3", { needs: withReplica, windowed: true }, async function* (kit) {
     const replica = given(kit.replica);
     // Both wait for the window to close.
     const [own, session] = await Promise.all([replay(kit), replayAt(kit, replica)]);
@@ -206,15 +204,16 @@ export const replicaChecks: readonly Check[] = [
     if ((await races(kit, replica)).status === "fail") return notApplicable("see REF-19");
     if (session === undefined) return notApplicable("see REF-1");
     const { status } = session.again;
-    return every([
-      must(status === 401, `${status} from the second replica for a token that was used at the first`, "401"),
-      await hasEnded(kit, session, replica),
-      await hasEnded(kit, session),
-    ]);
+    yield must(
+      status === 401,
+      `${status} from the second replica for a token that was used at the first`,
+      "401",
+    );
+    yield await hasEnded(kit, session, replica);
+    yield await hasEnded(kit, session);
   }),
-  check("REV-11", { needs: withReplica, alone: true }, async (kit) => {
+  check("REV-11", { needs: withReplica, alone: true }, async function* (kit) {
     const replica = given(kit.replica);
-    const verdicts: Verdict[] = [];
     for (let round = 0; round < logoutRounds; round++) {
       const session = await signIn(kit);
       // Let the second replica see the token, because it may cache that it was valid.
@@ -225,12 +224,9 @@ export const replicaChecks: readonly Check[] = [
       }
       const visited = await visit(kit, session.access, replica);
       const renewed = await refresh(kit, session.refresh, replica);
-      verdicts.push(
-        must(before.ok, `${before.status} at the second replica before the logout`, "an answer"),
-        must(isRefusal(visited), `${visited.status} at the second replica after a logout`, "401"),
-        must(isRefusal(renewed), `${renewed.status} for a refresh at the second replica after it`, "401"),
-      );
+      yield must(before.ok, `${before.status} at the second replica before the logout`, "an answer");
+      yield must(isRefusal(visited), `${visited.status} at the second replica after a logout`, "401");
+      yield must(isRefusal(renewed), `${renewed.status} for a refresh at the second replica after it`, "401");
     }
-    return every(verdicts);
   }),
 ];

@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, check, every, given, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, every, given, must, type Verdict } from "../check.ts";
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";

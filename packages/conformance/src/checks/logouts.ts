@@ -9,7 +9,7 @@ import { anonymously } from "./tenants.ts";
 import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
 
 /** Returns a token without a session, as other issuers make it; undefined when the service rejects the kit's tokens. */
-async function loose(kit: Kit, changes: Claims = {}): Promise<string | undefined> {
+async function tokenWithoutSession(kit: Kit, changes: Claims = {}): Promise<string | undefined> {
   const { access } = await signIn(kit);
   const token = copyOf(kit, access, { fam: undefined, ...changes });
   return (await visit(kit, token)).ok ? token : undefined;
@@ -59,54 +59,47 @@ export const logoutChecks: readonly Check[] = [
     return every([...verdicts, must(status === 401, `${status} without a caller`, "401")]);
   }),
   // A service that ends too many sessions would end those of other checks.
-  check("ISS-5", { needs, alone: true }, async (kit) => {
+  check("ISS-5", { needs, alone: true }, async function* (kit) {
     const first = await signIn(kit);
     const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
     // Let the service see both, because it may cache that they were valid.
     for (const { access } of [first, last]) await visit(kit, access);
     const { ok, status } = await logout(kit, last.access);
-    return every([
-      must(ok, `${status} to a logout`, "204"),
-      refused("the token that was logged out", await visit(kit, last.access)),
-      refused("an older access token of that session", await visit(kit, first.access)),
-      refused("the refresh token of that session", await refresh(kit, last.refresh)),
-    ]);
+    yield must(ok, `${status} to a logout`, "204");
+    yield refused("the token that was logged out", await visit(kit, last.access));
+    yield refused("an older access token of that session", await visit(kit, first.access));
+    yield refused("the refresh token of that session", await refresh(kit, last.refresh));
   }),
-  check("ISS-7", { needs, alone: true }, async (kit) => {
+  check("ISS-7", { needs, alone: true }, async function* (kit) {
     const other = await signIn(kit);
     const session = await signIn(kit);
     await logout(kit, session.access);
     const [visited, renewed] = [await visit(kit, other.access), await refresh(kit, other.refresh)];
-    return every([
-      must(visited.ok, `${visited.status} for another session of the same person`, "an answer"),
-      must(renewed.ok, `${renewed.status} for a refresh of another session`, "a new pair"),
-    ]);
+    yield must(visited.ok, `${visited.status} for another session of the same person`, "an answer");
+    yield must(renewed.ok, `${renewed.status} for a refresh of another session`, "a new pair");
   }),
-  check("ISS-8", { needs, alone: true }, async (kit) => {
+  check("ISS-8", { needs, alone: true }, async function* (kit) {
     const { access } = await signIn(kit);
-    const bare = kit.settings.keys === undefined ? undefined : await loose(kit, { jti: undefined });
+    const bare =
+      kit.settings.keys === undefined ? undefined : await tokenWithoutSession(kit, { jti: undefined });
     const answers = [await logout(kit, access), ...(bare === undefined ? [] : [await logout(kit, bare)])];
-    return every(
-      answers.map(({ status, body }, index) =>
-        must(
-          status === 204 && body.length === 0,
-          `${status} with ${body.length} bytes to the logout of a token ${index === 0 ? "of a session" : "without jti and fam"}`,
-          "204 with an empty body",
-        ),
+    yield* answers.map(({ status, body }, index) =>
+      must(
+        status === 204 && body.length === 0,
+        `${status} with ${body.length} bytes to the logout of a token ${index === 0 ? "of a session" : "without jti and fam"}`,
+        "204 with an empty body",
       ),
     );
   }),
-  check("CLAIM-2", { needs: [...needs, "keys"], alone: true }, async (kit) => {
-    const token = await loose(kit);
+  check("CLAIM-2", { needs: [...needs, "keys"], alone: true }, async function* (kit) {
+    const token = await tokenWithoutSession(kit);
     if (token === undefined) return notTaken;
     const { ok, status } = await logout(kit, token);
-    return every([
-      must(ok, `${status} to the logout of a token without fam`, "204"),
-      refused("a token whose jti was logged out", await visit(kit, token)),
-    ]);
+    yield must(ok, `${status} to the logout of a token without fam`, "204");
+    yield refused("a token whose jti was logged out", await visit(kit, token));
   }),
   check("ISS-6", { needs: [...needs, "keys"], alone: true }, async (kit) => {
-    const [token, other] = [await loose(kit), await loose(kit)];
+    const [token, other] = [await tokenWithoutSession(kit), await tokenWithoutSession(kit)];
     if (token === undefined || other === undefined) return notTaken;
     await logout(kit, token);
     const { ok, status } = await visit(kit, other);

@@ -1,4 +1,4 @@
-import { type Check, check, every, fail, is, must, mustBe, notApplicable, pass } from "../check.ts";
+import { type Check, check, fail, is, must, mustBe, notApplicable, pass } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
@@ -57,14 +57,12 @@ function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete |
 
 /** Checks of every line: they run last, to see the lines caused by all other checks. */
 export const everyLineChecks: readonly Check[] = [
-  check("LOG-1", { needs: ["log"], alone: true }, async (kit) => {
+  check("LOG-1", { needs: ["log"], alone: true }, async function* (kit) {
     await lastRequest(kit);
     const lines = (await kit.log?.lines()) ?? [];
     const wrong = lines.find(({ value }) => value === undefined);
-    return every([
-      must(lines.length > 0, "no line", "lines of the requests of this run"),
-      must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line"),
-    ]);
+    yield must(lines.length > 0, "no line", "lines of the requests of this run");
+    yield must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line");
   }),
   check("LOG-2", { needs: ["log"], alone: true }, async (kit) => {
     const { id, path } = await lastRequest(kit);
@@ -86,19 +84,30 @@ export const everyLineChecks: readonly Check[] = [
 ];
 
 export const logChecks: readonly Check[] = [
-  check("LOG-3", { needs: ["log"] }, async (kit) => {
+  check("LOG-3", { needs: ["log"] }, async function* (kit) {
     const { path, lines } = await request(kit);
     const line = lines.find(isAccess)?.value;
     if (line === undefined) {
       return must(false, "no line with message `request` for a request", "the access line");
     }
     const { http_method: method, http_path, http_status: status, duration_ms: duration } = line;
-    return every([
-      is("http_method", method, "GET"),
-      mustBe(typeof http_path === "string" && http_path.endsWith(path), "http_path", http_path, "the path"),
-      must(typeof status === "number" && status >= 400, () => `http_status ${show(status)}`, "the status"),
-      must(typeof duration === "number" && duration >= 0, () => `duration_ms ${show(duration)}`, "a number"),
-    ]);
+    yield is("http_method", method, "GET");
+    yield mustBe(
+      typeof http_path === "string" && http_path.endsWith(path),
+      "http_path",
+      http_path,
+      "the path",
+    );
+    yield must(
+      typeof status === "number" && status >= 400,
+      () => `http_status ${show(status)}`,
+      "the status",
+    );
+    yield must(
+      typeof duration === "number" && duration >= 0,
+      () => `duration_ms ${show(duration)}`,
+      "a number",
+    );
   }),
   check("LOG-4", { needs: ["log", "tenancy", "keys", "probe:tenant"] }, async (kit) => {
     const { tenant: probe } = kit.settings.probes;

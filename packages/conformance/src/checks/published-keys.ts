@@ -1,10 +1,10 @@
 import { type Answer, isObject } from "../answer.ts";
-import { type Check, check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { type Check, check, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { hasSigned } from "../signing.ts";
 import { needs, pairs } from "./pairs.ts";
-import { open, type Pair, refresh, sessionOf, signIn, tell, visit } from "./session-calls.ts";
+import { open, type Pair, refresh, sessionOf, signIn, sendControl, visit } from "./session-calls.ts";
 
 type Jwk = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ function kidOf({ access }: Pair): unknown {
 }
 
 export const publishedKeyChecks: readonly Check[] = [
-  check("ISS-15", { needs }, async (kit) => {
+  check("ISS-15", { needs }, async function* (kit) {
     const { first } = await pairs(kit);
     const answer = await published(kit);
     const keys = keysIn(answer);
@@ -54,20 +54,18 @@ export const publishedKeyChecks: readonly Check[] = [
       return keys === undefined ? ruledOut("the service signs with a secret") : nothingPrivate(keys);
     }
     if (kidOf(first) === undefined) return notApplicable("see ISS-12");
-    return every([
-      must(
-        keys !== undefined,
-        `${answer.status} ${show(answer.mediaType)} without keys`,
-        "200 with a key set",
-      ),
-      nothingPrivate(keys ?? []),
-      ...[first.access, first.refresh].map((token) =>
-        must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
-      ),
-    ]);
+    yield must(
+      keys !== undefined,
+      `${answer.status} ${show(answer.mediaType)} without keys`,
+      "200 with a key set",
+    );
+    yield nothingPrivate(keys ?? []);
+    yield* [first.access, first.refresh].map((token) =>
+      must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
+    );
   }),
   // From here on the service signs with another key.
-  check("KEY-3", { needs: [...needs, "session:rotation"], alone: true }, async (kit) => {
+  check("KEY-3", { needs: [...needs, "session:rotation"], alone: true }, async function* (kit) {
     const { rotation } = sessionOf(kit);
     if (rotation === undefined) return notApplicable("no rotation");
     const before = await signIn(kit);
@@ -75,35 +73,33 @@ export const publishedKeyChecks: readonly Check[] = [
     const first = await keysOf(kit);
     const isSound = verifiedBy(first, before.access) && nothingPrivate(first).status === "pass";
     if (!isSound) return notApplicable("see ISS-15");
-    if (rotation.add !== undefined) await tell(kit, rotation.add);
+    if (rotation.add !== undefined) await sendControl(kit, rotation.add);
     const announced = await keysOf(kit);
-    await tell(kit, rotation.promote);
+    await sendControl(kit, rotation.promote);
     const after = await signIn(kit);
     const keys = await keysOf(kit);
     const isAnnounced = rotation.add === undefined || announced.some(({ kid }) => kid === kidOf(after));
     const [old, fresh] = [await visit(kit, before.access), await visit(kit, after.access)];
     const renewed = await refresh(kit, before.refresh);
-    return every([
-      must(kidOf(after) !== kidOf(before), "the same kid after the rotation", "another key"),
-      must(
-        !signedBy(
-          first.filter(({ kid }) => kid === kidOf(before)),
-          after.access,
-        ),
-        "the same key under another kid after the rotation",
-        "another key",
+    yield must(kidOf(after) !== kidOf(before), "the same kid after the rotation", "another key");
+    yield must(
+      !signedBy(
+        first.filter(({ kid }) => kid === kidOf(before)),
+        after.access,
       ),
-      must(
-        verifiedBy(keys, before.access),
-        "the previous key is not in the set",
-        "kept while its tokens live",
-      ),
-      must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs"),
-      must(isAnnounced, "a key that was published after its first token", "published before it signs"),
-      nothingPrivate([...announced, ...keys]),
-      must(old.ok, `${old.status} for an access token of the previous key`, "an answer"),
-      must(fresh.ok, `${fresh.status} for an access token of the new key`, "an answer"),
-      must(renewed.ok, `${renewed.status} for a refresh token of the previous key`, "a new pair"),
-    ]);
+      "the same key under another kid after the rotation",
+      "another key",
+    );
+    yield must(
+      verifiedBy(keys, before.access),
+      "the previous key is not in the set",
+      "kept while its tokens live",
+    );
+    yield must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs");
+    yield must(isAnnounced, "a key that was published after its first token", "published before it signs");
+    yield nothingPrivate([...announced, ...keys]);
+    yield must(old.ok, `${old.status} for an access token of the previous key`, "an answer");
+    yield must(fresh.ok, `${fresh.status} for an access token of the new key`, "an answer");
+    yield must(renewed.ok, `${renewed.status} for a refresh token of the previous key`, "a new pair");
   }),
 ];

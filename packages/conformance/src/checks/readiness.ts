@@ -29,7 +29,7 @@ interface Fault {
   readonly hangs: boolean;
 }
 
-interface FaultsSeen {
+interface ObservedFaults {
   /** With every non-critical dependency broken. */
   readonly harmless: Fault | undefined;
   /** With one critical dependency broken whose check fails. */
@@ -42,7 +42,7 @@ interface FaultsSeen {
 const patienceMs = 4000;
 
 /** Breaks dependencies, reads the reports and repairs them; once for all checks. */
-export function faultsSeen(kit: Kit): Promise<FaultsSeen> {
+export function observedFaults(kit: Kit): Promise<ObservedFaults> {
   return kit.once("faults", async () => {
     const all = kit.settings.probes.dependencies ?? [];
     const harmless = all.filter(({ critical }) => !critical);
@@ -137,19 +137,21 @@ async function named(
 }
 
 export const readinessChecks: readonly Check[] = [
-  check("RDY-1", {}, async (kit) => {
+  check("RDY-1", {}, async function* (kit) {
     const report = (await ready(kit)).object;
     const status = report?.["status"];
-    return every([
-      mustBe(
-        status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
-        "status",
-        status,
-        "ok or degraded",
-      ),
-      must(typeof report?.["service"] === "string", () => `service ${show(report?.["service"])}`, "a text"),
-      must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object"),
-    ]);
+    yield mustBe(
+      status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
+      "status",
+      status,
+      "ok or degraded",
+    );
+    yield must(
+      typeof report?.["service"] === "string",
+      () => `service ${show(report?.["service"])}`,
+      "a text",
+    );
+    yield must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object");
   }),
   check("RDY-2", {}, (kit) =>
     eachResult(kit, (name, { healthy, detail, critical }) =>
@@ -170,7 +172,7 @@ export const readinessChecks: readonly Check[] = [
     ),
   ),
   check("RDY-4", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless } = await faultsSeen(kit);
+    const { harmless } = await observedFaults(kit);
     if (harmless === undefined) return notApplicable("no dependency that is not critical was given");
     if (harmless.noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
     const status = harmless.ready.object?.["status"];
@@ -181,12 +183,12 @@ export const readinessChecks: readonly Check[] = [
     );
   }),
   check("RDY-5", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { critical } = await faultsSeen(kit);
+    const { critical } = await observedFaults(kit);
     if (critical === undefined) return notApplicable("no critical dependency was given");
     return must(critical.ready.status === 503, `${critical.ready.status}`, "503");
   }),
   check("RDY-6", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { critical } = await faultsSeen(kit);
+    const { critical } = await observedFaults(kit);
     if (critical?.ready.status !== 503) return notApplicable("no 503 was seen");
     const { mediaType, object } = critical.ready;
     return must(
@@ -196,7 +198,7 @@ export const readinessChecks: readonly Check[] = [
     );
   }),
   check("RDY-7", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { criticalThrown } = await faultsSeen(kit);
+    const { criticalThrown } = await observedFaults(kit);
     if (criticalThrown === undefined) return notApplicable("no critical dependency that throws was given");
     const [dependency] = criticalThrown.dependencies;
     const result = checksOf(criticalThrown.ready)[dependency?.check ?? ""];
@@ -207,7 +209,7 @@ export const readinessChecks: readonly Check[] = [
     );
   }),
   check("RDY-8", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless } = await faultsSeen(kit);
+    const { harmless } = await observedFaults(kit);
     const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs").length ?? 0;
     if (harmless === undefined || hanging < 2) {
       return notApplicable("needs two dependencies that are not critical and whose checks hang");
@@ -221,7 +223,7 @@ export const readinessChecks: readonly Check[] = [
     );
   }),
   check("RDY-10", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { critical } = await faultsSeen(kit);
+    const { critical } = await observedFaults(kit);
     if (critical === undefined) return notApplicable("no critical dependency was given");
     const { noticedMs } = critical;
     // One second for the reuse, and one for a slow machine.
@@ -232,7 +234,7 @@ export const readinessChecks: readonly Check[] = [
     );
   }),
   check("RDY-11", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless } = await faultsSeen(kit);
+    const { harmless } = await observedFaults(kit);
     const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs") ?? [];
     if (harmless === undefined || hanging.length === 0) {
       return notApplicable("no dependency whose check hangs was given");
@@ -241,7 +243,7 @@ export const readinessChecks: readonly Check[] = [
     return details(harmless.ready, hanging, (detail) => detail === text, text);
   }),
   check("RDY-12", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless, criticalThrown } = await faultsSeen(kit);
+    const { harmless, criticalThrown } = await observedFaults(kit);
     const seen = [harmless, criticalThrown].filter((each) => each !== undefined);
     const verdicts = seen.flatMap(({ ready: answer, dependencies }) => {
       const throwing = dependencies.filter(({ fault }) => fault === "throws");

@@ -3,7 +3,7 @@ import { check, type Check, every, must, notApplicable, type Verdict } from "../
 import type { Kit } from "../kit.ts";
 import type { Probe } from "../requests.ts";
 import { show } from "../show.ts";
-import type { Claims } from "../tokens.ts";
+import { type Claims, withOtherSignature } from "../tokens.ts";
 import { presentWithin, replay } from "./grace.ts";
 import { refused } from "./logouts.ts";
 import { needs } from "./pairs.ts";
@@ -18,21 +18,21 @@ import {
   refresh,
   sessionOf,
   signIn,
-  tell,
+  sendControl,
   visit,
 } from "./session-calls.ts";
 
 const withHook = [...needs, "session:hook"] as const;
 
 /** Refreshes a session while the hook behaves as the probe says. */
-async function whileTold<T>(kit: Kit, probe: Probe, look: () => Promise<T>): Promise<T | undefined> {
+async function duringHook<T>(kit: Kit, probe: Probe, look: () => Promise<T>): Promise<T | undefined> {
   const { hook } = sessionOf(kit);
   if (hook === undefined) return undefined;
   try {
-    await tell(kit, probe);
+    await sendControl(kit, probe);
     return await look();
   } finally {
-    await tell(kit, hook.restore);
+    await sendControl(kit, hook.restore);
   }
 }
 
@@ -44,7 +44,7 @@ function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | unde
     const session = await signIn(kit);
     // Let the service see the token, because it may cache that it was valid.
     await visit(kit, session.access);
-    const answer = await whileTold(kit, decline, () => refresh(kit, session.refresh));
+    const answer = await duringHook(kit, decline, () => refresh(kit, session.refresh));
     if (answer === undefined) return undefined;
     const verdict = every([
       must(answer.status === 401, `${answer.status} for a refresh that the hook declines`, "401"),
@@ -59,33 +59,29 @@ export const hookChecks: readonly Check[] = [
   check("REF-10", { needs: withHook, alone: true }, async (kit) => {
     return (await declined(kit))?.verdict ?? notApplicable("`session.hook` names no `decline`");
   }),
-  check("REF-11", { needs: withHook, alone: true }, async (kit) => {
+  check("REF-11", { needs: withHook, alone: true }, async function* (kit) {
     const fail = sessionOf(kit).hook?.fail;
     if (fail === undefined) return notApplicable("`session.hook` names no `fail`");
     const session = await signIn(kit);
-    const answer = await whileTold(kit, fail, () => refresh(kit, session.refresh));
+    const answer = await duringHook(kit, fail, () => refresh(kit, session.refresh));
     const again = await refresh(kit, session.refresh);
-    return every([
-      must(answer?.status === 500, `${answer?.status} while the hook throws`, "500"),
-      must(again.ok, `${again.status} for the same token afterwards`, "a new pair"),
-    ]);
+    yield must(answer?.status === 500, `${answer?.status} while the hook throws`, "500");
+    yield must(again.ok, `${again.status} for the same token afterwards`, "a new pair");
   }),
-  check("REF-16", { needs: withHook, alone: true }, async (kit) => {
+  check("REF-16", { needs: withHook, alone: true }, async function* (kit) {
     const grant = sessionOf(kit).hook?.grant;
     if (grant === undefined) return notApplicable("`session.hook` names no `grant`");
     const { scopeClaim, rolesClaim } = kit.settings.claims;
     const session = await signIn(kit);
     const had = names(claimsOf(session.access)[rolesClaim]).toSorted();
-    const answer = await whileTold(kit, grant.request, () => refresh(kit, session.refresh));
+    const answer = await duringHook(kit, grant.request, () => refresh(kit, session.refresh));
     const pair = answer && pairOf(kit, answer);
     if (pair === undefined) return must(false, `${answer?.status} without a pair`, "a new pair");
     const claims = claimsOf(pair.access);
     const [scopes, roles] = [names(claims[scopeClaim]).toSorted(), names(claims[rolesClaim]).toSorted()];
     const granted = grant.scopes.toSorted();
-    return every([
-      must(isSame(scopes, granted), `scopes ${show(scopes)}`, show(granted)),
-      must(isSame(roles, had), `roles ${show(roles)}`, show(had)),
-    ]);
+    yield must(isSame(scopes, granted), `scopes ${show(scopes)}`, show(granted));
+    yield must(isSame(roles, had), `roles ${show(roles)}`, show(had));
   }),
 ];
 
@@ -97,16 +93,13 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 const atOnce = 16;
 
 /** Requires that an invalid refresh token of any form gives no pair. */
-async function impostors(kit: Kit, session: Pair): Promise<Verdict> {
-  const [header = "", payload = "", signature = ""] = session.refresh.split(".");
-  const middle = Math.floor(signature.length / 2);
-  const other = signature[middle] === "A" ? "B" : "A";
-  const spoilt = `${signature.slice(0, middle)}${other}${signature.slice(middle + 1)}`;
+async function rejectsInvalidTokens(kit: Kit, session: Pair): Promise<Verdict> {
+  const [, payload = ""] = session.refresh.split(".");
   const none = Buffer.from(JSON.stringify({ alg: "none", typ: "JWT" })).toString("base64url");
   const verdicts: Verdict[] = [];
   for (const [what, token] of [
     ["an access token", session.access],
-    ["a refresh token with another signature", `${header}.${payload}.${spoilt}`],
+    ["a refresh token with another signature", withOtherSignature(session.refresh)],
     ["a refresh token with alg none", `${none}.${payload}.`],
   ] as const) {
     const { ok, status } = await refresh(kit, token);
@@ -118,42 +111,38 @@ async function impostors(kit: Kit, session: Pair): Promise<Verdict> {
 const notTaken: Verdict = notApplicable("the service does not take refresh tokens that the kit makes");
 
 export const refreshChecks: readonly Check[] = [
-  check("REF-1", { needs }, async (kit) => {
+  check("REF-1", { needs }, async function* (kit) {
     const session = await signIn(kit);
-    const refused = await impostors(kit, await signIn(kit));
+    const refused = await rejectsInvalidTokens(kit, await signIn(kit));
     const answer = await refresh(kit, session.refresh);
     const pair = pairOf(kit, answer);
     if (pair === undefined) return must(false, `${answer.status} without a pair`, "a new pair");
     const visited = await visit(kit, pair.access);
     const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
-    return every([
-      must(isNew, "a token that the client had before", "two new tokens"),
-      must(visited.ok, `${visited.status} for the new access token`, "an answer"),
-      must(
-        !(await isReusable(kit)),
-        "a refresh token is good for two pairs",
-        "401 for a token that was used",
-      ),
-      refused,
-    ]);
+    yield must(isNew, "a token that the client had before", "two new tokens");
+    yield must(visited.ok, `${visited.status} for the new access token`, "an answer");
+    yield must(
+      !(await isReusable(kit)),
+      "a refresh token is good for two pairs",
+      "401 for a token that was used",
+    );
+    yield refused;
   }),
-  check("REF-4", { needs }, async (kit) => {
+  check("REF-4", { needs }, async function* (kit) {
     if (await isReusable(kit)) return notApplicable("see REF-1");
     const { refresh: token } = await signIn(kit);
     const answers = await Promise.all(Array.from({ length: atOnce }, () => refresh(kit, token)));
     const won = answers.filter(({ ok }) => ok).length;
     const lost = answers.filter(({ status }) => status === 401).length;
-    return every([
-      must(won === 1, `${won} pairs for a token that was presented ${atOnce} times at once`, "one"),
-      must(won + lost === atOnce, `${atOnce - won - lost} other answers than 200 and 401`, "401"),
-    ]);
+    yield must(won === 1, `${won} pairs for a token that was presented ${atOnce} times at once`, "one");
+    yield must(won + lost === atOnce, `${atOnce - won - lost} other answers than 200 and 401`, "401");
   }),
   check("REF-12", { needs: [...needs, "keys"] }, async (kit) => {
     const answer = await presentCopy(kit, { grt: undefined });
     if (answer === undefined) return notTaken;
     return must(answer.status === 401, `${answer.status} for a refresh token without grt`, "401");
   }),
-  check("REF-15", { needs: [...needs, "keys"] }, async (kit) => {
+  check("REF-15", { needs: [...needs, "keys"] }, async function* (kit) {
     const { lifetimeDays } = sessionOf(kit);
     if (lifetimeDays === 0) return notApplicable("no `session.lifetime_days` was given");
     const begun = (seconds: number): Claims => ({
@@ -162,27 +151,23 @@ export const refreshChecks: readonly Check[] = [
     const old = await presentCopy(kit, begun(-60));
     const young = await presentCopy(kit, begun(600));
     if (old === undefined || young === undefined) return notTaken;
-    return every([
-      must(old.status === 401, `${old.status} for a session that is too old`, "401"),
-      must(young.ok, `${young.status} for a session that is nearly too old`, "a new pair"),
-    ]);
+    yield must(old.status === 401, `${old.status} for a session that is too old`, "401");
+    yield must(young.ok, `${young.status} for a session that is nearly too old`, "a new pair");
   }),
-  check("REF-13", { needs, windowed: true, alone: true }, async (kit) => {
+  check("REF-13", { needs, windowed: true, alone: true }, async function* (kit) {
     const refusals = await refusalsOf(kit);
-    return every(
-      refusals
-        .filter((each): each is Refusal & { readonly answer: Answer } => isJudged(each))
-        .map(({ what, detail, answer }) => {
-          const seen = answer.object?.["detail"];
-          const isProblem = answer.mediaType === "application/problem+json";
-          if (answer.status !== 401) return must(false, `${answer.status} for ${what}`, "401");
-          return must(
-            isProblem && seen === detail,
-            `${isProblem ? `detail ${show(seen)}` : show(answer.mediaType)} for ${what}`,
-            detail,
-          );
-        }),
-    );
+    yield* refusals
+      .filter((each): each is Refusal & { readonly answer: Answer } => isJudged(each))
+      .map(({ what, detail, answer }) => {
+        const seen = answer.object?.["detail"];
+        const isProblem = answer.mediaType === "application/problem+json";
+        if (answer.status !== 401) return must(false, `${answer.status} for ${what}`, "401");
+        return must(
+          isProblem && seen === detail,
+          `${isProblem ? `detail ${show(seen)}` : show(answer.mediaType)} for ${what}`,
+          detail,
+        );
+      });
   }),
 ];
 

@@ -65,7 +65,7 @@ export function visit(kit: Kit, token: string, at: HttpClient = kit.http): Promi
 }
 
 /** Sends a control request to the service under test. */
-export async function tell(kit: Kit, probe: Probe): Promise<void> {
+export async function sendControl(kit: Kit, probe: Probe): Promise<void> {
   const { ok, status } = await kit.ask(probe);
   if (ok) return;
   const { method, path } = requestOf(probe);

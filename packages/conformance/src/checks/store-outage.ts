@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, isObject } from "../answer.ts";
-import { type Check, check, every, is, must, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, is, must, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { needs } from "./pairs.ts";
-import { logout, refresh, sessionOf, signIn, tell, visit } from "./session-calls.ts";
+import { logout, refresh, sessionOf, signIn, sendControl, visit } from "./session-calls.ts";
 
 const withStore = [...needs, "session:store"] as const;
 
@@ -32,14 +32,14 @@ function outage(kit: Kit): Promise<Outage> {
     const other = await signIn(kit);
     let seen;
     try {
-      await tell(kit, store.break);
+      await sendControl(kit, store.break);
       const visited = await visit(kit, session.access);
       const visitedOpen = await kit.ask(kit.settings.probes.open ?? "/health", { token: session.access });
       const refreshed = await refresh(kit, session.refresh);
       const loggedOut = await logout(kit, other.access);
       seen = { visited, visitedOpen, refreshed, loggedOut, ready: await readiness(kit) };
     } finally {
-      await tell(kit, store.restore);
+      await sendControl(kit, store.restore);
     }
     return { ...seen, refreshedLater: await recovered(kit, session.refresh) };
   });
@@ -80,12 +80,14 @@ export const storeChecks: readonly Check[] = [
     const { status } = (await outage(kit)).loggedOut;
     return must(status === 503, `${status} to a logout while the store is out`, "503");
   }),
-  check("REF-17", { needs: withStore, alone: true }, async (kit) => {
+  check("REF-17", { needs: withStore, alone: true }, async function* (kit) {
     const { refreshed, refreshedLater } = await outage(kit);
-    return every([
-      must(refreshed.status === 503, `${refreshed.status} to a refresh while the store is out`, "503"),
-      must(refreshedLater.ok, `${refreshedLater.status} for the same token when it is back`, "a new pair"),
-    ]);
+    yield must(refreshed.status === 503, `${refreshed.status} to a refresh while the store is out`, "503");
+    yield must(
+      refreshedLater.ok,
+      `${refreshedLater.status} for the same token when it is back`,
+      "a new pair",
+    );
   }),
   check("REV-4", { needs: withStore, alone: true }, async (kit) => {
     if (!failsOpen(kit)) return ruledOut("the service fails closed");
@@ -101,29 +103,25 @@ export const storeChecks: readonly Check[] = [
       "503: the service fails closed",
     );
   }),
-  check("REV-6", { needs: withStore, alone: true }, async (kit) => {
+  check("REV-6", { needs: withStore, alone: true }, async function* (kit) {
     if (failsOpen(kit)) return ruledOut("the service fails open");
     const { visited, visitedOpen } = await outage(kit);
     if (visited.status !== 503) return notApplicable("see REV-5");
     const { title, detail } = visited.object ?? {};
     const text = "the revocation store is not answering; retry shortly";
     const after = visited.header("retry-after");
-    return every([
-      must(visitedOpen.status === 503, `${visitedOpen.status} for a good token on an open route`, "503"),
-      is("title", title, "Service Unavailable"),
-      is("detail", detail, text),
-      must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds"),
-    ]);
+    yield must(visitedOpen.status === 503, `${visitedOpen.status} for a good token on an open route`, "503");
+    yield is("title", title, "Service Unavailable");
+    yield is("detail", detail, text);
+    yield must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds");
   }),
-  check("RDY-22", { needs: withStore, alone: true }, async (kit) => {
+  check("RDY-22", { needs: withStore, alone: true }, async function* (kit) {
     if (!failsOpen(kit)) return ruledOut("the service fails closed");
     const { ready } = await outage(kit);
     const { status, object = {} } = ready;
     const healthy = healthOf("auth", ready);
-    return every([
-      must(status === 200, `${status} from /ready while the store is out`, "200"),
-      is("status", object["status"], "degraded"),
-      must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false"),
-    ]);
+    yield must(status === 200, `${status} from /ready while the store is out`, "200");
+    yield is("status", object["status"], "degraded");
+    yield must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false");
   }),
 ];

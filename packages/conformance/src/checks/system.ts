@@ -1,8 +1,8 @@
 import type { Answer } from "../answer.ts";
-import { check, type Check, every, fail, must, mustBe, notApplicable, ruledOut } from "../check.ts";
+import { check, type Check, fail, must, mustBe, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
-import { faultsSeen } from "./readiness.ts";
+import { observedFaults } from "./readiness.ts";
 import { loggedId } from "./samples.ts";
 
 /** Requests `/health` once for all checks that read it. */
@@ -19,63 +19,61 @@ async function isProd(kit: Kit): Promise<boolean> {
 }
 
 export const systemChecks: readonly Check[] = [
-  check("SYS-1", {}, async (kit) => {
+  check("SYS-1", {}, async function* (kit) {
     const answer = await health(kit);
     const { object } = answer;
     if (answer.status !== 200) return fail(`${answer.status}`, "200");
     const missing = ["service", "version", "env"].filter(
       (member) => typeof object?.[member] !== "string" || object[member] === "",
     );
-    return every([
-      must(object?.["status"] === "ok", () => `status ${show(object?.["status"])}`, 'status "ok"'),
-      must(missing.length === 0, `no text for ${missing.join(", ")}`, "service, version and env as texts"),
-    ]);
+    yield must(object?.["status"] === "ok", () => `status ${show(object?.["status"])}`, 'status "ok"');
+    yield must(
+      missing.length === 0,
+      `no text for ${missing.join(", ")}`,
+      "service, version and env as texts",
+    );
   }),
-  check("SYS-2", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const seen = await faultsSeen(kit);
+  check("SYS-2", { alone: true, needs: ["probe:dependencies"] }, async function* (kit) {
+    const seen = await observedFaults(kit);
     if (seen.harmless === undefined) return notApplicable("no dependency that is not critical was given");
     const { health: answer } = seen.harmless;
     const limitMs = kit.settings.limits.readinessTimeoutSeconds * 1000;
-    return every([
-      must(answer.status === 200, `${answer.status} with dependencies down`, "200"),
-      must(
-        !seen.harmless.hangs || answer.durationMs < limitMs,
-        () => `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`,
-        "an answer that waits for nothing",
-      ),
-    ]);
+    yield must(answer.status === 200, `${answer.status} with dependencies down`, "200");
+    yield must(
+      !seen.harmless.hangs || answer.durationMs < limitMs,
+      () => `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`,
+      "an answer that waits for nothing",
+    );
   }),
   check("SYS-3", {}, async (kit) => {
     const answer = await kit.once("ready", () => kit.get("/ready"));
     return must(answer.status === 200, `${answer.status}`, "200 from a service that can serve");
   }),
   check("SYS-4", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const seen = await faultsSeen(kit);
+    const seen = await observedFaults(kit);
     if (seen.critical === undefined) return notApplicable("no critical dependency was given");
     const { status } = seen.critical.health;
     return must(status === 200, `/health ${status} with a critical dependency down`, "200");
   }),
-  check("SYS-5", {}, async (kit) => {
+  check("SYS-5", {}, async function* (kit) {
     const answer = await info(kit);
     if (await isProd(kit)) return ruledOut("the environment is prod");
     if (answer.status !== 200) return fail(`${answer.status}`, "200");
     const { service, version, env, providers, plugins } = answer.object ?? {};
     const named = (each: unknown): boolean =>
       typeof each === "object" && each !== null && typeof (each as { name?: unknown }).name === "string";
-    return every([
-      must(
-        [service, version, env].every((each) => typeof each === "string"),
-        () => show({ service, version, env }),
-        "service, version and env as texts",
-      ),
-      mustBe(
-        Array.isArray(providers) && providers.every((each) => typeof each === "string"),
-        "providers",
-        providers,
-        "providers: a list of names",
-      ),
-      mustBe(Array.isArray(plugins) && plugins.every(named), "plugins", plugins, "objects with name"),
-    ]);
+    yield must(
+      [service, version, env].every((each) => typeof each === "string"),
+      () => show({ service, version, env }),
+      "service, version and env as texts",
+    );
+    yield mustBe(
+      Array.isArray(providers) && providers.every((each) => typeof each === "string"),
+      "providers",
+      providers,
+      "providers: a list of names",
+    );
+    yield mustBe(Array.isArray(plugins) && plugins.every(named), "plugins", plugins, "objects with name");
   }),
   check("SYS-6", {}, async (kit) => {
     if (!(await isProd(kit))) return ruledOut("the environment is not prod");
@@ -90,19 +88,17 @@ export const systemChecks: readonly Check[] = [
       "200 with the metrics",
     );
   }),
-  check("SYS-8", {}, async (kit) => {
+  check("SYS-8", {}, async function* (kit) {
     const answers: readonly (readonly [string, Answer])[] = [
       ["/health", await health(kit)],
       ["/ready", await kit.once("ready", () => kit.get("/ready"))],
       ...((await isProd(kit)) ? [] : ([["/info", await info(kit)]] as const)),
     ];
-    return every(
-      answers.map(([path, { status, mediaType, object }]) =>
-        must(
-          mediaType === "application/json" && object !== undefined,
-          `${path}: ${status} as ${mediaType || "no content type"}`,
-          "a JSON object as application/json",
-        ),
+    yield* answers.map(([path, { status, mediaType, object }]) =>
+      must(
+        mediaType === "application/json" && object !== undefined,
+        `${path}: ${status} as ${mediaType || "no content type"}`,
+        "a JSON object as application/json",
       ),
     );
   }),
@@ -154,14 +150,12 @@ export const systemChecks: readonly Check[] = [
       "local, dev, staging or prod",
     );
   }),
-  check("PROF-2", { needs: ["reduced", "auth"] }, async (kit) => {
+  check("PROF-2", { needs: ["reduced", "auth"] }, async function* (kit) {
     const token = kit.settings.keys === undefined ? undefined : kit.tokens.mint();
     const paths = ["POST /auth/refresh", "POST /auth/logout", "GET /.well-known/jwks.json"];
     const answers = await Promise.all(paths.map((path) => kit.ask(path, { token })));
-    return every(
-      answers.map(({ status }, index) =>
-        must(status === 404, `${paths[index]}: ${status}`, "404: the reduced profile only verifies"),
-      ),
+    yield* answers.map(({ status }, index) =>
+      must(status === 404, `${paths[index]}: ${status}`, "404: the reduced profile only verifies"),
     );
   }),
 ];

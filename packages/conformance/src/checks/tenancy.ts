@@ -16,11 +16,11 @@ import { show } from "../show.ts";
 import { isRefusal, rights } from "./callers.ts";
 import { loggedId } from "./samples.ts";
 import {
-  actsIn,
-  callers,
+  tenantIn,
+  authenticates,
   inTenant,
   isBeforeToken,
-  listened,
+  usableSources,
   naming,
   needs,
   needsCaller,
@@ -40,76 +40,67 @@ export const tenantSourceChecks: readonly Check[] = [
     const [tenant] = tenants(kit);
     const { sources } = kit.settings.tenancy;
     const verdicts: Verdict[] = [];
-    if (callers(kit) && sources.includes("token")) {
+    if (authenticates(kit) && sources.includes("token")) {
       const answer = await tenantRoute(kit, { token: tokenOf(kit, tenant) });
       verdicts.push(inTenant(kit, answer, tenant, "a tenant in the token"));
     }
-    for (const source of await listened(kit)) {
-      const token = callers(kit) ? tokenOf(kit, tenant) : undefined;
+    for (const source of await usableSources(kit)) {
+      const token = authenticates(kit) ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, tenant), token });
       verdicts.push(inTenant(kit, answer, tenant, `a tenant by ${source}`));
     }
     const fault = await pathFault(kit);
     return every(fault === undefined ? verdicts : [...verdicts, notApplicable(fault)]);
   }),
-  check("TEN-4", { needs: needsCaller }, async (kit) => {
+  check("TEN-4", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
-    const verdicts: Verdict[] = [];
     for (const source of unsigned) {
       if (source === "subdomain" && kit.settings.tenancy.baseDomain === "") continue;
-      if (source === "path" && !(await listened(kit)).includes("path")) continue;
+      if (source === "path" && !(await usableSources(kit)).includes("path")) continue;
       // TEN-8 judges a source that is listed before the token.
       if (isBeforeToken(kit, source)) continue;
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
-      const seen = actsIn(kit, answer);
-      verdicts.push(
-        must(
-          seen !== other,
-          `a token of ${own} acts in ${other}, named by ${source}`,
-          "the signed tenant wins",
-        ),
+      const seen = tenantIn(kit, answer);
+      yield must(
+        seen !== other,
+        `a token of ${own} acts in ${other}, named by ${source}`,
+        "the signed tenant wins",
       );
     }
-    return every(verdicts);
   }),
-  check("TEN-5", { needs }, async (kit) => {
-    if ((await listened(kit)).includes("header")) return ruledOut("the header is a source");
+  check("TEN-5", { needs }, async function* (kit) {
+    if ((await usableSources(kit)).includes("header")) return ruledOut("the header is a source");
     const [own, other] = tenants(kit);
     const named = naming(kit, "header", other);
     const anonymous = await tenantRoute(kit, named);
-    const verdicts = [must(!anonymous.ok, `${anonymous.status} for X-Tenant-ID alone`, "it is ignored")];
-    if (callers(kit) && kit.settings.keys !== undefined) {
+    yield must(!anonymous.ok, `${anonymous.status} for X-Tenant-ID alone`, "it is ignored");
+    if (authenticates(kit) && kit.settings.keys !== undefined) {
       const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
-      verdicts.push(
-        must(
-          !unscoped.ok || subjectsAreTenants(kit),
-          `${unscoped.status} for X-Tenant-ID and a caller`,
-          "it is ignored",
-        ),
+      yield must(
+        !unscoped.ok || subjectsAreTenants(kit),
+        `${unscoped.status} for X-Tenant-ID and a caller`,
+        "it is ignored",
       );
       const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
       // TEN-4 judges whether the request acts in the named tenant.
-      if (actsIn(kit, scoped) !== other) {
-        verdicts.push(must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored"));
+      if (tenantIn(kit, scoped) !== other) {
+        yield must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored");
       }
     }
-    return every(verdicts);
   }),
-  check("TEN-8", { needs: needsCaller }, async (kit) => {
+  check("TEN-8", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
-    const first = (await listened(kit)).filter((source) => isBeforeToken(kit, source));
+    const first = (await usableSources(kit)).filter((source) => isBeforeToken(kit, source));
     if (first.length === 0) return noSource(kit, "no unsigned source is listed before the token");
-    const verdicts: Verdict[] = [];
     for (const source of first) {
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
-      verdicts.push(must(!answer.ok, `${answer.status} by ${source}, listed before the token`, "403"));
+      yield must(!answer.ok, `${answer.status} by ${source}, listed before the token`, "403");
     }
-    return every(verdicts);
   }),
   check("TEN-9", { needs }, async (kit) => {
-    if (callers(kit)) return ruledOut("authentication is on");
+    if (authenticates(kit)) return ruledOut("authentication is on");
     const [first, second] = tenants(kit);
-    const named: readonly string[] = await listened(kit);
+    const named: readonly string[] = await usableSources(kit);
     const order = kit.settings.tenancy.sources.filter((source) => named.includes(source));
     const [winner, loser] = order as readonly Unsigned[];
     if (winner === undefined) return noSource(kit, "no unsigned source is listed");
@@ -118,46 +109,40 @@ export const tenantSourceChecks: readonly Check[] = [
     const answer = await tenantRoute(kit, { ...also, ...by });
     return inTenant(kit, answer, first, `${first} by ${winner} and ${second} by ${loser}`);
   }),
-  check("TEN-12", { needs }, async (kit) => {
+  check("TEN-12", { needs }, async function* (kit) {
     const [tenant] = tenants(kit);
-    const source = (await listened(kit)).find((each) => each !== "header");
+    const source = (await usableSources(kit)).find((each) => each !== "header");
     if (source === undefined) return noSource(kit, "neither subdomain nor path is a source");
-    const verdicts: Verdict[] = [];
     for (const slug of ["-dash", "under_score", "x".repeat(64)]) {
       // An invalid slug names no tenant, so the token alone decides; in a path it leads to another route.
-      const token = callers(kit) ? tokenOf(kit, tenant) : undefined;
+      const token = authenticates(kit) ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, slug), token });
-      const seen = actsIn(kit, answer);
-      const taken = callers(kit) ? answer.status === 403 : answer.ok;
-      verdicts.push(
-        must(
-          seen !== slug && !taken,
-          `${answer.status}: ${show(slug)} was taken for a tenant`,
-          "not a tenant, because it is not a slug",
-        ),
+      const seen = tenantIn(kit, answer);
+      const taken = authenticates(kit) ? answer.status === 403 : answer.ok;
+      yield must(
+        seen !== slug && !taken,
+        `${answer.status}: ${show(slug)} was taken for a tenant`,
+        "not a tenant, because it is not a slug",
       );
     }
-    return every(verdicts);
   }),
-  check("TEN-13", { needs: needsCaller }, async (kit) => {
-    if (!(await listened(kit)).includes("subdomain")) return ruledOut("subdomain is not a source");
+  check("TEN-13", { needs: needsCaller }, async function* (kit) {
+    if (!(await usableSources(kit)).includes("subdomain")) return ruledOut("subdomain is not a source");
     const [tenant, other] = tenants(kit);
     const { baseDomain } = kit.settings.tenancy;
     const token = tokenOf(kit, tenant);
-    const verdicts: Verdict[] = [];
     const strangers = kit.has("trusted_hosts") ? [] : [`${other}.else`];
     for (const host of [`www.${baseDomain}`, `api.${baseDomain}`, `a.${other}.${baseDomain}`, ...strangers]) {
       const answer = await tenantRoute(kit, { host, token });
-      verdicts.push(inTenant(kit, answer, tenant, `Host: ${host}, which names none`));
+      yield inTenant(kit, answer, tenant, `Host: ${host}, which names none`);
     }
     for (const host of [`${other.toUpperCase()}.${baseDomain}:8443`, `${other}.${baseDomain}.`]) {
       const { ok, status } = await tenantRoute(kit, { host, token: tokenOf(kit, other) });
-      verdicts.push(must(ok, `${status} with Host: ${host}`, `tenant ${other}`));
+      yield must(ok, `${status} with Host: ${host}`, `tenant ${other}`);
     }
-    return every(verdicts);
   }),
   check("TEN-14", { needs: needsCaller }, async (kit) => {
-    if (!(await listened(kit)).includes("path")) return noSource(kit, "path is not a source");
+    if (!(await usableSources(kit)).includes("path")) return noSource(kit, "path is not a source");
     const [tenant, other] = tenants(kit);
     const own = await tenantRoute(kit, { ...naming(kit, "path", tenant), token: tokenOf(kit, tenant) });
     if (!own.ok) return notApplicable("the path names no tenant: see TEN-1");
@@ -177,83 +162,74 @@ export const tenantSourceChecks: readonly Check[] = [
 
 /** Checks of who may act in a tenant, and of the answers to others. */
 export const tenancyChecks: readonly Check[] = [
-  check("TEN-3", { needs: ["tenancy"] }, async (kit) => {
+  check("TEN-3", { needs: ["tenancy"] }, async function* (kit) {
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
-    const token = callers(kit) ? tokenOf(kit, undefined) : undefined;
+    const token = authenticates(kit) ? tokenOf(kit, undefined) : undefined;
     // An unknown path may be a 404 before the tenant is checked.
     const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
-    const verdicts = [must(unscoped.status === 403, `${unscoped.status} without a tenant`, "403")];
+    yield must(unscoped.status === 403, `${unscoped.status} without a tenant`, "403");
     for (const path of ["/health", "/ready"]) {
       const { status } = await kit.get(path, { token });
-      verdicts.push(must(status !== 403, `${path}: ${status}`, "exempt"));
+      yield must(status !== 403, `${path}: ${status}`, "exempt");
     }
-    return every(verdicts);
   }),
-  check("TEN-6", { needs: needsCaller }, async (kit) => {
+  check("TEN-6", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
-    const verdicts: Verdict[] = [];
-    for (const source of await listened(kit)) {
+    for (const source of await usableSources(kit)) {
       const named = naming(kit, source, other);
       const anonymous = await tenantRoute(kit, named);
-      verdicts.push(
-        must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401"),
-      );
+      yield must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401");
       const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
       // TEN-4 judges whether the request acts in the named tenant.
-      if (actsIn(kit, foreign) !== other) {
-        verdicts.push(
-          must(
-            foreign.status === 403,
-            `${foreign.status} by ${source} with a token of another tenant`,
-            "403",
-          ),
+      if (tenantIn(kit, foreign) !== other) {
+        yield must(
+          foreign.status === 403,
+          `${foreign.status} by ${source} with a token of another tenant`,
+          "403",
         );
       }
       if (!kit.settings.tenancy.trustUnscopedPrincipals && !subjectsAreTenants(kit)) {
         const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
-        verdicts.push(
-          must(unscoped.status === 403, `${unscoped.status} by ${source} with a token of no tenant`, "403"),
+        yield must(
+          unscoped.status === 403,
+          `${unscoped.status} by ${source} with a token of no tenant`,
+          "403",
         );
       }
     }
-    return verdicts.length === 0 ? noSource(kit, "no unsigned source is listed") : every(verdicts);
+    return noSource(kit, "no unsigned source is listed");
   }),
-  check("TEN-7", { needs: needsCaller }, async (kit) => {
+  check("TEN-7", { needs: needsCaller }, async function* (kit) {
     if (!kit.settings.tenancy.trustUnscopedPrincipals) {
       return ruledOut("callers without a tenant are not trusted");
     }
     const [tenant] = tenants(kit);
-    const verdicts: Verdict[] = [];
-    for (const source of await listened(kit)) {
+    for (const source of await usableSources(kit)) {
       const answer = await tenantRoute(kit, {
         ...naming(kit, source, tenant),
         token: tokenOf(kit, undefined),
       });
-      verdicts.push(inTenant(kit, answer, tenant, `a caller without a tenant and ${source}`));
+      yield inTenant(kit, answer, tenant, `a caller without a tenant and ${source}`);
     }
-    return verdicts.length === 0 ? noSource(kit, "no unsigned source is listed") : every(verdicts);
+    return noSource(kit, "no unsigned source is listed");
   }),
   check("TEN-10", { needs }, async (kit) => {
-    const unscoped = callers(kit) && kit.settings.keys !== undefined && !subjectsAreTenants(kit);
+    const unscoped = authenticates(kit) && kit.settings.keys !== undefined && !subjectsAreTenants(kit);
     const answer = await tenantRoute(kit, unscoped ? { token: tokenOf(kit, undefined) } : {});
     return must(isRefusal(answer), `${answer.status} without any tenant`, "403");
   }),
-  check("TEN-16", { needs: ["tenancy"] }, async (kit) => {
+  check("TEN-16", { needs: ["tenancy"] }, async function* (kit) {
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
-    const token = callers(kit) ? tokenOf(kit, undefined) : undefined;
-    const verdicts: Verdict[] = [];
+    const token = authenticates(kit) ? tokenOf(kit, undefined) : undefined;
     for (const path of ["/metrics", "/info", "/openapi.json", "/.well-known/x", "POST /auth/refresh"]) {
       const { status } = await kit.ask(path, { token });
-      verdicts.push(must(status !== 403, `${path}: ${status}`, "exempt"));
+      yield must(status !== 403, `${path}: ${status}`, "exempt");
     }
     const beside = await kit.get("/healthy", { token });
-    verdicts.push(
-      must(beside.status === 403, `/healthy: ${beside.status}`, "403: only whole segments are exempt"),
-    );
-    return every(verdicts);
+    yield must(beside.status === 403, `/healthy: ${beside.status}`, "403: only whole segments are exempt");
   }),
   check("TEN-17", { needs: ["tenancy", "auth"] }, async (kit) => {
-    const source = (await listened(kit)).find((each) => each !== "path");
+    const source = (await usableSources(kit)).find((each) => each !== "path");
     if (source === undefined) return ruledOut("neither subdomain nor header is a source");
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
     const { status } = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
@@ -261,13 +237,14 @@ export const tenancyChecks: readonly Check[] = [
   }),
   check("TEN-18", { needs: ["tenancy", "probe:requestedTenant"] }, async (kit) => {
     const requestedTenant = given(kit.settings.probes.requestedTenant);
-    const token = callers(kit) && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
+    const token =
+      authenticates(kit) && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
     const { status } = await kit.ask(requestedTenant, { token });
     return must(status === 404, `${status} for a request that names no tenant`, "404");
   }),
-  check("TEN-19", { needs: needsCaller }, async (kit) => {
+  check("TEN-19", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
-    const [source] = await listened(kit);
+    const [source] = await usableSources(kit);
     const cases: [string, Answer][] = [
       ["this request is not scoped to a tenant", await tenantRoute(kit, { token: tokenOf(kit, undefined) })],
     ];
@@ -286,10 +263,10 @@ export const tenancyChecks: readonly Check[] = [
     }
     const refused = cases.filter(([, { status, object }]) => status === 403 && object !== undefined);
     if (refused.length === 0) return notApplicable("no 403 was seen: see TEN-6 and TEN-10");
-    return every(refused.map(([text, { object }]) => is("detail", object?.["detail"], text)));
+    yield* refused.map(([text, { object }]) => is("detail", object?.["detail"], text));
   }),
-  check("TEN-20", { needs: ["log", "tenancy"] }, async (kit) => {
-    if ((await listened(kit)).includes("header")) return ruledOut("the header is a source");
+  check("TEN-20", { needs: ["log", "tenancy"] }, async function* (kit) {
+    if ((await usableSources(kit)).includes("header")) return ruledOut("the header is a source");
     const id = kit.unique();
     const claimed = `t${"x".repeat(200)}`;
     const answer = await kit.get(`/${kit.unique()}`, {
@@ -303,14 +280,12 @@ export const tenancyChecks: readonly Check[] = [
     const line = ((await kit.log?.about(loggedId(answer, id), isAccess)) ?? []).find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
     const { tenant_claimed: seen, tenant_id: granted } = line.value ?? {};
-    return every([
-      must(granted === undefined, () => `tenant_id ${show(granted)} of a header`, "no tenant_id"),
-      mustBe(
-        seen === claimed.slice(0, 128),
-        "tenant_claimed",
-        seen,
-        "tenant_claimed with 128 characters of the header",
-      ),
-    ]);
+    yield must(granted === undefined, () => `tenant_id ${show(granted)} of a header`, "no tenant_id");
+    yield mustBe(
+      seen === claimed.slice(0, 128),
+      "tenant_claimed",
+      seen,
+      "tenant_claimed with 128 characters of the header",
+    );
   }),
 ];

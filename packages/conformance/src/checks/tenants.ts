@@ -35,7 +35,7 @@ export function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
 }
 
 /** Returns the unsigned sources that the service uses and that work with the probe `tenant`. */
-export async function listened(kit: Kit): Promise<readonly Unsigned[]> {
+export async function usableSources(kit: Kit): Promise<readonly Unsigned[]> {
   const { sources } = kit.settings.tenancy;
   const fault = await pathFault(kit);
   return unsigned.filter((source) => sources.includes(source) && (source !== "path" || fault === undefined));
@@ -47,7 +47,7 @@ export function pathFault(kit: Kit): Promise<string | undefined> {
     const { tenancy, keys, probes } = kit.settings;
     if (!tenancy.sources.includes("path") || probes.tenant === undefined) return undefined;
     const [tenant] = tenants(kit);
-    const token = callers(kit) && keys !== undefined ? tokenOf(kit, tenant) : undefined;
+    const token = authenticates(kit) && keys !== undefined ? tokenOf(kit, tenant) : undefined;
     const named = naming(kit, "path", tenant);
     const { status } = await tenantRoute(kit, { ...named, token });
     if (status !== 404 && status !== 405) return undefined;
@@ -68,7 +68,7 @@ export async function noSource(kit: Kit, reason: string): Promise<Verdict> {
  */
 export async function anonymously(kit: Kit): Promise<Extra | undefined> {
   if (!kit.has("tenancy") || !kit.settings.tenancy.requireTenant) return {};
-  const source = (await listened(kit)).find((each) => each !== "path");
+  const source = (await usableSources(kit)).find((each) => each !== "path");
   return source && naming(kit, source, tenants(kit)[0]);
 }
 
@@ -82,13 +82,13 @@ export function tenantRoute(kit: Kit, extra: Extra = {}): Promise<Answer> {
 }
 
 /** Returns the tenant in a successful answer; undefined when the answer does not contain it. */
-export function actsIn(kit: Kit, answer: Answer): unknown {
+export function tenantIn(kit: Kit, answer: Answer): unknown {
   return answer.ok ? answer.object?.[kit.settings.probes.tenant?.member ?? "tenant"] : undefined;
 }
 
 /** Requires that an answer acts in a tenant, as far as it shows that. */
 export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string): Verdict {
-  const seen = actsIn(kit, answer);
+  const seen = tenantIn(kit, answer);
   return must(
     answer.ok && (seen === undefined || seen === tenant),
     () => `${answer.status} in ${show(seen)} with ${what}`,
@@ -102,6 +102,6 @@ export function subjectsAreTenants(kit: Kit): boolean {
 }
 
 /** Whether callers are authenticated: otherwise a named tenant is accepted. */
-export function callers(kit: Kit): boolean {
+export function authenticates(kit: Kit): boolean {
   return kit.has("auth");
 }

@@ -1,15 +1,5 @@
 import type { Answer } from "../answer.ts";
-import {
-  check,
-  type Check,
-  every,
-  given,
-  must,
-  type Need,
-  notApplicable,
-  ruledOut,
-  type Verdict,
-} from "../check.ts";
+import { check, type Check, given, must, type Need, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { accepts, isRefusal, refuses, refusesAll, rights } from "./callers.ts";
 
@@ -97,10 +87,9 @@ export const tokenFormChecks: readonly Check[] = [
       ["crit: []", { header: { crit: [] } }],
     ]),
   ),
-  check("AUTH-27", { needs: ["auth", "keys"] }, async (kit) => {
+  check("AUTH-27", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
-    const verdicts: Verdict[] = [];
     for (const [what, probe, claim, names] of [
       ["scopes", scoped?.request, scopeClaim, scoped?.scopes ?? []],
       ["roles", role?.request, rolesClaim, role?.roles ?? []],
@@ -111,12 +100,12 @@ export const tokenFormChecks: readonly Check[] = [
           token: kit.tokens.mint({ claims: { [claim]: value } }),
         });
         const form = typeof value === "string" ? "a text" : "a list";
-        verdicts.push(must(ok, `${status} with ${what} as ${form}`, "both forms are read"));
+        yield must(ok, `${status} with ${what} as ${form}`, "both forms are read");
       }
     }
-    return verdicts.length === 0 ? notApplicable("no probe `scoped` or `role`") : every(verdicts);
+    return notApplicable("no probe `scoped` or `role`");
   }),
-  check("AUTH-28", { needs }, async (kit) => {
+  check("AUTH-28", { needs }, async function* (kit) {
     const now = kit.tokens.now();
     const { audience } = kit.tokens.keys;
     const { header, payload } = texts(kit);
@@ -130,17 +119,15 @@ export const tokenFormChecks: readonly Check[] = [
       ["nbf as a text", { nbf: String(now) }],
     ];
     if (audience !== undefined) claims.push(["a number in aud", { aud: [audience, 7] }]);
-    return every([
-      await refusesAll(
-        kit,
-        claims.map(([what, each]) => [what, { claims: each }]),
-      ),
-      await refusesAll(kit, [
-        ["a payload that is a list", kit.tokens.mintBytes(header, `[${payload}]`)],
-        ["a number as kid", { header: { kid: 7 } }],
-      ]),
-      await accepts(kit, "dates with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } }),
+    yield await refusesAll(
+      kit,
+      claims.map(([what, each]) => [what, { claims: each }]),
+    );
+    yield await refusesAll(kit, [
+      ["a payload that is a list", kit.tokens.mintBytes(header, `[${payload}]`)],
+      ["a number as kid", { header: { kid: 7 } }],
     ]);
+    yield await accepts(kit, "dates with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } });
   }),
   check("AUTH-29", { needs }, async (kit) => {
     const { leeway } = kit.tokens;
@@ -163,10 +150,9 @@ export const tokenFormChecks: readonly Check[] = [
 ];
 
 export const claimChecks: readonly Check[] = [
-  check("CLAIM-1", { needs: ["auth", "keys"] }, async (kit) => {
+  check("CLAIM-1", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
-    const verdicts: Verdict[] = [];
     // A text and a list: accepting both in either claim is a house convention.
     for (const [usual, own, probe, value] of [
       ["scope", scopeClaim, scoped?.request, scoped?.scopes.join(" ")],
@@ -174,42 +160,35 @@ export const claimChecks: readonly Check[] = [
     ] as const) {
       if (own === usual || probe === undefined) continue;
       const { status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [usual]: value } }) });
-      verdicts.push(
-        must(status >= 400, `${status} with rights in ${usual}`, `rights are read from ${own} alone`),
-      );
+      yield must(status >= 400, `${status} with rights in ${usual}`, `rights are read from ${own} alone`);
       const given = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [own]: value } }) });
-      verdicts.push(must(!isRefusal(given), `${given.status} with rights in ${own}`, "an answer"));
+      yield must(!isRefusal(given), `${given.status} with rights in ${own}`, "an answer");
     }
-    return verdicts.length === 0 ? ruledOut("the claims have their usual names") : every(verdicts);
+    return ruledOut("the claims have their usual names");
   }),
-  check("CLAIM-4", { needs: ["auth", "keys", "probe:protected"] }, async (kit) => {
-    return every([
-      await accepts(kit, "a token without typ", { claims: { typ: undefined } }),
-      await accepts(kit, "a token with typ access", { claims: { typ: "access" } }),
-    ]);
+  check("CLAIM-4", { needs: ["auth", "keys", "probe:protected"] }, async function* (kit) {
+    yield await accepts(kit, "a token without typ", { claims: { typ: undefined } });
+    yield await accepts(kit, "a token with typ access", { claims: { typ: "access" } });
   }),
-  check("CLAIM-5", { needs: ["auth", "keys"] }, async (kit) => {
+  check("CLAIM-5", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const grt = { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
-    const verdicts: Verdict[] = [];
     for (const probe of [scoped?.request, role?.request]) {
       if (probe === undefined) continue;
       // Another rule judges a route that admits a caller without rights.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
       const { ok, status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
-      verdicts.push(must(!ok, `${status} with rights in grt alone`, "grt decides nothing"));
+      yield must(!ok, `${status} with rights in grt alone`, "grt decides nothing");
     }
-    return verdicts.length === 0 ? notApplicable("no probe `scoped` or `role`") : every(verdicts);
+    return notApplicable("no probe `scoped` or `role`");
   }),
-  check("CLAIM-6", { needs: ["key set", "auth", "keys", "probe:protected"] }, async (kit) => {
+  check("CLAIM-6", { needs: ["key set", "auth", "keys", "probe:protected"] }, async function* (kit) {
     const { tokens } = kit;
     const keySet = given(kit.keySet);
     const { algorithm } = tokens;
     const { first, second } = keySet;
     const signWith = { algorithm, key: second.key };
-    return every([
-      await accepts(kit, "the second key of the set", { header: { kid: second.kid }, signWith }),
-      await refuses(kit, "the kid of another key", { header: { kid: first.kid }, signWith }),
-    ]);
+    yield await accepts(kit, "the second key of the set", { header: { kid: second.kid }, signWith });
+    yield await refuses(kit, "the kid of another key", { header: { kid: first.kid }, signWith });
   }),
 ];

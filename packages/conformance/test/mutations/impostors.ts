@@ -80,7 +80,7 @@ export const impostorMutations = (): readonly Mutation[] => [
     what: "a refresh changes the subject",
     base: "issuing",
     differences: claims("access", (all, isRefreshed) => {
-      if (isRefreshed) all["sub"] = "somebody-else";
+      if (isRefreshed) all["sub"] = "another-user";
     }),
   },
   {

@@ -62,7 +62,7 @@ function trusting(fits: (key: Jwk, kid: unknown) => boolean): Mutation["differen
 }
 
 const principal: Principal = {
-  subject: "somebody",
+  subject: "ann",
   scopes: [],
   roles: [],
   tenant: undefined,

@@ -137,8 +137,8 @@ export const refreshMutations = (): readonly Mutation[] => [
     base: "issuing",
     differences: {
       sessions: {
-        hook: (sound, told) => (principal, signal) =>
-          told() === "decline" ? { scopes: ["orders:read"] } : sound(principal, signal),
+        hook: (sound, hookState) => (principal, signal) =>
+          hookState() === "decline" ? { scopes: ["orders:read"] } : sound(principal, signal),
       },
     },
   },
@@ -148,8 +148,8 @@ export const refreshMutations = (): readonly Mutation[] => [
     base: "issuing",
     differences: {
       sessions: {
-        refresh: (sound, told) => (token, signal) =>
-          told() === "decline" ? declined() : sound(token, signal),
+        refresh: (sound, hookState) => (token, signal) =>
+          hookState() === "decline" ? declined() : sound(token, signal),
       },
     },
   },
@@ -159,8 +159,8 @@ export const refreshMutations = (): readonly Mutation[] => [
     base: "issuing",
     differences: {
       sessions: {
-        hook: (sound, told) => (principal, signal) =>
-          told() === "fail" ? undefined : sound(principal, signal),
+        hook: (sound, hookState) => (principal, signal) =>
+          hookState() === "fail" ? undefined : sound(principal, signal),
       },
     },
   },
@@ -176,8 +176,8 @@ export const refreshMutations = (): readonly Mutation[] => [
     base: "issuing",
     differences: {
       sessions: {
-        hook: (sound, told) => (principal, signal) =>
-          told() === "grant" ? { scopes: ["orders:read", "orders:write"] } : sound(principal, signal),
+        hook: (sound, hookState) => (principal, signal) =>
+          hookState() === "grant" ? { scopes: ["orders:read", "orders:write"] } : sound(principal, signal),
       },
     },
   },
@@ -207,8 +207,8 @@ function usedUpWhen(state: string): Mutation["differences"] {
   const used = new Set<string>();
   return {
     sessions: {
-      refresh: (sound, told) => (token, signal) => {
-        if (told() === state) used.add(token);
+      refresh: (sound, hookState) => (token, signal) => {
+        if (hookState() === state) used.add(token);
         else if (used.has(token)) {
           throw new ProblemError(401, "this refresh token has already been rotated", { code: "ERR_TESTED" });
         }

@@ -31,7 +31,7 @@ export const sessionMutations = (): readonly Mutation[] => [
     what: "all sign-ins of a person share one session",
     base: "issuing",
     differences: dressed(({ claims: all }) => {
-      all["fam"] = "the-session-of-somebody";
+      all["fam"] = "the-session-of-another-user";
       return true;
     }),
   },

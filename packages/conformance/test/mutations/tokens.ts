@@ -108,7 +108,7 @@ export const tokenMutations = (): readonly Mutation[] => [
     rule: "AUTH-9",
     what: `${name} may be missing`,
     base: name === "iat" ? "reduced" : "full",
-    differences: claim(name, isMissing, { exp: later, iat: now, sub: "somebody" }[name]),
+    differences: claim(name, isMissing, { exp: later, iat: now, sub: "ann" }[name]),
   })),
   {
     rule: "AUTH-20",

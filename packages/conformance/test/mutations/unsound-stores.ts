@@ -127,7 +127,7 @@ export function logoutsStay(): Mutation["differences"] {
         ended.has(token.fam ?? "") || ended.has(token.jti ?? "") || sound.isRevoked(token),
       async revokeFamily(fam) {
         // Calls the store, which may be down.
-        await sound.isRevoked({ jti: undefined, fam, sub: "somebody", signedInAt: 0 });
+        await sound.isRevoked({ jti: undefined, fam, sub: "ann", signedInAt: 0 });
         ended.add(fam);
       },
       revoke: (jti) => void ended.add(jti),

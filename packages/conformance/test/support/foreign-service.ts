@@ -53,9 +53,9 @@ async function answer(
   const session = req.method === "POST" ? sessionRoutes[path]?.(sessions, caller && known, body) : undefined;
   if (session !== undefined) {
     const [status, pair] = session;
-    const said = req.url?.endsWith("?wrapped") === true ? { session: pair } : pair;
-    if (typeof said === "string") return problem(req, res, id, [status, said]);
-    return send(res, status, "application/json", said);
+    const answer = req.url?.endsWith("?wrapped") === true ? { session: pair } : pair;
+    if (typeof answer === "string") return problem(req, res, id, [status, answer]);
+    return send(res, status, "application/json", answer);
   }
   const route = routes[path];
   if (route === undefined) return problem(req, res, id, [404, "nothing is here"]);

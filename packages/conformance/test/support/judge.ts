@@ -44,12 +44,12 @@ export function failures({ findings }: ConformanceReport): readonly Finding[] {
 }
 
 /** Formats failures for the message of a test. */
-export function told(findings: readonly Finding[]): readonly string[] {
+export function messagesOf(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ id, verdict }) => (verdict.status === "fail" ? `${id}: ${verdict.seen}` : id));
 }
 
 /** Returns the rules that pass on the sound service and are not judged on the broken one. */
-export function lost(sound: ConformanceReport, broken: ConformanceReport): readonly string[] {
+export function unjudgedIn(sound: ConformanceReport, broken: ConformanceReport): readonly string[] {
   const passed = new Set(
     sound.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id),
   );

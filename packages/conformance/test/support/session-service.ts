@@ -26,8 +26,8 @@ export interface SessionDifferences {
   /** Changes the store of one replica; the first is 0. */
   readonly store?: ((store: TokenStore, replica: number) => TokenStore) | undefined;
   readonly refresh?:
-    ((refresh: TokenIssuer["refresh"], told: () => HookState) => TokenIssuer["refresh"]) | undefined;
-  readonly hook?: ((hook: RefreshHook, told: () => HookState) => RefreshHook) | undefined;
+    ((refresh: TokenIssuer["refresh"], hookState: () => HookState) => TokenIssuer["refresh"]) | undefined;
+  readonly hook?: ((hook: RefreshHook, hookState: () => HookState) => RefreshHook) | undefined;
   /** Changes the key ring before it is written. */
   readonly ring?: ((document: RingDocument) => RingDocument) | undefined;
 }
@@ -78,23 +78,23 @@ export async function startSessions(
     if (hookState === "grant") return { scopes: granted };
     return { scopes: (claims["grt"] as { readonly scopes: readonly string[] }).scopes };
   };
-  const told = (): HookState => hookState;
+  const currentHook = (): HookState => hookState;
 
   return {
     keysFile,
     auth: (replica) => ({
       revocation: differences.store?.(store, replica) ?? store,
-      onRefresh: differences.hook?.(hook, told) ?? hook,
+      onRefresh: differences.hook?.(hook, currentHook) ?? hook,
     }),
     routes(app, service) {
       const { issuer } = service;
       if (issuer === undefined) throw new Error("the service issues nothing");
       if (differences.refresh !== undefined) {
         const sound = issuer.refresh.bind(issuer);
-        Object.assign(issuer, { refresh: differences.refresh(sound, told) });
+        Object.assign(issuer, { refresh: differences.refresh(sound, currentHook) });
       }
       app.post("/sign-in", async (_req, res) => {
-        const pair = await issuer.issuePair({ subject: "somebody", scopes, roles, tenant: "acme" });
+        const pair = await issuer.issuePair({ subject: "ann", scopes, roles, tenant: "acme" });
         res.json({ tokens: pair });
       });
       app.post("/hook/:state", (req, res) => {
