@@ -137,8 +137,6 @@ describe("the README", function () {
     const sources = new URL("../src/", import.meta.url);
     const files = [...(await readdir(sources)), ...(await readdir(new URL("checks/", sources)))];
     const listed = (await readFile(new URL("README.md", sources), "utf8")).matchAll(/^\| `([\w-]+\.ts)`/gm);
-    expect([...listed].map(([, file]) => file).toSorted()).to.deep.equal(
-      files.filter((file) => file.endsWith(".ts")).toSorted(),
-    );
+    expect([...listed].map(([, file]) => file)).to.have.members(files.filter((file) => file.endsWith(".ts")));
   });
 });

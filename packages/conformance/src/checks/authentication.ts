@@ -56,12 +56,11 @@ function visible(answer: Answer, without: ReadonlySet<string>): string {
 }
 
 export const authenticationChecks: readonly Check[] = [
-  check("AUTH-3", { needs }, async (kit) => {
+  check("AUTH-3", { needs }, async function* (kit) {
     const { key, publicKey } = kit.tokens;
-    const verdicts: Verdict[] = [];
     for (const foreign of foreignAlgorithms(kit)) {
       const shape = { header: { alg: foreign }, signWith: { algorithm: foreign, key } };
-      verdicts.push(await refuses(kit, `${foreign}, which is not configured`, shape));
+      yield await refuses(kit, `${foreign}, which is not configured`, shape);
     }
     if (publicKey !== undefined) {
       // The key confusion attack: the public key as HMAC secret.
@@ -70,17 +69,14 @@ export const authenticationChecks: readonly Check[] = [
         const pem = publicKey.export({ format: "pem", type }).toString();
         for (const text of [pem, pem.trim()]) {
           const signWith = { algorithm: "HS256" as const, key: Buffer.from(text) };
-          verdicts.push(
-            await refuses(kit, "HS256 with the public key as secret", {
-              header: { alg: "HS256" },
-              signWith,
-            }),
-          );
+          yield await refuses(kit, "HS256 with the public key as secret", {
+            header: { alg: "HS256" },
+            signWith,
+          });
         }
       }
     }
-    if (verdicts.length === 0) return ruledOut("all algorithms of the key are configured");
-    return every(verdicts);
+    return ruledOut("all algorithms of the key are configured");
   }),
   check("AUTH-4", { needs }, async function* (kit) {
     for (const alg of ["none", "None", "NONE", "nOnE"]) {
@@ -241,20 +237,20 @@ export const guardChecks: readonly Check[] = [
     }
     yield* await malformedOnOpen(kit);
   }),
-  check("AUTH-13", { needs: ["auth", "probe:protected"] }, async (kit) => {
+  check("AUTH-13", { needs: ["auth", "probe:protected"] }, async function* (kit) {
     const { protected: route, scoped, role } = kit.settings.probes;
-    const verdicts: Verdict[] = [];
     for (const probe of [route, scoped?.request, role?.request]) {
       // If every request needs a tenant, an anonymous one is refused for that (TEN-3).
       if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
       const { status } = await kit.ask(probe);
-      verdicts.push(must(status === 401, `${status} without a caller`, "401"));
+      yield must(status === 401, `${status} without a caller`, "401");
     }
     if ((await anonymously(kit)) !== undefined) {
-      verdicts.push(...(await eachNamed(kit, 401)), ...(await malformedOnGuarded(kit)));
+      yield* await eachNamed(kit, 401);
+      yield* await malformedOnGuarded(kit);
     }
-    if (kit.settings.keys === undefined) return every(verdicts);
-    verdicts.push(...(await badTokens(kit)));
+    if (kit.settings.keys === undefined) return;
+    yield* await badTokens(kit);
     for (const [what, probe, names] of [
       ["scopes", scoped?.request, scoped?.scopes],
       ["role", role?.request, []],
@@ -262,16 +258,13 @@ export const guardChecks: readonly Check[] = [
       if (probe === undefined) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint() });
       if (answer.ok) continue;
-      verdicts.push(
-        must(answer.status === 403, `${answer.status} for a caller without ${what}`, "403"),
-        must(
-          answer.status !== 403 || (names ?? []).every((name) => answer.says(name)),
-          "a 403 that does not name the missing scopes",
-          "the missing scopes named",
-        ),
+      yield must(answer.status === 403, `${answer.status} for a caller without ${what}`, "403");
+      yield must(
+        answer.status !== 403 || (names ?? []).every((name) => answer.says(name)),
+        "a 403 that does not name the missing scopes",
+        "the missing scopes named",
       );
     }
-    return every(verdicts);
   }),
   check("AUTH-14", { needs: ["auth", "keys", "probe:protected"] }, async (kit) => {
     const { protected: route, scoped } = kit.settings.probes;

@@ -1,5 +1,4 @@
 import { type Check, check, given, is, must, mustBe, notApplicable, ruledOut } from "../check.ts";
-import { show } from "../show.ts";
 import { grant } from "../grant.ts";
 
 /** Headers that a page must have. */

@@ -2,7 +2,7 @@ import type { Answer } from "../answer.ts";
 import { type Check, every, must, mustBe, type Need, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
-import { short, show } from "../show.ts";
+import { short } from "../show.ts";
 import { grant } from "../grant.ts";
 
 interface Scrape {

@@ -242,18 +242,16 @@ export const readinessChecks: readonly Check[] = [
     const text = `health check did not answer within ${kit.settings.limits.readinessTimeoutSeconds.toFixed(1)}s`;
     return details(harmless.ready, hanging, (detail) => detail === text, text);
   }),
-  check("RDY-12", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+  check("RDY-12", { alone: true, needs: ["probe:dependencies"] }, async function* (kit) {
     const { harmless, criticalThrown } = await observedFaults(kit);
-    const seen = [harmless, criticalThrown].filter((each) => each !== undefined);
-    const verdicts = seen.flatMap(({ ready: answer, dependencies }) => {
-      const throwing = dependencies.filter(({ fault }) => fault === "throws");
-      if (throwing.length === 0) return [];
-      const fits = (detail: string): boolean => /^health check raised: [\w$.]+$/.test(detail);
-      return [details(answer, throwing, fits, "`health check raised: <class>`")];
-    });
-    return verdicts.length === 0
-      ? notApplicable("no dependency whose check throws was given")
-      : every(verdicts);
+    const fits = (detail: string): boolean => /^health check raised: [\w$.]+$/.test(detail);
+    for (const seen of [harmless, criticalThrown]) {
+      const throwing = seen?.dependencies.filter(({ fault }) => fault === "throws") ?? [];
+      if (seen !== undefined && throwing.length > 0) {
+        yield details(seen.ready, throwing, fits, "`health check raised: <class>`");
+      }
+    }
+    return notApplicable("no dependency whose check throws was given");
   }),
   check("RDY-13", {}, (kit) => named(kit, "database", ({ critical }) => is("critical", critical, true))),
   check("RDY-16", { needs: ["full"] }, (kit) =>

@@ -36,21 +36,20 @@ import {
 
 /** Checks of the sources of a tenant. */
 export const tenantSourceChecks: readonly Check[] = [
-  check("TEN-1", { needs }, async (kit) => {
+  check("TEN-1", { needs }, async function* (kit) {
     const [tenant] = tenants(kit);
     const { sources } = kit.settings.tenancy;
-    const verdicts: Verdict[] = [];
     if (authenticates(kit) && sources.includes("token")) {
       const answer = await tenantRoute(kit, { token: tokenOf(kit, tenant) });
-      verdicts.push(inTenant(kit, answer, tenant, "a tenant in the token"));
+      yield inTenant(kit, answer, tenant, "a tenant in the token");
     }
     for (const source of await usableSources(kit)) {
       const token = authenticates(kit) ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, tenant), token });
-      verdicts.push(inTenant(kit, answer, tenant, `a tenant by ${source}`));
+      yield inTenant(kit, answer, tenant, `a tenant by ${source}`);
     }
     const fault = await pathFault(kit);
-    return every(fault === undefined ? verdicts : [...verdicts, notApplicable(fault)]);
+    if (fault !== undefined) yield notApplicable(fault);
   }),
   check("TEN-4", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
