@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./answer.ts";
 import { type EchoServer, startEchoServer } from "./echo-server.ts";
 import { createHttpClient, type HttpClient } from "./http-client.ts";
@@ -81,4 +82,18 @@ export async function createKit(settings: Settings, now: () => number): Promise<
       await keySet?.stop();
     },
   };
+}
+
+/** Repeats a call every `everyMs` until its result is as wanted or the time is over. Returns the last result. */
+export async function until<T>(
+  call: () => Promise<T>,
+  isWanted: (result: T) => boolean,
+  { forMs, everyMs, now = () => performance.now() }: { forMs: number; everyMs: number; now?: () => number },
+): Promise<T> {
+  const deadline = now() + forMs;
+  for (;;) {
+    const result = await call();
+    if (isWanted(result) || now() > deadline) return result;
+    await sleep(everyMs);
+  }
 }

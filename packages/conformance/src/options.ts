@@ -360,16 +360,16 @@ type ValueOf<Member> = Member extends { readonly kind: infer Kind }
     | (Member extends { readonly orText: true } ? string : never)
   : never;
 
-type Required = { readonly required: true };
+type IsRequired = { readonly required: true };
 type FileOnly = { readonly fileOnly: true };
 
 /** An object as a user writes it. */
 export type OptionsOf<S extends Shape> = {
-  readonly [K in keyof Definition[S] as Definition[S][K] extends Required ? K : never]: ValueOf<
+  readonly [K in keyof Definition[S] as Definition[S][K] extends IsRequired ? K : never]: ValueOf<
     Definition[S][K]
   >;
 } & {
-  readonly [K in keyof Definition[S] as Definition[S][K] extends Required | FileOnly ? never : K]?:
+  readonly [K in keyof Definition[S] as Definition[S][K] extends IsRequired | FileOnly ? never : K]?:
     ValueOf<Definition[S][K]> | undefined;
 };
 
@@ -377,7 +377,7 @@ export type OptionsOf<S extends Shape> = {
 export type Resolved<S extends Shape> = {
   readonly [K in keyof Definition[S]]:
     | ValueOf<Definition[S][K]>
-    | (Definition[S][K] extends Required | { readonly default: unknown } ? never : undefined);
+    | (Definition[S][K] extends IsRequired | { readonly default: unknown } ? never : undefined);
 };
 
 /** Options of {@link checkConformance}. */
@@ -428,7 +428,8 @@ export function isShape(kind: string): kind is Shape {
 
 /** Returns an object with its defaults applied; a text is short for the object with that `request`. */
 export function resolved<S extends Shape>(shape: S, given: OptionsOf<S> | string): Resolved<S> {
-  const values: Readonly<Record<string, unknown>> = typeof given === "string" ? { request: given } : given;
+  const values: Readonly<Record<string, unknown>> =
+    typeof given === "string" ? { request: given } : (given ?? {});
   return Object.fromEntries(
     Object.entries(membersOf(shape)).map(([name, { default: value }]) => [name, values[name] ?? value]),
   ) as Resolved<S>;

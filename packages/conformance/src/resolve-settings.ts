@@ -52,10 +52,11 @@ export function fileName(name: string): string {
 export function shapeFaults(
   shape: Shape,
   at: string,
-  given: unknown,
+  object: unknown,
   spell: (name: string) => string = String,
 ): readonly string[] {
-  if (!isObject(given)) return [`${at.replace(/\.$/, ":").trim()} is not an object`];
+  if (!isObject(object)) return [`${at.replace(/\.$/, ":").trim()} is not an object`];
+  const given = Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
   const members = Object.entries(membersOf(shape));
   const missing = members.flatMap(([name, { required, kind }]) =>
     required === true && given[spell(name)] === undefined && kind !== "algorithm"
@@ -90,7 +91,8 @@ export function unknownNames(
 }
 
 function resolveProbes(given: Probes): ResolvedProbes {
-  const probes = resolved("probes", given);
+  // A null is kept, so that it is reported.
+  const probes = { ...resolved("probes", given), ...given };
   const { tenant, failing, session } = given;
   // A route that requires rights also rejects bad tokens.
   const inner = probes.protected ?? probes.scoped?.request;

@@ -1,22 +1,32 @@
 import type { KeyObject } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Check, check, every, given, must, type Need, notApplicable, ruledOut } from "../check.ts";
-import type { Kit } from "../kit.ts";
+import {
+  type Check,
+  check,
+  every,
+  given,
+  must,
+  type Need,
+  notApplicable,
+  ruledOut,
+  type Verdict,
+} from "../check.ts";
+import { type Kit, until } from "../kit.ts";
 import type { KeyServer } from "../key-server.ts";
 import { accepts, refuses } from "./callers.ts";
 
 const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];
 
+function patience({ settings: { keySetPatienceSeconds: seconds } }: Kit): { forMs: number; everyMs: number } {
+  return { forMs: seconds * 1000, everyMs: Math.min(1000, seconds * 250) };
+}
+
 /** Sends unknown key ids until the service fetches the set; returns whether it did. */
 async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
-  const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
   const before = keySet.fetches;
-  for (;;) {
-    await refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } });
-    if (keySet.fetches > before) return true;
-    if (performance.now() > deadline) return false;
-    await sleep(Math.min(1000, kit.settings.keySetPatienceSeconds * 250));
-  }
+  const send = (): Promise<unknown> =>
+    refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } });
+  await until(send, () => keySet.fetches > before, patience(kit));
+  return keySet.fetches > before;
 }
 
 /** Waits until the service accepts a token, at most for the patience of the key set checks. */
@@ -25,14 +35,9 @@ async function untilAccepted(
   header: Readonly<Record<string, unknown>>,
   key: KeyObject,
 ): Promise<boolean> {
-  const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
   const { algorithm } = kit.tokens;
-  for (;;) {
-    const verdict = await accepts(kit, "", { header, signWith: { algorithm, key } });
-    if (verdict.status === "pass") return true;
-    if (performance.now() > deadline) return false;
-    await sleep(Math.min(1000, kit.settings.keySetPatienceSeconds * 250));
-  }
+  const send = (): Promise<Verdict> => accepts(kit, "", { header, signWith: { algorithm, key } });
+  return (await until(send, ({ status }) => status === "pass", patience(kit))).status === "pass";
 }
 
 export const keySetChecks: readonly Check[] = [

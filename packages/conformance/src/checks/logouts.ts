@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, check, must, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";

@@ -98,16 +98,8 @@ export const logChecks: readonly Check[] = [
       http_path,
       "the path",
     );
-    yield must(
-      typeof status === "number" && status >= 400,
-      () => `http_status ${show(status)}`,
-      "the status",
-    );
-    yield must(
-      typeof duration === "number" && duration >= 0,
-      () => `duration_ms ${show(duration)}`,
-      "a number",
-    );
+    yield mustBe(typeof status === "number" && status >= 400, "http_status", status, "the status");
+    yield mustBe(typeof duration === "number" && duration >= 0, "duration_ms", duration, "a number");
   }),
   check("LOG-4", { needs: ["log", "tenancy", "keys", "probe:tenant"] }, async (kit) => {
     const { tenant: probe } = kit.settings.probes;

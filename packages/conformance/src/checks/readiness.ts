@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, isObject } from "../answer.ts";
 import {
   check,
@@ -13,7 +12,7 @@ import {
   type Verdict,
 } from "../check.ts";
 import { createHttpClient } from "../http-client.ts";
-import type { Kit } from "../kit.ts";
+import { type Kit, until } from "../kit.ts";
 import type { DependencyProbe } from "../options.ts";
 import { type Probe, requestOf, withExtra } from "../requests.ts";
 import { show } from "../show.ts";
@@ -60,14 +59,10 @@ async function look(kit: Kit, dependencies: readonly DependencyProbe[]): Promise
   await Promise.all(dependencies.map((each) => control(kit, each.break)));
   const brokenAt = kit.now();
   try {
-    let ready = await kit.get("/ready");
-    let noticed = shows(ready, dependencies);
-    while (!noticed && kit.now() - brokenAt < patienceMs) {
-      await sleep(150);
-      ready = await kit.get("/ready");
-      noticed = shows(ready, dependencies);
-    }
-    const noticedMs = noticed ? kit.now() - brokenAt : undefined;
+    const isNoticed = (answer: Answer): boolean => shows(answer, dependencies);
+    const how = { forMs: patienceMs, everyMs: 150, now: () => kit.now() };
+    const ready = await until(() => kit.get("/ready"), isNoticed, how);
+    const noticedMs = isNoticed(ready) ? kit.now() - brokenAt : undefined;
     const health = await kit.get("/health");
     const hangs = dependencies.some(({ fault }) => fault === "hangs");
     return { dependencies, ready, health, noticedMs, hangs };
@@ -146,11 +141,7 @@ export const readinessChecks: readonly Check[] = [
       status,
       "ok or degraded",
     );
-    yield must(
-      typeof report?.["service"] === "string",
-      () => `service ${show(report?.["service"])}`,
-      "a text",
-    );
+    yield mustBe(typeof report?.["service"] === "string", "service", report?.["service"], "a text");
     yield must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object");
   }),
   check("RDY-2", {}, (kit) =>

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, isObject } from "../answer.ts";
 import { type Check, check, is, must, notApplicable, ruledOut } from "../check.ts";
-import type { Kit } from "../kit.ts";
+import { type Kit, until } from "../kit.ts";
 import { show } from "../show.ts";
 import { needs } from "./pairs.ts";
 import { logout, refresh, sessionOf, signIn, sendControl, visit } from "./session-calls.ts";
@@ -46,14 +45,9 @@ function outage(kit: Kit): Promise<Outage> {
 }
 
 /** Waits for the check `auth`: a report may still show the previously broken dependency. */
-async function readiness(kit: Kit): Promise<Answer> {
-  const deadline = performance.now() + readinessMs;
-  for (;;) {
-    const answer = await kit.get("/ready");
-    const isShown = answer.ok && healthOf("auth", answer) === false;
-    if (isShown || performance.now() > deadline) return answer;
-    await sleep(250);
-  }
+function readiness(kit: Kit): Promise<Answer> {
+  const isShown = (answer: Answer): boolean => answer.ok && healthOf("auth", answer) === false;
+  return until(() => kit.get("/ready"), isShown, { forMs: readinessMs, everyMs: 250 });
 }
 
 function healthOf(name: string, { object }: Answer): unknown {
@@ -62,13 +56,12 @@ function healthOf(name: string, { object }: Answer): unknown {
   return isObject(check) ? check["healthy"] : undefined;
 }
 
-async function recovered(kit: Kit, token: string): Promise<Answer> {
-  const deadline = performance.now() + recoveryMs;
-  for (;;) {
-    const answer = await refresh(kit, token);
-    if (answer.status !== 503 || performance.now() > deadline) return answer;
-    await sleep(250);
-  }
+function recovered(kit: Kit, token: string): Promise<Answer> {
+  return until(
+    () => refresh(kit, token),
+    ({ status }) => status !== 503,
+    { forMs: recoveryMs, everyMs: 250 },
+  );
 }
 
 function failsOpen(kit: Kit): boolean {

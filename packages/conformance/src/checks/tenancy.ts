@@ -1,17 +1,5 @@
 import type { Answer } from "../answer.ts";
-import {
-  check,
-  type Check,
-  every,
-  given,
-  is,
-  must,
-  mustBe,
-  notApplicable,
-  pass,
-  ruledOut,
-  type Verdict,
-} from "../check.ts";
+import { check, type Check, given, is, must, mustBe, notApplicable, pass, ruledOut } from "../check.ts";
 import { show } from "../show.ts";
 import { isRefusal, rights } from "./callers.ts";
 import { loggedId } from "./samples.ts";
