@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../answer.ts";
-import { type Check, check, every, is, must, mustBe, type Need, notApplicable } from "../check.ts";
+import { type Check, check, is, must, mustBe, type Need, notApplicable } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { type Cookie, type Jar, newJar, setCookies } from "./cookies.ts";
