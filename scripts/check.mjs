@@ -6,6 +6,7 @@ const checks = [
   ["lint", "node", ["scripts/lint.mjs"]],
   ["layers", "node", ["scripts/check-layers.mjs"]],
   ["commits", "node", ["scripts/check-commits.mjs"]],
+  ["versions", "node", ["scripts/supported-versions.mjs", "--check"]],
   ["packages", "node", ["scripts/check-packages.mjs"]],
 ];
 
