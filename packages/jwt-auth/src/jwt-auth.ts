@@ -7,13 +7,12 @@ import {
   type RequestContext,
 } from "@svc/context";
 import { forbidden, internalError, type ProblemError, serviceUnavailable } from "@svc/problem";
-import { bearerToken } from "./bearer.ts";
+import { bearerToken, mayCarryCookies } from "./bearer.ts";
 import type { JwtAuthOptions } from "./options.ts";
 import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
 import { authReadiness } from "./readiness.ts";
 import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
-import { mayCarryCookies } from "./same-origin.ts";
-import { say } from "./say.ts";
+import { logSafely } from "./log-safely.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -55,7 +54,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ? undefined
       : createRevocationGate({ check: revocation, failOpen, timeoutMs, now });
   if (!resolved.hasAudience) {
-    say(
+    logSafely(
       logger,
       "warn",
       {},
@@ -132,7 +131,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ...(why.at === undefined ? {} : { at: why.at }),
       ...(id === "" ? {} : { request_id: id }),
     };
-    say(context.log ?? logger, "info", fields, "bearer token refused");
+    logSafely(context.log ?? logger, "info", fields, "bearer token refused");
     return undefined;
   }
 

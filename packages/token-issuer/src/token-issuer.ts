@@ -8,7 +8,7 @@ import { isMoment, type PairRequest, readPairRequest, type Session } from "./pai
 import { createTokenReader, type Presented } from "./presented-token.ts";
 import { askHook } from "./refresh-hook.ts";
 import { type RefreshRefusal, refreshRefused } from "./refusals.ts";
-import { errorFields, say } from "./say.ts";
+import { errorFields, logSafely } from "./log-safely.ts";
 import { createStoreCalls } from "./store-calls.ts";
 import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";
 
@@ -85,7 +85,12 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   const tell = guardedListener(settings.onEvent, (suppressed, error) =>
-    say(logger, "warn", { ...errorFields(error), suppressed }, "onEvent of the token issuer has thrown"),
+    logSafely(
+      logger,
+      "warn",
+      { ...errorFields(error), suppressed },
+      "onEvent of the token issuer has thrown",
+    ),
   );
 
   async function issuePair(request: PairRequest): Promise<TokenPair> {
@@ -158,7 +163,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       return await askHook(onRefresh, principal, settings.hookTimeoutMs);
     } catch (error) {
       const fields = errorFields(error instanceof Error ? error.cause : error);
-      say(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
+      logSafely(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
       throw error;
     }
   }
@@ -181,7 +186,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   function refuse(refusal: RefreshRefusal, fields: object): never {
-    say(logger, "info", fields, "refresh refused");
+    logSafely(logger, "info", fields, "refresh refused");
     throw refreshRefused(refusal);
   }
 

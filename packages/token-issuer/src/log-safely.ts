@@ -4,7 +4,7 @@ import { currentContext, type Logger } from "@svc/context";
  * Logs to the logger of the current request, else to `fallback`. Ignores errors of the logger, so that a refresh does not
  * lose its tokens.
  */
-export function say(
+export function logSafely(
   fallback: Logger | undefined,
   level: "info" | "warn",
   fields: object,
