@@ -54,7 +54,7 @@ export const identity: Mutants = {
   },
   "AUTH-11": {
     file: "packages/jwt-auth/src/jwt-auth.ts",
-    find: 'say(context.log ?? logger, "info", fields, "bearer token refused");',
+    find: 'logSafely(context.log ?? logger, "info", fields, "bearer token refused");',
     replace: "",
   },
   "AUTH-12": {

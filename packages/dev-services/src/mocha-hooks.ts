@@ -31,8 +31,8 @@ export interface Fixture<Value> {
   readonly what: string;
   /** The function that makes it for mocha, and the one to call outside of mocha. */
   readonly names: readonly [within: string, outside: string];
-  open(): Promise<Value>;
-  close(value: Value): PromiseLike<void>;
+  readonly open: () => Promise<Value>;
+  readonly close: (value: Value) => PromiseLike<void>;
 }
 
 /**

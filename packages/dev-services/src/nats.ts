@@ -41,11 +41,11 @@ export async function startNats({
       options: { cwd: folder },
       port: wanted,
       // The command line always names the folder, which identifies the process.
-      args: (port: number) => [
-        ...["-a", "127.0.0.1", "-p", String(port), "-sd", folder],
-        ...(jetStream ? ["-js"] : []),
-        ...(login === undefined ? [] : ["--user", login.user, "--pass", login.password]),
-      ],
+      args: (port: number) => {
+        const common = ["-a", "127.0.0.1", "-p", String(port), "-sd", folder];
+        const user = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
+        return [...common, ...(jetStream ? ["-js"] : []), ...user];
+      },
       watch: (pid: number) => watchdog.watch({ ...charge, pid }),
       answers: greets,
     };

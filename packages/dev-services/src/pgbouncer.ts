@@ -49,11 +49,11 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
       watch: (pid: number) => watchdog.watch({ ...charge, pid }),
       answers: listens,
     };
-    const { port, pid, stop } = await startServer(start, watchdog);
+    const server = await startServer(start, watchdog);
     const through = new URL(options.url);
     through.hostname = "127.0.0.1";
-    through.port = String(port);
-    return { url: through.href, pid, stop, [Symbol.asyncDispose]: stop };
+    through.port = String(server.port);
+    return Object.assign(server, { url: through.href });
   });
 }
 

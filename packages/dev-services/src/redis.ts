@@ -102,7 +102,7 @@ async function launch(options: RedisOptions, infoFile: string | undefined): Prom
       });
     };
     publish();
-    const { restart } = server;
+    const restart = server.restart.bind(server);
     return Object.assign(server, {
       url,
       busPort,

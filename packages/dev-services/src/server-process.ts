@@ -20,11 +20,11 @@ export interface ServerStart {
   readonly options?: SpawnOptions | undefined;
   /** The wanted port. Default: a free one; another one is tried when a process takes it first. */
   readonly port: number | undefined;
-  args(port: number): readonly string[] | Promise<readonly string[]>;
+  readonly args: (port: number) => readonly string[];
   /** Tells the watchdog which process to end. */
-  watch(pid: number, port: number): void;
+  readonly watch: (pid: number, port: number) => void;
   /** Returns whether the server on a port answers. */
-  answers(port: number): Promise<boolean>;
+  readonly answers: (port: number) => Promise<boolean>;
 }
 
 /**
@@ -69,7 +69,7 @@ async function launchOn(
   { program, options, args, watch, answers }: ServerStart,
   port: number,
 ): Promise<{ readonly pid?: number; readonly cause?: Error | undefined }> {
-  const child = spawn(program, await args(port), { detached: true, stdio: "ignore", ...options });
+  const child = spawn(program, args(port), { detached: true, stdio: "ignore", ...options });
   let cause: Error | undefined;
   child.on("error", (error) => void (cause = error));
   const { pid } = child;
