@@ -54,7 +54,7 @@ export const identity: Mutants = {
   },
   "AUTH-11": {
     file: "packages/jwt-auth/src/jwt-auth.ts",
-    find: 'logSafely(context.log ?? logger, "info", fields, "bearer token refused");',
+    find: 'say(context.log ?? logger, "info", fields, "bearer token refused");',
     replace: "",
   },
   "AUTH-12": {
@@ -273,17 +273,17 @@ export const identity: Mutants = {
     replace: "      await flight.catch(() => undefined);\n      return keys.find(kid, algorithm);",
   },
   "KEY-6": {
-    file: "packages/jwt-auth/src/key-set-source.ts",
+    file: "packages/jwt-auth/src/key-set-fetch.ts",
     find: "if (made === attempts || pause === undefined) throw failure;",
     replace: "if (pause === undefined) throw failure;",
   },
   "KEY-7": {
-    file: "packages/jwt-auth/src/key-set-source.ts",
+    file: "packages/jwt-auth/src/key-set-fetch.ts",
     find: "retryable: status === 429 || status >= 500,",
     replace: "retryable: true,",
   },
   "KEY-8": {
-    file: "packages/jwt-auth/src/key-set-source.ts",
+    file: "packages/jwt-auth/src/key-set-fetch.ts",
     find: "backoff({ baseMs: 1000, maxMs: 1000, minMs: 200, random: plan.random })",
     replace: "backoff({ baseMs: 1000, maxMs: 1000, minMs: 0, random: plan.random })",
   },
@@ -309,7 +309,7 @@ export const identity: Mutants = {
     replace: "",
   },
   "KEY-13": {
-    file: "packages/jwt-auth/src/key-set-source.ts",
+    file: "packages/jwt-auth/src/key-set-fetch.ts",
     find: "if (length > MOST_BYTES) throw tooLarge();",
     replace: "",
   },

@@ -12,7 +12,7 @@ import type { JwtAuthOptions } from "./options.ts";
 import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
 import { authReadiness } from "./readiness.ts";
 import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
-import { logSafely } from "./log-safely.ts";
+import { say } from "./say.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -54,7 +54,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ? undefined
       : createRevocationGate({ check: revocation, failOpen, timeoutMs, now });
   if (!resolved.hasAudience) {
-    logSafely(
+    say(
       logger,
       "warn",
       {},
@@ -131,7 +131,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ...(why.at === undefined ? {} : { at: why.at }),
       ...(id === "" ? {} : { request_id: id }),
     };
-    logSafely(context.log ?? logger, "info", fields, "bearer token refused");
+    say(context.log ?? logger, "info", fields, "bearer token refused");
     return undefined;
   }
 

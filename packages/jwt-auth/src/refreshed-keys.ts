@@ -6,7 +6,7 @@ import type { Algorithm } from "./algorithms.ts";
 import { KeySetError, keySetErrorOf } from "./key-set-error.ts";
 import { type KeySet, noKeys } from "./key-set.ts";
 import type { KeySource } from "./key-source.ts";
-import { logSafely } from "./log-safely.ts";
+import { say } from "./say.ts";
 
 /** Settings of the fetch and the cache of keys. */
 export interface RefreshPlan {
@@ -82,7 +82,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     if (next.identity === keys.identity) return;
     keys = next;
     generation += 1;
-    logSafely(
+    say(
       logger,
       "info",
       { key_set: place, keys: next.size },
@@ -113,8 +113,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       const next = await withDeadline(timeoutMs, (signal) => load(signal, keys), { signal: ended.signal });
       attempt?.succeeded();
       fetchedAt = now();
-      if (failure !== undefined)
-        logSafely(logger, "info", { key_set: place }, "the keys could be fetched again");
+      if (failure !== undefined) say(logger, "info", { key_set: place }, "the keys could be fetched again");
       failure = undefined;
       use(next);
     } catch (error) {
@@ -125,7 +124,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       attempt?.failed();
       failure = keySetErrorOf(error);
       const fields = { key_set: place, reason: failure.reason, keys: keys.size, breaker: breaker?.state };
-      logSafely(logger, "warn", fields, "the keys that tokens are verified with could not be fetched");
+      say(logger, "warn", fields, "the keys that tokens are verified with could not be fetched");
       throw failure;
     } finally {
       dueAt = now() + restMs();

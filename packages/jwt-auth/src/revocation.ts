@@ -1,6 +1,6 @@
 import type { Logger } from "@svc/context";
 import { type Attempt, atMostEvery, createBreaker, withDeadline } from "@svc/resilience";
-import { logSafely } from "./log-safely.ts";
+import { say } from "./say.ts";
 import type { Verified } from "./verification.ts";
 
 /** The values that a revocation can name: a token, a session, or all sessions that a person began before a time. */
@@ -60,7 +60,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     WARNING_INTERVAL_MS,
     (suppressed, log: Logger | undefined, error: unknown) => {
       told = true;
-      logSafely(
+      say(
         log,
         "warn",
         { ...named(error), suppressed },
@@ -80,7 +80,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     answering = true;
     if (told && breaker.state === "closed") {
       told = false;
-      logSafely(log, "info", {}, "the revocation store answers again");
+      say(log, "info", {}, "the revocation store answers again");
     }
     if (typeof answer === "boolean") return answer ? "revoked" : "valid";
     throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof answer}`);

@@ -10,7 +10,7 @@ import { type LiveRing, liveRing, notesOf } from "./live-ring.ts";
 import { contractLifetimes, currentOf, isLive, type RingDocument } from "./ring-document.ts";
 import { newRing } from "./ring-rules.ts";
 import { readRing } from "./ring-text.ts";
-import { logSafely } from "./log-safely.ts";
+import { say } from "./say.ts";
 
 /**
  * Creates the signing keys of an issuer (ISS-14) from a text, a watched file, one private key or one secret. Unusable keys
@@ -34,7 +34,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   function takeUp(text: string): void {
     load(text);
-    if (fault !== undefined) logSafely(logger, "info", {}, "the file of the signing keys can be used again");
+    if (fault !== undefined) say(logger, "info", {}, "the file of the signing keys can be used again");
     fault = undefined;
   }
 
@@ -42,12 +42,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const message = error instanceof Error ? error.message : "unknown error";
     if (message === fault) return;
     fault = message;
-    logSafely(
-      logger,
-      "warn",
-      { reason: message },
-      "the signing keys stay as they were: their file cannot be used",
-    );
+    say(logger, "warn", { reason: message }, "the signing keys stay as they were: their file cannot be used");
   }
 
   function load(text: string): void {
@@ -61,12 +56,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     live = following;
     if (!changed) return;
     generation += 1;
-    logSafely(
-      logger,
-      "info",
-      { keys: notesOf(document).length, kid: live.signer.kid },
-      "the signing keys changed",
-    );
+    say(logger, "info", { keys: notesOf(document).length, kid: live.signer.kid }, "the signing keys changed");
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { Algorithm } from "@svc/jwt-auth";
-import { type KeyCommand, readKeyCommand, usage } from "./command-arguments.ts";
+import { readKeyCommand, type KeyCommand, usage } from "./command-arguments.ts";
 import { readKeyFile, ringFile, whileLocked, writeKeyFile } from "./key-file.ts";
 import {
   generateKey,
@@ -9,10 +9,10 @@ import {
   secretMaterial,
 } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
-import type { KeyNote } from "./key-ring.ts";
+import { keyTable } from "./key-table.ts";
 import { notesOf } from "./live-ring.ts";
 import { currentOf, type RingDocument } from "./ring-document.ts";
-import { addKey, dueAt, duration, newRing, promoteKey, retireKey } from "./ring-rules.ts";
+import { addKey, dueAt, newRing, promoteKey, retireKey } from "./ring-rules.ts";
 import { readRing, writeRing } from "./ring-text.ts";
 
 /**
@@ -111,37 +111,4 @@ function shown(
   const table = keyTable(keys, now);
   if (command === "list") return table;
   return `${changed.length === 0 ? "nothing to do" : `${file} is written`}\n\n${table}`;
-}
-
-/** Returns the keys of a ring as a table for people. */
-export function keyTable(keys: readonly KeyNote[], now: number): string {
-  const rows = [
-    ["STATE", "ALG", "KID", "SINCE", "THEN"],
-    ...keys.map((key) => [key.state, key.algorithm, key.kid, since(key, now), then(key, now)]),
-  ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd();
-  return `${rows.map(line).join("\n")}\n`;
-}
-
-function since(key: KeyNote, now: number): string {
-  const at = {
-    next: key.publishedAt,
-    current: key.promotedAt,
-    previous: key.replacedAt,
-    retired: key.retiredAt,
-  };
-  const date = at[key.state] ?? key.publishedAt;
-  return `${date.slice(0, 16).replace("T", " ")} (${duration(now - Date.parse(date))})`;
-}
-
-function then({ state, dueAt }: KeyNote, now: number): string {
-  if (dueAt === undefined) return "";
-  const left = Date.parse(dueAt) - now;
-  const what = state === "next" ? "promote" : "retire";
-  return left <= 0 ? `may be ${what}d` : `${what} in ${duration(left)}`;
 }

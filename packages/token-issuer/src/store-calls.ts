@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "@svc/context";
 import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
 import { storeUnavailable } from "./refusals.ts";
-import { errorFields, logSafely } from "./log-safely.ts";
+import { errorFields, say } from "./say.ts";
 import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./token-store.ts";
 
 /** Calls of the store with a time limit; every failure becomes the 503 (ISS-17, REF-17). */
@@ -36,7 +36,7 @@ export function createStoreCalls(
   }: { readonly timeoutMs: number; readonly leewaySeconds: number; readonly logger: Logger | undefined },
 ): StoreCalls {
   const warn = atMostEvery(WARNING_INTERVAL_MS, (suppressed, error: unknown) =>
-    logSafely(
+    say(
       logger,
       "warn",
       { ...errorFields(error), suppressed },

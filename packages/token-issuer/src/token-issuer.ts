@@ -7,7 +7,7 @@ import { resolveIssuerOptions, type TokenIssuerOptions } from "./options.ts";
 import { isMoment, type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
 import { createTokenReader, type Presented } from "./presented-token.ts";
 import { askHook } from "./refresh-hook.ts";
-import { errorFields, logSafely } from "./log-safely.ts";
+import { errorFields, say } from "./say.ts";
 import { createStoreCalls } from "./store-calls.ts";
 import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";
 
@@ -84,12 +84,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   const tell = guardedListener(settings.onEvent, (suppressed, error) =>
-    logSafely(
-      logger,
-      "warn",
-      { ...errorFields(error), suppressed },
-      "onEvent of the token issuer has thrown",
-    ),
+    say(logger, "warn", { ...errorFields(error), suppressed }, "onEvent of the token issuer has thrown"),
   );
 
   async function issuePair(request: PairRequest): Promise<TokenPair> {
@@ -162,7 +157,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       return await askHook(onRefresh, principal, settings.hookTimeoutMs);
     } catch (error) {
       const fields = errorFields(error instanceof Error ? error.cause : error);
-      logSafely(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
+      say(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
       throw error;
     }
   }
@@ -185,7 +180,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   function refuse(refusal: RefreshRefusal, fields: object): never {
-    logSafely(logger, "info", fields, "refresh refused");
+    say(logger, "info", fields, "refresh refused");
     throw refreshRefused(refusal);
   }
 

@@ -4,7 +4,7 @@ import { currentContext, type Logger } from "@svc/context";
  * Logs to the logger of the current request, else to `fallback`. Ignores errors of the logger, so that a refresh does not
  * lose its tokens.
  */
-export function logSafely(
+export function say(
   fallback: Logger | undefined,
   level: "info" | "warn",
   fields: object,
