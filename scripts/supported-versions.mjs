@@ -63,10 +63,11 @@ function tableOf(folder) {
   ].join("\n");
 }
 
+const [start, end] = ["<!-- supported-versions -->", "<!-- /supported-versions -->"];
+
 /** Returns the file's text with the table between its markers; undefined without markers. */
 async function updated(file, folder) {
   const text = read(file);
-  const [start, end] = ["<!-- supported-versions -->", "<!-- /supported-versions -->"];
   const [before, rest = ""] = text.split(start);
   const after = rest.split(end)[1];
   if (after === undefined) return undefined;
@@ -103,7 +104,7 @@ if (process.argv[1] === import.meta.filename) {
   for (const [file, folder] of [["SUPPORT.md", undefined], ...files]) {
     if (!existsSync(join(root, file))) continue;
     const text = await updated(file, folder);
-    if (text === undefined) fault(`${file} has no markers for the supported versions: see SUPPORT.md`);
+    if (text === undefined) fault(`${file} needs ${start} and ${end} below "## Supported versions"`);
     else if (text === read(file)) continue;
     else if (isCheck) fault(`${file}: run \`npm run supported-versions\``);
     else writeFileSync(join(root, file), text);
