@@ -64,7 +64,7 @@ function pack() {
   return new Map(
     packed.map(({ name, filename, size, files }) => {
       const folder = name.slice("@svc/".length);
-      for (const wanted of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts"]) {
+      for (const wanted of ["README.md", "CHANGELOG.md", "LICENSE", "dist/index.js", "dist/index.d.ts"]) {
         if (!files.some(({ path }) => path === wanted)) faults.push(`${name}: its tarball lacks ${wanted}`);
       }
       const stray = files.find(({ path }) => /(^|\/)(test|src)\/|tsbuildinfo|\.(test|map)(\.|$)/.test(path));

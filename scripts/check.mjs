@@ -7,6 +7,7 @@ const checks = [
   ["rules", "node", ["scripts/rules.mjs", "--missing"]],
   ["layers", "node", ["scripts/check-layers.mjs"]],
   ["commits", "node", ["scripts/check-commits.mjs"]],
+  ["versions", "node", ["scripts/supported-versions.mjs", "--check"]],
   ["packages", "node", ["scripts/check-packages.mjs"]],
 ];
 

@@ -40,6 +40,25 @@ describe("the documents", () => {
   });
 });
 
+describe("the tables of source files", () => {
+  const readmes = globSync("packages/*/README.md", { cwd: root }).filter((file) =>
+    read(file).includes("\n## Source files\n"),
+  );
+
+  it("list exactly the files of their packages", () => {
+    expect(readmes).to.have.length.above(4);
+    for (const file of readmes) {
+      const section = read(file).split("\n## Source files\n")[1] ?? "";
+      const listed = rowsOf(section).flatMap(([first = ""]) => matches(first, /`([^`]+\.ts)`/g));
+      const sources = globSync("**/*.ts", { cwd: join(root, dirname(file), "src") });
+      const expected = sources
+        .map((each) => each.replaceAll("\\", "/"))
+        .filter((each) => each !== "index.ts");
+      expect(listed.toSorted(), file).to.deep.equal(expected.toSorted());
+    }
+  });
+});
+
 describe("docs/errors.md", () => {
   const documented = read("docs/errors.md");
   const sources = globSync("packages/*/src/**/*.ts", { cwd: root }).map(read).join("\n");

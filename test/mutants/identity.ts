@@ -18,12 +18,12 @@ export const identity: Mutants = {
     replace: "",
   },
   "AUTH-4": {
-    file: "packages/jwt-auth/src/algorithm-list.ts",
+    file: "packages/jwt-auth/src/algorithms.ts",
     find: 'if (entry.toLowerCase() === "none") return',
     replace: 'if (entry.toLowerCase() === "none") return undefined; if (entry === "never") return',
   },
   "AUTH-5": {
-    file: "packages/jwt-auth/src/algorithm-list.ts",
+    file: "packages/jwt-auth/src/algorithms.ts",
     find: "if (symmetric.length === 0 || asymmetric.length === 0) return undefined;",
     replace: "if (list.length > 0) return undefined;",
   },
@@ -100,7 +100,7 @@ export const identity: Mutants = {
     replace: "return principal as Principal;",
   },
   "AUTH-19": {
-    file: "packages/jwt-auth/src/to-principal.ts",
+    file: "packages/jwt-auth/src/principal.ts",
     find: 'issuer: textOf(claims, "iss"),',
     replace: "issuer: undefined,",
   },
@@ -140,7 +140,7 @@ export const identity: Mutants = {
     replace: "(has !== undefined ? undefined :",
   },
   "AUTH-27": {
-    file: "packages/jwt-auth/src/to-principal.ts",
+    file: "packages/jwt-auth/src/principal.ts",
     find: "if (!Array.isArray(value)) return none;",
     replace: "return none;",
   },
@@ -175,7 +175,7 @@ export const identity: Mutants = {
     replace: 'return header.slice(start).split(" ", 1)[0];',
   },
   "AUTH-34": {
-    file: "packages/jwt-auth/src/same-origin.ts",
+    file: "packages/jwt-auth/src/bearer.ts",
     find: "return SAFE_METHODS.has(req.method) || isOfThisOrigin(req);",
     replace: "return true;",
   },
@@ -200,7 +200,7 @@ export const identity: Mutants = {
     replace: 'key: "leeway_seconds",',
   },
   "CLAIM-1": {
-    file: "packages/jwt-auth/src/to-principal.ts",
+    file: "packages/jwt-auth/src/principal.ts",
     find: "namesIn(own(claims, names.rolesClaim))",
     replace: 'namesIn(own(claims, "roles"))',
   },
@@ -210,7 +210,7 @@ export const identity: Mutants = {
     replace: "return { jti: undefined, fam:",
   },
   "CLAIM-3": {
-    file: "packages/jwt-auth/src/to-principal.ts",
+    file: "packages/jwt-auth/src/principal.ts",
     find: 'family: textOf(claims, "fam"),',
     replace: "family: undefined,",
   },
@@ -220,7 +220,7 @@ export const identity: Mutants = {
     replace: 'const isRefresh = own(claims, "typ") === "refresh_token";',
   },
   "CLAIM-5": {
-    file: "packages/jwt-auth/src/to-principal.ts",
+    file: "packages/jwt-auth/src/principal.ts",
     find: "isRefresh ? none : namesIn(own(claims, names.scopeClaim))",
     replace:
       'isRefresh ? namesIn((own(claims, "grt") as { scopes?: unknown } | undefined)?.scopes) : namesIn(own(claims, names.scopeClaim))',
@@ -231,18 +231,18 @@ export const identity: Mutants = {
     replace: "(only ?? (kid === undefined ? undefined : byKid.get(kid)))?.get(algorithm)",
   },
   "CLAIM-7": {
-    file: "packages/jwt-auth/src/to-principal.ts",
+    file: "packages/jwt-auth/src/principal.ts",
     find: "scopes: isRefresh ? none : namesIn(",
     replace: "scopes: namesIn(",
   },
   "CLAIM-8": [
     {
-      file: "packages/jwt-auth/src/to-principal.ts",
+      file: "packages/jwt-auth/src/principal.ts",
       find: "tenant: textOf(claims, names.tenantClaim),",
       replace: "tenant: undefined,",
     },
     {
-      file: "packages/jwt-auth/src/to-principal.ts",
+      file: "packages/jwt-auth/src/principal.ts",
       find: "roles: isRefresh ? none : namesIn(own(claims, names.rolesClaim)),",
       replace: "roles: none,",
     },
@@ -304,7 +304,7 @@ export const identity: Mutants = {
     replace: "const only = first;",
   },
   "KEY-12": {
-    file: "packages/jwt-auth/src/jwk.ts",
+    file: "packages/jwt-auth/src/key-set.ts",
     find: 'if (use !== undefined && use !== "sig") return undefined;',
     replace: "",
   },

@@ -76,7 +76,7 @@ export const sessions: Mutants = {
     replace: "signature;",
   },
   "ISS-15": {
-    file: "packages/token-issuer/src/published-keys.ts",
+    file: "packages/token-issuer/src/live-ring.ts",
     find: 'Object.freeze({ ...members, use: "sig", alg: algorithm, kid })',
     replace: 'Object.freeze({ ...members, use: "enc", alg: algorithm, kid })',
   },
@@ -266,7 +266,7 @@ export const sessions: Mutants = {
   },
   "OIDC-1": [
     {
-      file: "packages/oidc-login/src/route.ts",
+      file: "packages/oidc-login/src/oidc-login.ts",
       find: 'if (action !== "start" && action !== "callback") return undefined;',
       replace: 'if (action !== "callback") return undefined;',
     },

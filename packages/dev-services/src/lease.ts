@@ -22,7 +22,7 @@ export interface Watchdog extends Lease {
 }
 
 /** Starts a watchdog. It does not keep an event loop running. */
-export async function startWatchdog(): Promise<Watchdog> {
+async function startWatchdog(): Promise<Watchdog> {
   const file = new URL(import.meta.url.endsWith(".ts") ? "./watchdog.ts" : "./watchdog.js", import.meta.url);
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", fileURLToPath(file)], {
     detached: true,
@@ -57,6 +57,17 @@ export async function startWatchdog(): Promise<Watchdog> {
       keepUs(false);
     },
   };
+}
+
+/** Starts a server under a new watchdog, which removes what a failed start leaves. */
+export async function withWatchdog<Server>(start: (watchdog: Watchdog) => Promise<Server>): Promise<Server> {
+  const watchdog = await startWatchdog();
+  try {
+    return await start(watchdog);
+  } catch (error) {
+    await watchdog.finish();
+    throw error;
+  }
 }
 
 /** Takes a lease from the watchdog on a port; undefined when that watchdog has ended. */

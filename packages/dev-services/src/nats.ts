@@ -1,11 +1,10 @@
-import { spawn } from "node:child_process";
 import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "./account.ts";
-import { freePort } from "./free-port.ts";
-import { startWatchdog, type Watchdog } from "./lease.ts";
-import { gone, pauseTree, signalTree } from "./processes.ts";
+import { withWatchdog } from "./lease.ts";
+import { fixtureOf } from "./mocha-hooks.ts";
 import { requireProgram } from "./require-program.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
+import { testProgram } from "./test-program.ts";
 
 /** The options of {@link startNats}. */
 export interface NatsOptions {
@@ -17,21 +16,9 @@ export interface NatsOptions {
   readonly login?: { readonly user: string; readonly password: string } | undefined;
 }
 
-/** A NATS server that this process started. */
-export interface NatsServer extends AsyncDisposable {
+/** A NATS server that this process started. A restart keeps its stored data. */
+export interface NatsServer extends ServerProcess {
   readonly url: string;
-  readonly port: number;
-  readonly pid: number;
-  /** Freezes the server (SIGSTOP): connections stay open without an answer. */
-  pause(): void;
-  /** Resumes a frozen server. */
-  resume(): void;
-  /** Kills the server (SIGKILL). Resolves when it is gone. */
-  kill(): Promise<void>;
-  /** Starts the server again on the same port with its stored data; ends it first if it runs. */
-  restart(): Promise<void>;
-  /** Ends the server and removes its data. */
-  stop(): Promise<void>;
 }
 
 /**
@@ -39,73 +26,34 @@ export interface NatsServer extends AsyncDisposable {
  *
  * @throws NoServerError when no NATS is installed; Error when it does not start
  */
-export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
+export async function startNats({
+  port: wanted,
+  jetStream = true,
+  login,
+}: NatsOptions = {}): Promise<NatsServer> {
   const program = requireProgram("nats");
-  const watchdog = await startWatchdog();
-  try {
-    return await launched(program, options, watchdog);
-  } catch (error) {
-    await watchdog.finish();
-    throw error;
-  }
-}
-
-async function launched(program: string, options: NatsOptions, watchdog: Watchdog): Promise<NatsServer> {
-  const { jetStream = true, login } = options;
-  const folder = scratchFolder("svc-nats-");
-  const charge = { signal: "SIGTERM", remove: [folder], marker: folder } as const;
-  watchdog.watch(charge);
-  let { pid, port } = await started(options.port);
-
-  async function started(wanted?: number): Promise<{ pid: number; port: number }> {
-    for (let attempt = 1; ; attempt++) {
-      const at = wanted ?? (await freePort());
-      const process = await spawned(at);
-      if (process !== undefined) return { pid: process, port: at };
-      if (wanted !== undefined || attempt === 5)
-        throw new Error(`nats-server did not start on port ${at} of 127.0.0.1, which may be taken`);
-    }
-  }
-
-  async function spawned(at: number): Promise<number | undefined> {
-    // The command line always names the folder, which identifies the process.
-    const args = ["-a", "127.0.0.1", "-p", String(at), "-sd", folder];
-    if (jetStream) args.push("-js");
-    if (login !== undefined) args.push("--user", login.user, "--pass", login.password);
-    const child = spawn(program, args, { detached: true, stdio: "ignore", cwd: folder });
-    child.on("error", () => undefined);
-    if (child.pid === undefined) return undefined;
-    watchdog.watch({ ...charge, pid: child.pid });
-    child.unref();
-    const end = performance.now() + 20_000;
-    while (child.exitCode === null && child.signalCode === null && performance.now() < end) {
-      if (await greets(at)) return child.pid;
-      await sleep(5);
-    }
-    return undefined;
-  }
-
-  const user = login === undefined ? "" : `${encodeURIComponent(login.user)}:`;
-  const password = login === undefined ? "" : `${encodeURIComponent(login.password)}@`;
-  const server: NatsServer = {
-    url: `nats://${user}${password}127.0.0.1:${port}`,
-    port,
-    get pid() {
-      return pid;
-    },
-    pause: () => pauseTree(pid),
-    resume: () => void signalTree(pid, "SIGCONT"),
-    async kill() {
-      await gone(signalTree(pid, "SIGKILL"), 10_000);
-    },
-    async restart() {
-      await server.kill();
-      ({ pid, port } = await started(port));
-    },
-    stop: () => watchdog.finish(),
-    [Symbol.asyncDispose]: () => watchdog.finish(),
-  };
-  return server;
+  return withWatchdog(async (watchdog) => {
+    const folder = scratchFolder("svc-nats-");
+    const charge = { signal: "SIGTERM", remove: [folder], marker: folder } as const;
+    watchdog.watch(charge);
+    const start = {
+      program,
+      options: { cwd: folder },
+      port: wanted,
+      // The command line always names the folder, which identifies the process.
+      args: (port: number) => {
+        const common = ["-a", "127.0.0.1", "-p", String(port), "-sd", folder];
+        const user = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
+        return [...common, ...(jetStream ? ["-js"] : []), ...user];
+      },
+      watch: (pid: number) => watchdog.watch({ ...charge, pid }),
+      answers: greets,
+    };
+    const server = await startServer(start, watchdog);
+    const user = login === undefined ? "" : `${encodeURIComponent(login.user)}:`;
+    const password = login === undefined ? "" : `${encodeURIComponent(login.password)}@`;
+    return Object.assign(server, { url: `nats://${user}${password}127.0.0.1:${server.port}` });
+  });
 }
 
 /** Returns whether a port answers like a NATS server, which sends `INFO` to every new connection. */
@@ -120,4 +68,34 @@ function greets(port: number): Promise<boolean> {
     socket.once("data", (chunk: Buffer) => answer(chunk.toString("latin1").startsWith("INFO ")));
     socket.setTimeout(5000, () => answer(false));
   });
+}
+
+/** The NATS server of one describe. Its tests may stop, kill and start it. */
+export interface TestNats {
+  /** Available only inside of tests and hooks. */
+  readonly server: NatsServer;
+  /** The same as `server.url`. */
+  readonly url: string;
+}
+
+/**
+ * Gives a `describe` a NATS server of its own with JetStream, started before its first test and ended after its last.
+ * Without NATS the describe is skipped as by {@link testProgram}.
+ */
+export function testNats(options: NatsOptions = {}): TestNats {
+  testProgram("nats");
+  const server = fixtureOf({
+    what: "the NATS server",
+    names: ["testNats()", "startNats()"],
+    open: () => startNats(options),
+    close: (each) => each.stop(),
+  });
+  return {
+    get server() {
+      return server();
+    },
+    get url() {
+      return server().url;
+    },
+  };
 }

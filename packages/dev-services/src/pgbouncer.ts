@@ -1,12 +1,12 @@
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder, serverAccount } from "./account.ts";
-import { freePort } from "./free-port.ts";
-import { startWatchdog, type Watchdog } from "./lease.ts";
+import { withWatchdog } from "./lease.ts";
+import { mochaHooks } from "./mocha-hooks.ts";
 import { requireProgram } from "./require-program.ts";
+import { startServer } from "./server-process.ts";
+import { testProgram } from "./test-program.ts";
 
 /** The options of {@link startPgBouncer}. */
 export interface PgBouncerOptions {
@@ -32,44 +32,29 @@ export interface PgBouncer extends AsyncDisposable {
  */
 export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
   const program = requireProgram("pgbouncer");
-  const watchdog = await startWatchdog();
-  try {
-    return await launched(program, options, watchdog);
-  } catch (error) {
-    await watchdog.finish();
-    throw error;
-  }
-}
-
-async function launched(program: string, options: PgBouncerOptions, watchdog: Watchdog): Promise<PgBouncer> {
-  const port = await freePort();
-  const folder = scratchFolder("svc-pgbouncer-");
-  const charge = { signal: "SIGKILL", remove: [folder], marker: folder } as const;
-  watchdog.watch(charge);
-  // PgBouncer refuses root, so another account must be able to read its files.
-  const account = serverAccount();
-  const child = spawn(
-    program,
-    [...(account === undefined ? [] : ["-u", account.name]), settingsIn(folder, port, options)],
-    { detached: true, stdio: "ignore", cwd: folder },
-  );
-  let failed: Error | undefined;
-  child.on("error", (error) => void (failed = error));
-  const { pid } = child;
-  if (pid !== undefined) watchdog.watch({ ...charge, pid });
-  child.unref();
-  const end = performance.now() + 20_000;
-  while (pid === undefined || !(await listens(port))) {
-    const ended = child.exitCode !== null || child.signalCode !== null;
-    if (pid === undefined || ended || performance.now() > end)
-      throw new Error(`PgBouncer did not start on port ${port} of 127.0.0.1`, { cause: failed });
-    await sleep(5);
-  }
-  const through = new URL(options.url);
-  through.hostname = "127.0.0.1";
-  through.port = String(port);
-  const stop = (): Promise<void> => watchdog.finish();
-  return { url: through.href, pid, stop, [Symbol.asyncDispose]: stop };
+  return withWatchdog(async (watchdog) => {
+    const folder = scratchFolder("svc-pgbouncer-");
+    const charge = { signal: "SIGKILL", remove: [folder], marker: folder } as const;
+    watchdog.watch(charge);
+    // PgBouncer refuses root, so another account must be able to read its files.
+    const account = serverAccount();
+    const start = {
+      program,
+      options: { cwd: folder },
+      port: undefined,
+      args: (port: number) => [
+        ...(account === undefined ? [] : ["-u", account.name]),
+        settingsIn(folder, port, options),
+      ],
+      watch: (pid: number) => watchdog.watch({ ...charge, pid }),
+      answers: listens,
+    };
+    const server = await startServer(start, watchdog);
+    const through = new URL(options.url);
+    through.hostname = "127.0.0.1";
+    through.port = String(server.port);
+    return Object.assign(server, { url: through.href });
+  });
 }
 
 function settingsIn(folder: string, port: number, { url, connections }: PgBouncerOptions): string {
@@ -103,4 +88,35 @@ function listens(port: number): Promise<boolean> {
     });
     socket.on("error", () => resolve(false));
   });
+}
+
+/** Starts the PgBouncers of one describe. */
+export interface TestPgBouncer {
+  /**
+   * Starts a PgBouncer. Call it only inside of tests and hooks; the end of the describe stops all that still run.
+   *
+   * @param url URL with a login that has a password
+   * @param connections how many connections to the server all clients share
+   */
+  start(url: string, connections: number): Promise<PgBouncer>;
+}
+
+/**
+ * Gives a `describe` PgBouncers in transaction mode. Without PgBouncer the describe is skipped as by {@link testProgram}.
+ */
+export function testPgBouncer(): TestPgBouncer {
+  testProgram("pgbouncer");
+  const open: PgBouncer[] = [];
+  const { after } = mochaHooks("testPgBouncer()", "startPgBouncer()");
+  after("end the PgBouncers", async function () {
+    this.timeout(60_000);
+    await Promise.all(open.splice(0).map((bouncer) => bouncer.stop()));
+  });
+  return {
+    async start(url, connections) {
+      const bouncer = await startPgBouncer({ url, connections });
+      open.push(bouncer);
+      return bouncer;
+    },
+  };
 }

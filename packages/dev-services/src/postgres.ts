@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import { Client } from "pg";
 import { demoFolder, ownFolder, scratchFolder, serverAccount } from "./account.ts";
 import { type Attempt, NoServerError } from "./attempts.ts";
-import { startWatchdog, type Watchdog } from "./lease.ts";
+import { type Watchdog, withWatchdog } from "./lease.ts";
 import { type Joined, joinOrStart, writeWhole } from "./lock.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 import {
@@ -14,12 +14,12 @@ import {
   type Site,
   urlOf,
 } from "./postgres-process.ts";
-import { endServer, gone, pauseTree, signalTree } from "./processes.ts";
+import { endServer, type Faults, faultsOf } from "./processes.ts";
 import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
 /** A running PostgreSQL server. */
-export interface PostgresServer extends AsyncDisposable {
+export interface PostgresServer extends Faults, AsyncDisposable {
   /** URL of the requested database, as the user `postgres`. */
   readonly url: string;
   readonly port: number;
@@ -30,12 +30,6 @@ export interface PostgresServer extends AsyncDisposable {
   readonly folder: string;
   /** Whether another process had already started it. */
   readonly joined: boolean;
-  /** Freezes all processes of the server (SIGSTOP): connections stay open without an answer. */
-  pause(): void;
-  /** Resumes a frozen server. */
-  resume(): void;
-  /** Kills all its processes (SIGKILL), as a crash would. Resolves when they are gone. */
-  kill(): Promise<void>;
   /** Starts the server again on the same port with the same data; stops it first if it runs. */
   restart(): Promise<void>;
   /** Shuts the server down cleanly and keeps the data for `restart()`. */
@@ -90,13 +84,7 @@ export function requirePostgres(options: PostgresOptions): PostgresBinaries {
 async function launch(options: PostgresOptions, infoFile: string | undefined): Promise<PostgresServer> {
   const account = serverAccount();
   const binaries = requirePostgres(options);
-  const watchdog = await startWatchdog();
-  try {
-    return await launched({ binaries, account, options }, watchdog, infoFile);
-  } catch (error) {
-    watchdog.release();
-    throw error;
-  }
+  return withWatchdog((watchdog) => launched({ binaries, account, options }, watchdog, infoFile));
 }
 
 async function launched(
@@ -154,13 +142,13 @@ function server(
   const { port } = first;
   let running = first;
   const url = urlOf(port, options.password, options.database ?? "postgres");
-  const tell = (): void => {
+  const publish = (): void => {
     if (infoFile === undefined) return;
     const { version, source } = binaries;
     writeWhole(infoFile, { url, folder, pid: running.pid, port, leasePort: watchdog.port, version, source });
   };
   const halt = (): Promise<void> => endServer(running.pid, "SIGINT", 20_000);
-  tell();
+  publish();
   const control: PostgresServer = {
     url,
     port,
@@ -171,17 +159,13 @@ function server(
     get pid() {
       return running.pid;
     },
-    pause: () => pauseTree(running.pid),
-    resume: () => void signalTree(running.pid, "SIGCONT"),
-    async kill() {
-      await gone(signalTree(running.pid, "SIGKILL"), 10_000);
-    },
+    ...faultsOf(() => running.pid),
     halt,
     async restart() {
       await halt();
       await endOrphan(site);
       running = await runServer(site, started, port);
-      tell();
+      publish();
     },
     // The watchdog ends the server unless another process holds a lease on it.
     stop: () => watchdog.finish(),
@@ -199,11 +183,7 @@ function joinedServer({ info, lease }: Joined, options: PostgresOptions): Postgr
     source: info.source,
     folder: info.folder,
     joined: true,
-    pause: () => pauseTree(info.pid),
-    resume: () => void signalTree(info.pid, "SIGCONT"),
-    async kill() {
-      await gone(signalTree(info.pid, "SIGKILL"), 10_000);
-    },
+    ...faultsOf(() => info.pid),
     halt: () => endServer(info.pid, "SIGINT", 20_000),
     restart: () => Promise.reject(new Error("only the process that started a server can restart it")),
     async stop() {

@@ -145,3 +145,24 @@ export async function endServer(pid: number, first: NodeJS.Signals, graceMs: num
   for (const each of all) signal(each, "SIGKILL");
   await gone([...all, ...rest], 5000);
 }
+
+/** What tests do to a server to see how its clients behave. */
+export interface Faults {
+  /** Freezes all processes of the server (SIGSTOP): connections stay open without an answer. */
+  pause(): void;
+  /** Resumes a frozen server. */
+  resume(): void;
+  /** Kills all processes of the server (SIGKILL), as a crash would. Resolves when they are gone. */
+  kill(): Promise<void>;
+}
+
+/** Returns the faults of a server whose process id may change. */
+export function faultsOf(pid: () => number): Faults {
+  return {
+    pause: () => pauseTree(pid()),
+    resume: () => void signalTree(pid(), "SIGCONT"),
+    async kill() {
+      await gone(signalTree(pid(), "SIGKILL"), 10_000);
+    },
+  };
+}

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { fixtureOf } from "./mocha-hooks.ts";
 import { redisCommands } from "./redis-command.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
+import { testProgram } from "./test-program.ts";
 
 /** A Redis Cluster without replicas: the masters share all slots. */
 export interface RedisCluster extends AsyncDisposable {
@@ -66,4 +68,29 @@ async function serves(url: string): Promise<boolean> {
   } catch (error) {
     return error instanceof Error && error.message.startsWith("MOVED ");
   }
+}
+
+/** The cluster of one describe. Its tests may stop, kill and start it. */
+export interface TestRedisCluster {
+  /** Available only inside of tests and hooks. */
+  readonly cluster: RedisCluster;
+}
+
+/**
+ * Gives a `describe` a Redis Cluster of its own with three nodes. Without Redis the describe is skipped as by
+ * {@link testProgram}.
+ */
+export function testRedisCluster(): TestRedisCluster {
+  testProgram("redis");
+  const cluster = fixtureOf({
+    what: "the Redis Cluster",
+    names: ["testRedisCluster()", "startRedisCluster()"],
+    open: () => startRedisCluster(),
+    close: (each) => each.stop(),
+  });
+  return {
+    get cluster() {
+      return cluster();
+    },
+  };
 }

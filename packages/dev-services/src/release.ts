@@ -1,4 +1,4 @@
-import { releaseSharedPostgres } from "./shared-postgres.ts";
+import { releaseSharedPostgres } from "./test-database.ts";
 import { releaseSharedRedis } from "./test-redis.ts";
 
 /**

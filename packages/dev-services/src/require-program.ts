@@ -1,8 +1,7 @@
 import { globSync } from "node:fs";
 import { delimiter } from "node:path";
 import { type Attempt, NoServerError } from "./attempts.ts";
-import { firstIn } from "./executable.ts";
-import { type Program, type ProgramName, programs } from "./programs.ts";
+import { firstIn, type Program, type ProgramName, programs } from "./programs.ts";
 import { unpack } from "./unpack.ts";
 
 /** Where Debian puts servers, although the `PATH` of a normal user lacks these folders. */

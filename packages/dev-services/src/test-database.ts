@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { Client } from "pg";
 import { answersWithin, fromEnvironment } from "./environment.ts";
-import { mochaHooks } from "./mocha-hooks.ts";
-import { sharedPostgres } from "./shared-postgres.ts";
+import { fixtureOf } from "./mocha-hooks.ts";
+import { joinPostgres } from "./postgres.ts";
 import { needsSharedPostgres } from "./test-postgres.ts";
+import { testRunFolder } from "./test-run.ts";
 
 /** The database of one test file. */
 export interface TestDatabase {
@@ -18,6 +20,21 @@ export interface OpenTestDatabase extends TestDatabase, AsyncDisposable {}
 export interface TestDatabaseOptions {
   /** Part of the database's name, for people who list the databases. Default: `test`. */
   readonly name?: string | undefined;
+}
+
+let shared: Promise<{ readonly url: string; stop(): Promise<void> }> | undefined;
+
+/** Returns the URL of the server that all processes of this test run share; the first caller starts it. */
+async function sharedPostgres(): Promise<string> {
+  shared ??= joinPostgres({ purpose: "test" }, join(testRunFolder(), "postgres.json"));
+  return (await shared).url;
+}
+
+/** Releases the shared server. It ends when all processes of the run have released it. */
+export async function releaseSharedPostgres(): Promise<void> {
+  const held = shared;
+  shared = undefined;
+  await (await held?.catch(() => undefined))?.stop();
 }
 
 /**
@@ -69,21 +86,15 @@ async function execute(url: string, sql: string): Promise<void> {
  */
 export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
   needsSharedPostgres();
-  let open: OpenTestDatabase | undefined;
-  const { before, after } = mochaHooks("testDatabase()", "openTestDatabase()");
-  before("a database", async function () {
-    this.timeout(120_000);
-    open = await openTestDatabase(options);
-  });
-  after("drop the database", async function () {
-    this.timeout(30_000);
-    await open?.[Symbol.asyncDispose]();
-    open = undefined;
+  const database = fixtureOf({
+    what: "the database",
+    names: ["testDatabase()", "openTestDatabase()"],
+    open: () => openTestDatabase(options),
+    close: (each) => each[Symbol.asyncDispose](),
   });
   return {
     get url() {
-      if (open === undefined) throw new Error("the database exists only inside of tests and hooks");
-      return open.url;
+      return database().url;
     },
   };
 }

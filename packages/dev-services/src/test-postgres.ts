@@ -1,10 +1,11 @@
 import { fromEnvironment } from "./environment.ts";
-import { requirePostgres } from "./postgres.ts";
+import { fixtureOf } from "./mocha-hooks.ts";
+import { type PostgresServer, requirePostgres, startPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres-process.ts";
 import { skipSuiteUnless } from "./skip-suite.ts";
 
 /** The results of earlier searches by `only`; a search starts a program, so each runs once. */
-const looks = new Map<PostgresOptions["only"], () => void>();
+const searches = new Map<PostgresOptions["only"], () => void>();
 
 /**
  * Skips a `describe` whose tests start a PostgreSQL themselves when no PostgreSQL is installed, as `testProgram()` does.
@@ -14,7 +15,7 @@ const looks = new Map<PostgresOptions["only"], () => void>();
 export function needsPostgres(options: Partial<PostgresOptions> = {}): void {
   skipSuiteUnless("needsPostgres()", () => {
     const { only, env, installedUnder } = options;
-    if (env === undefined && installedUnder === undefined) lookOnce(only);
+    if (env === undefined && installedUnder === undefined) searchOnce(only);
     else requirePostgres({ purpose: "test", ...options });
   });
 }
@@ -24,13 +25,13 @@ export function needsSharedPostgres(): void {
   if (fromEnvironment("SVC_TEST_DATABASE_URL") === undefined) needsPostgres();
 }
 
-function lookOnce(only: PostgresOptions["only"]): void {
-  let look = looks.get(only);
-  if (look === undefined) {
-    look = resultOf(() => void requirePostgres({ purpose: "test", only }));
-    looks.set(only, look);
+function searchOnce(only: PostgresOptions["only"]): void {
+  let search = searches.get(only);
+  if (search === undefined) {
+    search = resultOf(() => void requirePostgres({ purpose: "test", only }));
+    searches.set(only, search);
   }
-  look();
+  search();
 }
 
 /** Calls a function once; the returned function throws the same error, if any. */
@@ -43,4 +44,34 @@ function resultOf(work: () => void): () => void {
       throw error;
     };
   }
+}
+
+/** The server of one describe. Its tests may stop, kill and start it. */
+export interface TestServer {
+  /** Available only inside of tests and hooks. */
+  readonly server: PostgresServer;
+  /** The same as `server.url`. */
+  readonly url: string;
+}
+
+/**
+ * Gives a `describe` of fault tests a PostgreSQL of its own, started before its first test and ended after its last.
+ * Without a PostgreSQL the describe is skipped as by `testProgram()`.
+ */
+export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
+  needsPostgres(options);
+  const server = fixtureOf({
+    what: "the PostgreSQL server",
+    names: ["testPostgresServer()", "startPostgres()"],
+    open: () => startPostgres({ purpose: "test", ...options }),
+    close: (each) => each.stop(),
+  });
+  return {
+    get server() {
+      return server();
+    },
+    get url() {
+      return server().url;
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { maskUrl } from "./attempts.ts";
 import { fromEnvironment } from "./environment.ts";
-import { mochaHooks } from "./mocha-hooks.ts";
+import { fixtureOf } from "./mocha-hooks.ts";
 import { joinRedis } from "./redis.ts";
 import { redisCommands } from "./redis-command.ts";
 import { testProgram } from "./test-program.ts";
@@ -73,27 +73,18 @@ export async function releaseSharedRedis(): Promise<void> {
  */
 export function testRedis(): TestRedis {
   if (fromEnvironment("SVC_TEST_REDIS_URL") === undefined) testProgram("redis");
-  let open: OpenTestRedis | undefined;
-  const { before, after } = mochaHooks("testRedis()", "openTestRedis()");
-  before("a Redis", async function () {
-    this.timeout(60_000);
-    open = await openTestRedis();
+  const redis = fixtureOf({
+    what: "the Redis",
+    names: ["testRedis()", "openTestRedis()"],
+    open: openTestRedis,
+    close: (each) => each[Symbol.asyncDispose](),
   });
-  after("empty the Redis", async function () {
-    this.timeout(30_000);
-    await open?.[Symbol.asyncDispose]();
-    open = undefined;
-  });
-  const opened = (): OpenTestRedis => {
-    if (open === undefined) throw new Error("the Redis can be used only inside of tests and hooks");
-    return open;
-  };
   return {
     get url() {
-      return opened().url;
+      return redis().url;
     },
     get keyPrefix() {
-      return opened().keyPrefix;
+      return redis().keyPrefix;
     },
   };
 }

@@ -13,9 +13,8 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { isRoot, keptFolder, ownFolder } from "./account.ts";
 import type { Attempt } from "./attempts.ts";
-import { firstIn } from "./executable.ts";
 import { withLock, writeWhole } from "./lock.ts";
-import type { Program } from "./programs.ts";
+import { firstIn, type Program } from "./programs.ts";
 import { runName } from "./test-run.ts";
 
 /** The options of {@link unpack}. */

@@ -1,3 +1,5 @@
+import { ConfigurationError, nearestName } from "@svc/options";
+
 /** The supported signature algorithms (AUTH-26), without `none` (AUTH-4). */
 export const algorithms = [
   "RS256",
@@ -21,4 +23,47 @@ export type Algorithm = (typeof algorithms)[number];
 /** Returns whether an algorithm uses one shared secret to sign and to verify. */
 export function isSymmetric(algorithm: Algorithm): boolean {
   return algorithm.startsWith("HS");
+}
+
+/**
+ * Checks the list of allowed algorithms: only known ones (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
+ *
+ * @param subject name of the factory for the error message, such as `jwtAuth()`
+ * @param given the configured list
+ * @param key option, key of the file or variable that holds the list. Default: `algorithms`
+ * @returns the list without duplicates, frozen
+ * @throws ConfigurationError with the wrong algorithms and the remedy
+ */
+export function checkAlgorithms(subject: string, given: unknown, key = "algorithms"): readonly Algorithm[] {
+  const message = faultOf(given);
+  if (message !== undefined) throw new ConfigurationError(subject, [{ key, message }]);
+  return Object.freeze([...new Set(given as readonly Algorithm[])]);
+}
+
+function faultOf(given: unknown): string | undefined {
+  if (!Array.isArray(given)) return `must be a list of algorithms, for example ["RS256"]`;
+  const entries: readonly unknown[] = Array.from(given);
+  if (entries.length === 0) return `is empty; name at least one of ${algorithms.join(", ")}`;
+  for (const entry of entries) {
+    const message = entryFault(entry);
+    if (message !== undefined) return message;
+  }
+  const list = entries as readonly Algorithm[];
+  const symmetric = [...new Set(list.filter(isSymmetric))];
+  const asymmetric = [...new Set(list.filter((each) => !isSymmetric(each)))];
+  if (symmetric.length === 0 || asymmetric.length === 0) return undefined;
+  return (
+    `mixes the symmetric ${symmetric.join(", ")} with the asymmetric ${asymmetric.join(", ")}; ` +
+    "pick one family: HS* with a shared secret, the others with a public key or a key set"
+  );
+}
+
+function entryFault(entry: unknown): string | undefined {
+  if (typeof entry !== "string")
+    return `has an entry that is not a string; known are ${algorithms.join(", ")}`;
+  if ((algorithms as readonly string[]).includes(entry)) return undefined;
+  if (entry.toLowerCase() === "none") return "must not have none: a token without a signature proves nothing";
+  const nearest = nearestName(entry, algorithms);
+  const hint = nearest === undefined ? `known are ${algorithms.join(", ")}` : `did you mean ${nearest}?`;
+  return `has ${JSON.stringify(entry.slice(0, 40))}, which is unknown; ${hint}`;
 }

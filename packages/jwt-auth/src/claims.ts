@@ -1,7 +1,6 @@
 import { isPlainText, isTenantId } from "@svc/context";
-import { refuse } from "./refuse.ts";
+import { refuse, type Refused } from "./verification.ts";
 import { own } from "./token-parser.ts";
-import type { Refused } from "./verification.ts";
 
 /** Rules that the claims of a token must meet. */
 export interface ClaimRules {

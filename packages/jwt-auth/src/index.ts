@@ -1,7 +1,7 @@
 // The middleware, its guards and its accessors.
 export { type JwtAuth, jwtAuth } from "./jwt-auth.ts";
 export { optionalAuth, requireAuth, requireRoles, requireScopes } from "./guards.ts";
-export { currentPrincipal, principalOf } from "./principal.ts";
+export { type ClaimNames, currentPrincipal, principalOf, toPrincipal } from "./principal.ts";
 export type { JwtAuthOptions } from "./options.ts";
 export type { RevocableToken, RevocationCheck } from "./revocation.ts";
 
@@ -15,10 +15,8 @@ export {
   type Verification,
   type Verified,
 } from "./verification.ts";
-export { type Algorithm, algorithms } from "./algorithms.ts";
-export { checkAlgorithms } from "./algorithm-list.ts";
-export { type ClaimNames, toPrincipal } from "./to-principal.ts";
-export type { Env } from "./env.ts";
+export { type Algorithm, algorithms, checkAlgorithms } from "./algorithms.ts";
+export type { Env } from "./secret-rules.ts";
 
 // Key sources.
 export type { KeySource } from "./key-source.ts";

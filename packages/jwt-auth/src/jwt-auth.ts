@@ -7,12 +7,11 @@ import {
   type RequestContext,
 } from "@svc/context";
 import { forbidden, internalError, type ProblemError, serviceUnavailable } from "@svc/problem";
-import { bearerToken } from "./bearer.ts";
+import { bearerToken, mayCarryCookies } from "./bearer.ts";
 import type { JwtAuthOptions } from "./options.ts";
 import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
 import { authReadiness } from "./readiness.ts";
 import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
-import { mayCarryCookies } from "./same-origin.ts";
 import { say } from "./say.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";

@@ -13,9 +13,8 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { checkAlgorithms } from "./algorithm-list.ts";
-import { type Algorithm, isSymmetric } from "./algorithms.ts";
-import { type Env, envs } from "./env.ts";
+import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
+import { type Env, envs } from "./secret-rules.ts";
 import type { RefreshPlan } from "./refreshed-keys.ts";
 
 /** Options for keys that are fetched and refreshed. */

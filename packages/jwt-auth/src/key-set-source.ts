@@ -1,4 +1,4 @@
-import { keySetFromJwks } from "./jwk.ts";
+import { keySetFromJwks } from "./key-set.ts";
 import { fetchDocument } from "./key-set-fetch.ts";
 import { type KeySetOptions, resolveKeySetOptions } from "./key-set-options.ts";
 import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";

@@ -1,5 +1,9 @@
-import type { KeyObject } from "node:crypto";
+import { KeyObject } from "node:crypto";
+import { importJWK, type JWK } from "jose";
 import type { Algorithm } from "./algorithms.ts";
+import { keyFault } from "./key-check.ts";
+import { KeySetError } from "./key-set-error.ts";
+import { MAX_KID_LENGTH } from "./token-parser.ts";
 
 /** A key that may verify tokens. */
 export interface UsableKey {
@@ -60,3 +64,109 @@ export function keySetOf(keys: readonly UsableKey[]): KeySet {
 
 /** The empty set, in use before the first fetch. */
 export const noKeys: KeySet = keySetOf([]);
+
+/** Most keys imported from one set; further keys are skipped. */
+export const MOST_KEYS = 64;
+
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+// Private members of RFC 7518; a key with one of them was published by mistake.
+const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
+
+// An RSA key fits all RSA algorithms; the curve decides for other keys.
+const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
+  ["RSA", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
+  ["EC P-256", ["ES256"]],
+  ["EC P-384", ["ES384"]],
+  ["EC P-521", ["ES512"]],
+  ["OKP Ed25519", ["EdDSA"]],
+] as const);
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A key that looks usable and is not imported yet. */
+interface Candidate {
+  readonly kid: string | undefined;
+  readonly algorithms: readonly Algorithm[];
+  /** Only the members that define the public key. */
+  readonly jwk: JWK;
+}
+
+/**
+ * Imports a JWK set (RFC 7517). Skips each key that cannot verify one of the algorithms (KEY-12, AUTH-25, AUTH-26).
+ * Reuses the key object of an unchanged key.
+ *
+ * @throws KeySetError when the document is not a key set, or has no usable key
+ */
+export async function keySetFromJwks(
+  document: unknown,
+  algorithms: readonly Algorithm[],
+  before: KeySet,
+): Promise<KeySet> {
+  const entries = isObject(document) ? document["keys"] : undefined;
+  if (!Array.isArray(entries)) throw new KeySetError("the answer is not a key set");
+  const candidates: Candidate[] = [];
+  for (const entry of entries as readonly unknown[]) {
+    const candidate = isObject(entry) ? candidateOf(entry, algorithms) : undefined;
+    if (candidate !== undefined) candidates.push(candidate);
+    if (candidates.length === MOST_KEYS) break;
+  }
+  const imported = await Promise.all(candidates.map((candidate) => usable(candidate, before)));
+  const set = keySetOf(imported.filter((key) => key !== undefined));
+  if (set.size === 0) throw new KeySetError("the key set has no usable key");
+  return set;
+}
+
+function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
+  const { alg, use, kid, key_ops: operations } = entry;
+  if (use !== undefined && use !== "sig") return undefined;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) {
+    return undefined;
+  }
+  if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
+  if (PRIVATE.some((name) => Object.hasOwn(entry, name))) return undefined;
+  const { kty, crv, n, e, x, y } = entry;
+  const fitting = BY_KIND.get(kindOf(kty, crv)) ?? [];
+  const algorithms = fitting.filter((each) => allowed.includes(each) && (alg === undefined || alg === each));
+  const jwk = publicMembers({ kty, crv, n, e, x, y });
+  return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
+}
+
+// Converting an object to text could throw, and one bad key would fail the whole set.
+function kindOf(kty: unknown, crv: unknown): string {
+  if (kty === "RSA") return kty;
+  return typeof kty === "string" && typeof crv === "string" ? `${kty} ${crv}` : "";
+}
+
+/** Returns the public members in a fixed order, so that equal keys have equal JSON. */
+function publicMembers({ kty, crv, n, e, x, y }: Members): JWK | undefined {
+  if (kty === "RSA") return isNumber(n) && isNumber(e) ? { kty, n, e } : undefined;
+  if (typeof crv !== "string" || !isNumber(x)) return undefined;
+  if (kty === "OKP") return { kty, crv, x };
+  return kty === "EC" && isNumber(y) ? { kty, crv, x, y } : undefined;
+}
+
+async function usable({ kid, algorithms, jwk }: Candidate, before: KeySet): Promise<UsableKey | undefined> {
+  const material = JSON.stringify(jwk);
+  const key = before.known(material) ?? (await imported(jwk, algorithms[0]));
+  if (key === undefined) return undefined;
+  const sound = algorithms.filter((each) => keyFault(key, each) === undefined);
+  return sound.length === 0 ? undefined : { kid, algorithms: sound, material, key };
+}
+
+async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<KeyObject | undefined> {
+  try {
+    const key = await importJWK(jwk, algorithm, { extractable: true });
+    return key instanceof Uint8Array ? undefined : KeyObject.from(key);
+  } catch {
+    // Skip a broken key, such as a point outside its curve; the other keys remain usable.
+    return undefined;
+  }
+}
+
+function isNumber(value: unknown): value is string {
+  return typeof value === "string" && BASE64URL.test(value);
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

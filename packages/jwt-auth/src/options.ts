@@ -17,7 +17,7 @@ import {
   withDefault,
 } from "@svc/options";
 import type { Algorithm } from "./algorithms.ts";
-import { type Env, envs } from "./env.ts";
+import { type Env, envs } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
 import type { RevocationCheck } from "./revocation.ts";
 import { bytes } from "./secret-source.ts";

@@ -1,7 +1,6 @@
 import { ConfigurationError, listOf, resolveOptions, secret, string, withDefault } from "@svc/options";
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
-import { checkAlgorithms } from "./algorithm-list.ts";
-import { type Algorithm, algorithms as allAlgorithms } from "./algorithms.ts";
+import { type Algorithm, algorithms as allAlgorithms, checkAlgorithms } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
 import type { KeySource } from "./key-source.ts";
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
 import { ConfigurationError, type Fault } from "@svc/options";
-import { checkAlgorithms } from "./algorithm-list.ts";
-import { type Algorithm, isSymmetric } from "./algorithms.ts";
+import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 import { createKeySetSource } from "./key-set-source.ts";
 import type { KeySource } from "./key-source.ts";
 import { type GivenOptions, type JwtAuthOptions, readOptions, SUBJECT } from "./options.ts";

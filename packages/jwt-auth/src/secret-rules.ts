@@ -1,5 +1,10 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
-import type { Env } from "./env.ts";
+
+/** Where a service runs. `prod` applies the strict rules. */
+export type Env = "local" | "dev" | "staging" | "prod";
+
+/** All environments. */
+export const envs = ["local", "dev", "staging", "prod"] as const;
 
 /** Shortest HMAC secret in `prod`, in bytes (AUTH-31). */
 export const MIN_SECRET_BYTES = 32;

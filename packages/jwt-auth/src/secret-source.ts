@@ -10,11 +10,9 @@ import {
   withDefault,
 } from "@svc/options";
 import { createSecretKey } from "node:crypto";
-import { checkAlgorithms } from "./algorithm-list.ts";
-import { type Algorithm, isSymmetric } from "./algorithms.ts";
-import { type Env, envs } from "./env.ts";
+import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
+import { type Env, envs, secretFault } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
-import { secretFault } from "./secret-rules.ts";
 
 /** Options of `createSecretSource()`. */
 export interface SecretSourceOptions {

@@ -1,6 +1,5 @@
 import type { Algorithm } from "./algorithms.ts";
-import { refuse } from "./refuse.ts";
-import type { Refused } from "./verification.ts";
+import { refuse, type Refused } from "./verification.ts";
 
 /** Longest accepted token, in characters (AUTH-20). */
 export const MAX_TOKEN_LENGTH = 8192;

@@ -42,3 +42,8 @@ export interface Refused {
 }
 
 export type Verification = Verified | Refused;
+
+/** Creates a refusal. `at` is the name of the claim or header at fault, never its value. */
+export function refuse(reason: RefusalReason, at?: string): Refused {
+  return Object.freeze(at === undefined ? { reason } : { reason, at });
+}

@@ -13,8 +13,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { checkAlgorithms } from "./algorithm-list.ts";
-import type { Algorithm } from "./algorithms.ts";
+import { type Algorithm, checkAlgorithms } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** Options of `createVerifier()`. */

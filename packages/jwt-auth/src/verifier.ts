@@ -3,8 +3,8 @@ import type { Algorithm } from "./algorithms.ts";
 import { type CheckedClaims, checkClaims } from "./claims.ts";
 import { keyFault } from "./key-check.ts";
 import type { KeySource } from "./key-source.ts";
-import { toPrincipal } from "./to-principal.ts";
-import { refuse } from "./refuse.ts";
+import { toPrincipal } from "./principal.ts";
+import { refuse, type Verification, type Verified } from "./verification.ts";
 import { type SignatureCheck, signatureCheck } from "./signature.ts";
 import {
   type KnownHeader,
@@ -13,7 +13,6 @@ import {
   type ParsedToken,
   parseToken,
 } from "./token-parser.ts";
-import type { Verification, Verified } from "./verification.ts";
 import { cacheCost, type CachedToken, cacheId, createVerifiedCache } from "./verified-cache.ts";
 import {
   type ResolvedVerifierOptions,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import { expect } from "chai";
-import { derSignature, ecdsaBytes } from "../src/ecdsa-signature.ts";
+import { derSignature, ecdsaBytes } from "../src/signature.ts";
 
 describe("derSignature()", () => {
   const curves = {

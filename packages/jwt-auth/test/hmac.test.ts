@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createHmac, createSecretKey } from "node:crypto";
-import { hmacCheck } from "../src/hmac.ts";
+import { hmacCheck } from "../src/signature.ts";
 import { createRandom } from "./support/random.ts";
 
 const hashes = ["256", "384", "512"] as const;

@@ -7,7 +7,10 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
 
 /** The part of a job that is read here. */
 interface CountedJob {

@@ -9,7 +9,8 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import PromRegistry from "prom-client/lib/registry.js";
 
 /** Options of `metrics()`. */
 export interface MetricsOptions {
@@ -67,7 +68,7 @@ export function resolveMetricsOptions(given: MetricsOptions | undefined): Resolv
     eventLoopDelay: withDefault(boolean(), true),
     maxSeries: withDefault(integer({ min: 1, max: 100_000 }), 1_000),
   });
-  const registry = resolved.registry ?? new Registry();
+  const registry = resolved.registry ?? new PromRegistry();
   // A registry of that format writes OpenMetrics also for clients that ask for plain text.
   if (String(registry.contentType).startsWith("application/openmetrics-text")) {
     throw registryFault(

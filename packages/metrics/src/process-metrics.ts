@@ -1,7 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { constants, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics } from "node:v8";
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
 
 /** The names of prom-client's default metrics, without its gauges with the suffix `_total`, which promtool refuses. */
 export const PROCESS_METRICS: readonly string[] = [

@@ -1,4 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
 import type { Cell, RequestCells } from "./request-cells.ts";
 
 /** The names of the request metrics (MET-3 to MET-6). */

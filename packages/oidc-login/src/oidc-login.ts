@@ -11,7 +11,6 @@ import type { OidcLoginOptions } from "./options.ts";
 import { loginReadiness } from "./readiness.ts";
 import { LoginError, problemOf } from "./refusals.ts";
 import { resolveOidcLoginOptions } from "./resolve-options.ts";
-import { loginRoute } from "./route.ts";
 import { startLogin } from "./start.ts";
 
 /** The routes of federated sign-in. */
@@ -149,4 +148,23 @@ function unknownProvider(): ProblemError {
 function nothingReturned(): ProblemError {
   const cause = new TypeError("onIdentity() returned nothing and sent no response");
   return internalError({ code: "ERR_SVC_LOGIN_HANDLER", cause });
+}
+
+/** A request for one of the two routes of a provider. */
+export interface LoginRoute {
+  readonly provider: string;
+  readonly action: "start" | "callback";
+  readonly query: URLSearchParams;
+}
+
+/** Parses the path of a request as it was sent; undefined for a path of another handler. */
+export function loginRoute(prefix: string, target: string | undefined): LoginRoute | undefined {
+  if (target === undefined || !target.startsWith(`${prefix}/`)) return undefined;
+  const question = target.indexOf("?");
+  const path = question === -1 ? target : target.slice(0, question);
+  const [provider, action, ...more] = path.slice(prefix.length + 1).split("/");
+  if (provider === undefined || provider === "" || more.length > 0) return undefined;
+  if (action !== "start" && action !== "callback") return undefined;
+  const query = new URLSearchParams(question === -1 ? "" : target.slice(question + 1));
+  return { provider, action, query };
 }

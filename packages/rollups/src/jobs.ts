@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { type Database, original, qualified, type Queryable } from "@svc/sql";
+import { type Database, literal, original, qualified, type Queryable } from "@svc/sql";
 import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
 import { asTenant, command, inTransaction } from "./connection.ts";
 import { explained, refused, RollupError } from "./errors.ts";
-import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
 import type { Refreshed, Refresher } from "./refresh.ts";
 import type { Bucket } from "./sql/lock.ts";

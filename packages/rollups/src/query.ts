@@ -1,8 +1,7 @@
-import { type Database, qualified, type Row } from "@svc/sql";
+import { type Database, literal, qualified, type Row } from "@svc/sql";
 import { checkMembers, type LocalDates, monthsOf, tenantOf } from "./arguments.ts";
 import { command, onConnection } from "./connection.ts";
 import { explained, refused } from "./errors.ts";
-import { literal } from "./literal.ts";
 import type { Definition, Measure } from "./definition.ts";
 import { checkZoneOf } from "./refresh.ts";
 import { combinedSql } from "./sql/combined.ts";

@@ -1,6 +1,13 @@
-import { type Columns, type Database, ensureSchema, identifier, migrationName, qualified } from "@svc/sql";
+import {
+  type Columns,
+  type Database,
+  ensureSchema,
+  identifier,
+  literal,
+  migrationName,
+  qualified,
+} from "@svc/sql";
 import { command, onConnection } from "./connection.ts";
-import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
 import { checkSource, checkTotals } from "./tables.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";

@@ -1,5 +1,5 @@
+import { literal } from "@svc/sql";
 import { ConfigurationError } from "@svc/options";
-import { literal } from "./literal.ts";
 
 // Other three-letter names are fixed offsets in PostgreSQL, but in Node they are zones with clock changes, or zones of
 // other countries: BST can be British summer time or Bangladesh time.

@@ -3,6 +3,7 @@ import {
   type Columns,
   enableRowSecurity,
   ensureSchema,
+  literal,
   migrationName,
   qualified,
   rowSecurityStatements,
@@ -12,7 +13,6 @@ import { command, query, schemaTimeouts } from "./access.ts";
 import { SearchError } from "./errors.ts";
 import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./extension.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { literal } from "./sql/literal.ts";
 
 /** A schema step for a migration tool. */
 export interface Migration {

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { COPY_HEADER, COPY_TRAILER, createEncoder } from "../src/bulk/encoder.ts";
-import { halfBits } from "../src/bulk/half.ts";
+import { COPY_HEADER, COPY_TRAILER, createEncoder, halfBits } from "../src/bulk/encoder.ts";
 
 /** Returns the number that 16 bits of half precision represent. */
 function halfValue(bits: number): number {

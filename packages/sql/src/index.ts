@@ -18,6 +18,7 @@ export {
   type OptionKind,
   tableNameKind,
 } from "./option-kinds.ts";
+export { literal } from "./literal.ts";
 export { migrationName } from "./migration-name.ts";
 export { type PlannedStatement, SESSION_COLUMN, takesPlanned } from "./planned.ts";
 export { plannedWithin, queryWithin } from "./query-within.ts";

@@ -31,6 +31,6 @@ describe("README", () => {
   });
 
   it("shows quoted names", async () => {
-    expect(await output(3)).to.deep.equal(['"my ""table"""', '"audit"."jobs"']);
+    expect(await output(3)).to.deep.equal(['"my ""table"""', '"audit"."jobs"', "'it''s'"]);
   });
 });

@@ -5,8 +5,7 @@ export { authRoutes, type AuthRoutesOptions } from "./auth-routes.ts";
 export type { PairRequest } from "./pair-request.ts";
 export type { Grant, RefreshHook } from "./refresh-hook.ts";
 export type { IssuerEvent } from "./events.ts";
-export type { RefreshRefusal } from "./refusals.ts";
-export { IssueError } from "./issue-error.ts";
+export { IssueError, type RefreshRefusal } from "./refusals.ts";
 export type { IssuerStore } from "./token-store.ts";
 
 // The signing keys.

@@ -1,8 +1,7 @@
+import { createHash, type KeyObject } from "node:crypto";
 import type { Algorithm } from "@svc/jwt-auth";
-import type { KeyObject } from "node:crypto";
-import type { KeyNote, KeyState, PublishedKeySet, Signer } from "./key-ring.ts";
-import { isSecretAlgorithm } from "./key-material.ts";
-import { publishedKeys } from "./published-keys.ts";
+import { isSecretAlgorithm, requiredMembers } from "./key-material.ts";
+import type { KeyNote, KeyState, PublicJwk, PublishedKeySet, Signer } from "./key-ring.ts";
 import { currentOf, isLive, type RingDocument, type RingKey } from "./ring-document.ts";
 import { dueAt, keepSeconds } from "./ring-rules.ts";
 import { isoDate } from "./ring-text.ts";
@@ -82,4 +81,26 @@ export function notesOf({ keys, lifetimes }: RingDocument): readonly KeyNote[] {
       retiredAt: isoDate(key.retiredAt),
       dueAt: isoDate(dueAt(key, lifetimes)),
     }));
+}
+
+/** Returns the key set of these keys. It copies only the members that RFC 7638 requires, so no private ones. */
+export function publishedKeys(keys: readonly RingKey[]): PublishedKeySet {
+  const published = keys
+    .filter((key) => !isSecretAlgorithm(key.algorithm))
+    .map(publicJwk)
+    .filter((jwk) => jwk !== undefined)
+    .sort((a, b) => (String(a["kid"]) < String(b["kid"]) ? -1 : 1));
+  const body = JSON.stringify({ keys: published });
+  return Object.freeze({
+    keys: Object.freeze(published),
+    body,
+    etag: `"${createHash("sha256").update(body).digest("base64url")}"`,
+    cacheControl: "public, max-age=60",
+  });
+}
+
+function publicJwk({ kid, algorithm, verifying }: RingKey): PublicJwk | undefined {
+  if (verifying === undefined) return undefined;
+  const members = requiredMembers(verifying.export({ format: "jwk" }));
+  return Object.freeze({ ...members, use: "sig", alg: algorithm, kid });
 }

@@ -1,5 +1,5 @@
 import { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
-import { IssueError } from "./issue-error.ts";
+import { IssueError } from "./refusals.ts";
 
 /** The person that a pair is issued to, and what it allows. */
 export interface PairRequest {

@@ -1,13 +1,12 @@
 import type { Principal } from "@svc/context";
 import { guardedListener } from "@svc/resilience";
 import type { IssuerEvent } from "./events.ts";
-import { IssueError } from "./issue-error.ts";
+import { IssueError, type RefreshRefusal, refreshRefused } from "./refusals.ts";
 import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
 import { resolveIssuerOptions, type TokenIssuerOptions } from "./options.ts";
 import { isMoment, type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
 import { createTokenReader, type Presented } from "./presented-token.ts";
 import { askHook } from "./refresh-hook.ts";
-import { type RefreshRefusal, refreshRefused } from "./refusals.ts";
 import { errorFields, say } from "./say.ts";
 import { createStoreCalls } from "./store-calls.ts";
 import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { IssueError } from "./issue-error.ts";
+import { IssueError } from "./refusals.ts";
 import type { ResolvedIssuerOptions } from "./options.ts";
 import type { Session } from "./pair-request.ts";
 

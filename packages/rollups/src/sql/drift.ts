@@ -1,4 +1,4 @@
-import { literal } from "../literal.ts";
+import { literal } from "@svc/sql";
 import type { Definition } from "../definition.ts";
 import { boundsSql } from "../zone.ts";
 import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";

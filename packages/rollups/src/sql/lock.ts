@@ -1,4 +1,4 @@
-import { literal } from "../literal.ts";
+import { literal } from "@svc/sql";
 import type { Definition } from "../definition.ts";
 import { boundsSql, monthSql, startSql } from "../zone.ts";
 

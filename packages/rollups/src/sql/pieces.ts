@@ -1,4 +1,4 @@
-import { literal } from "../literal.ts";
+import { literal } from "@svc/sql";
 import type { Definition, Group } from "../definition.ts";
 
 /** Returns the names of the two tables that all rollups of a schema share. */

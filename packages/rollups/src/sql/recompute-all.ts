@@ -1,5 +1,4 @@
-import { qualified } from "@svc/sql";
-import { literal } from "../literal.ts";
+import { literal, qualified } from "@svc/sql";
 import type { Definition } from "../definition.ts";
 import { END, FIRST, monthSql, startSql } from "../zone.ts";
 import {

@@ -1,6 +1,16 @@
 import { nearestName } from "@svc/options";
-import { MAX_COMPARISONS, MAX_DEPTH, MAX_KEY_BYTES, MAX_LISTED, MAX_TEXT_BYTES } from "./limits.ts";
-import { under, wrong } from "./place.ts";
+import { SearchError } from "../errors.ts";
+
+/** Nesting limit of `and`, `or` and `not`. */
+export const MAX_DEPTH = 8;
+/** Limit of comparisons in one filter. */
+export const MAX_COMPARISONS = 100;
+/** Limit of values in all `in` lists of one filter. */
+export const MAX_LISTED = 1000;
+/** Longest key in bytes. */
+export const MAX_KEY_BYTES = 256;
+/** Longest text value in bytes. */
+export const MAX_TEXT_BYTES = 8192;
 
 /** A value to compare with. */
 export type FilterValue = string | number | boolean | null;
@@ -166,4 +176,18 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+const SHOWN = 60;
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_]{0,59}$/;
+
+/** Returns the position of a key in a filter: `filter.and[2].price`, `filter["a key with spaces"]`. */
+export function under(place: string, key: string): string {
+  if (PLAIN.test(key)) return `${place}.${key}`;
+  return `${place}[${JSON.stringify(key.length > SHOWN ? `${key.slice(0, SHOWN)}...` : key)}]`;
+}
+
+/** Returns an error with the position and without the value, which may be confidential. */
+export function wrong(place: string, fault: string): SearchError {
+  return new SearchError("ERR_SVC_SEARCH_FILTER", `${place} ${fault}`);
 }

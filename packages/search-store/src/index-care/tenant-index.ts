@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Queryable, safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
+import { type Database, isPool, type Queryable, safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 import { query } from "../access.ts";
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -12,7 +12,6 @@ import {
 } from "../sql/tenant-index.ts";
 import { AGAIN, BUSY, underLock } from "./index-lock.ts";
 import { report } from "./report.ts";
-import { hasSecondConnection } from "./second-connection.ts";
 
 /** A tenant's approximate index. */
 export interface TenantIndex {
@@ -164,4 +163,14 @@ function failed(name: string, cause?: unknown): SearchError {
     `the index ${name} ${why}`,
     cause === undefined ? undefined : { cause },
   );
+}
+
+/**
+ * Returns whether a statement can run on a second connection beside a transaction, which concurrent index builds need. The
+ * embedded database and a pool of one have no second connection.
+ */
+export function hasSecondConnection(db: Database): boolean {
+  if (!isPool(db)) return false;
+  const { embedded, options } = db as { embedded?: unknown; options?: { readonly max?: unknown } | null };
+  return embedded !== true && options?.max !== 1;
 }

@@ -1,3 +1,4 @@
+import { literal } from "@svc/sql";
 import type { ResolvedOptions } from "../options.ts";
 
 type Names = Pick<ResolvedOptions, "quotedTable" | "vectorType">;
@@ -83,7 +84,7 @@ limit ${limit}`;
 /** Returns the query for what rules out a direct COPY: active row security, and no right to read server files. */
 export function selectRights({ quotedTable }: Names): string {
   return `
-select row_security_active('${quotedTable.replaceAll("'", "''")}') as secured,
+select row_security_active(${literal(quotedTable)}) as secured,
   (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
     or pg_has_role('pg_read_server_files', 'usage') as files`;
 }

@@ -1,6 +1,5 @@
-import { identifier } from "@svc/sql";
+import { identifier, literal } from "@svc/sql";
 import type { ResolvedOptions } from "../options.ts";
-import { literal } from "./literal.ts";
 import { indexed } from "./search.ts";
 
 type Table = Pick<ResolvedOptions, "quotedTable" | "precision" | "dimensions">;
