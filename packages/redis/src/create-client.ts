@@ -1,0 +1,55 @@
+import { backoff } from "@svc/resilience";
+import { Cluster, Redis, type RedisOptions as IoredisOptions } from "ioredis";
+import type { ResolvedRedisOptions } from "./options.ts";
+
+const RECONNECT_EVERY_MS = 5000;
+
+/** Creates the client of ioredis, with settings that keep it from delaying commands. */
+export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
+  const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
+  // The guard sets the deadline of a command. These limits only end what ioredis would wait for without limit. They are
+  // long, because ioredis cannot tell a stall of this process from one of Redis.
+  const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
+  const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
+  const common = {
+    // Time for the server to close the connection; until then the process stays alive.
+    disconnectTimeout: 100,
+    ...connection,
+    connectTimeout: Math.ceil(connectTimeoutMs),
+    socketTimeout: longest,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    // The check sends INFO, so on a host without INFO the client would never be ready.
+    enableReadyCheck: false,
+  } satisfies IoredisOptions;
+  if (cluster !== undefined) {
+    const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
+    return new Cluster(seeds, {
+      clusterRetryStrategy: retryStrategy,
+      // Leave the lookup to the connection. If one seed name does not resolve, ioredis would otherwise use none of them.
+      dnsLookup: (host, found) => found(null, host),
+      enableOfflineQueue: false,
+      enableReadyCheck: false,
+      enableAutoPipelining: true,
+      keyPrefix,
+      maxRedirections: 5,
+      slotsRefreshTimeout: Math.ceil(connectTimeoutMs),
+      // The socket timeout does not cover a command that is redirected from node to node.
+      redisOptions: { ...common, commandTimeout: longest },
+    });
+  }
+  let reconnectAfter = -Infinity;
+  const settings = {
+    ...common,
+    keyPrefix,
+    retryStrategy,
+    enableOfflineQueue: false,
+    // After a failover the name may lead to another server. The interval limits reconnects to a permanent replica.
+    reconnectOnError(error: Error): 1 | false {
+      if (!error.message.startsWith("READONLY") || now() < reconnectAfter) return false;
+      reconnectAfter = now() + RECONNECT_EVERY_MS;
+      return 1;
+    },
+  };
+  return url === undefined ? new Redis(settings) : new Redis(url, settings);
+}

@@ -1,0 +1,259 @@
+import type { BreakerState, Outcome } from "@svc/resilience";
+import type { CommandArgument } from "./client.ts";
+import type { Send, Sent } from "./connection.ts";
+import { RedisUnavailableError } from "./errors.ts";
+import type { RedisOwner } from "./options.ts";
+import type { Verdict } from "./outcome.ts";
+
+export interface GuardOptions {
+  /** Consecutive replies that the server is unusable, after which the circuit breaker opens. */
+  readonly failures: number;
+  readonly coolDownMs: number;
+  /** Deadline of a command in milliseconds. */
+  readonly timeoutMs: number;
+  readonly maxInFlight: number;
+  readonly now: () => number;
+  readonly onChange: (to: BreakerState) => void;
+  /** Returns what an error says about the server, and the error for the caller. */
+  readonly judge: (error: unknown) => Verdict;
+  readonly UnavailableError: RedisOwner["UnavailableError"];
+  /** Sends a command whose reply shows whether the server is usable again. */
+  readonly probe: () => Sent;
+}
+
+/** The circuit breaker and command deadline of one server. */
+export interface Guard {
+  /** @param onError receives every error before the caller does */
+  run(
+    send: Send,
+    command: string,
+    args: readonly CommandArgument[],
+    onError?: (error: Error) => void,
+  ): Promise<unknown>;
+  /** Probes at once if the breaker is open, because the server probably answers again. */
+  hope(): void;
+  /** Rejects new commands. Resolves when those in flight have ended, within one deadline. */
+  stop(): Promise<void>;
+  /** `half-open`: the probe is in flight, and commands are still rejected. */
+  readonly state: BreakerState;
+  readonly inFlight: number;
+}
+
+interface Waiting {
+  readonly until: number;
+  readonly sent: Sent;
+}
+
+const STALL_MS = 50;
+const SHORTEST_WINDOW_MS = 100;
+
+/**
+ * Creates a circuit breaker whose first timeout opens it, so that only one wait is lost. A refused or lost connection does
+ * not count: it fails at once, and commands without a connection are rejected anyway. A reply that the server is unusable
+ * (such as LOADING) costs no wait, so it opens the breaker only after `failures` of them.
+ *
+ * A probe, one every `coolDownMs`, closes the breaker again. No command waits for it.
+ */
+export function createGuard(options: GuardOptions): Guard {
+  const {
+    failures: limit,
+    coolDownMs,
+    timeoutMs,
+    maxInFlight,
+    now,
+    judge,
+    onChange,
+    UnavailableError,
+  } = options;
+  // Ordered by deadline, because all commands have the same time limit.
+  const waiting = new Set<Waiting>();
+  let timer: NodeJS.Timeout | undefined;
+  let stopped: (() => void) | undefined;
+  let whenStopped: Promise<void> | undefined;
+  let state: BreakerState = "closed";
+  let failures = 0;
+  let probeTimer: NodeJS.Timeout | undefined;
+  let probeAt = 0;
+  let probing: Waiting | undefined;
+
+  function arm(): void {
+    const [oldest] = waiting;
+    if (oldest === undefined || timer !== undefined) return;
+    timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until);
+  }
+
+  // After a stall of this process, read the replies that have arrived before rejecting anything as late.
+  function due(until: number): void {
+    if (performance.now() - until > STALL_MS) timer = setTimeout(expire, STALL_MS);
+    else setImmediate(expire);
+  }
+
+  function expire(): void {
+    timer = undefined;
+    const [oldest] = waiting;
+    if (oldest !== undefined && oldest.until <= performance.now()) timedOut(oldest);
+    arm();
+  }
+
+  // The server hangs, so reject all pending commands.
+  function timedOut(late: Waiting): void {
+    if (late === probing) endProbe("failed");
+    else open();
+    giveUp();
+  }
+
+  function giveUp(): void {
+    const all = [...waiting];
+    waiting.clear();
+    for (const { sent } of all) sent.reject(new UnavailableError("timeout", coolDownMs));
+    if (stopped !== undefined) end();
+  }
+
+  function leave(entry: Waiting): boolean {
+    const was = waiting.delete(entry);
+    if (stopped !== undefined && waiting.size === 0) end();
+    return was;
+  }
+
+  function end(): void {
+    clearTimeout(timer);
+    clearTimeout(probeTimer);
+    stopped?.();
+  }
+
+  function change(to: BreakerState): void {
+    state = to;
+    onChange(to);
+  }
+
+  function open(): void {
+    if (state === "open") return;
+    probeAt = now() + coolDownMs;
+    schedule(coolDownMs);
+    change("open");
+  }
+
+  function schedule(ms: number): void {
+    clearTimeout(probeTimer);
+    probeTimer = setTimeout(probeWhenDue, Math.max(SHORTEST_WINDOW_MS, ms)).unref();
+  }
+
+  function probeWhenDue(): void {
+    if (state !== "open") return;
+    const left = probeAt - now();
+    if (left > 0) schedule(left);
+    else probe();
+  }
+
+  function probe(): void {
+    if (state !== "open" || whenStopped !== undefined) return;
+    clearTimeout(probeTimer);
+    probeAt = now() + coolDownMs;
+    change("half-open");
+    const entry = watch(options.probe());
+    probing = entry;
+    entry.sent.promise.then(
+      () => {
+        if (leave(entry)) endProbe("succeeded");
+      },
+      (cause: unknown) => {
+        if (leave(entry)) endProbe(judge(cause).outcome);
+      },
+    );
+  }
+
+  function endProbe(outcome: Outcome): void {
+    probing = undefined;
+    if (outcome !== "succeeded") return open();
+    failures = 0;
+    change("closed");
+  }
+
+  function watch(sent: Sent): Waiting {
+    const entry: Waiting = { until: performance.now() + timeoutMs, sent };
+    waiting.add(entry);
+    if (timer === undefined) arm();
+    return entry;
+  }
+
+  function account(outcome: Outcome): void {
+    // A command that was sent before the breaker opened must not affect its state.
+    if (state !== "closed" || outcome === "cancelled") return;
+    failures = outcome === "failed" ? failures + 1 : 0;
+    if (failures < limit) return;
+    open();
+    giveUp();
+  }
+
+  function failed(entry: Waiting | undefined, cause: unknown, onError: (error: Error) => void): Error {
+    // The command was already rejected by a timeout or a stop.
+    const isOurs = cause instanceof RedisUnavailableError;
+    const { outcome, error } = isOurs ? { outcome: "cancelled" as const, error: cause } : judge(cause);
+    if (entry === undefined || leave(entry)) account(outcome);
+    onError(error);
+    return error;
+  }
+
+  function refusal(
+    reason: "stopped" | "busy" | "breaker",
+    retryAfterMs: number,
+    onError: (error: Error) => void,
+  ): Promise<never> {
+    const error = new UnavailableError(reason, retryAfterMs);
+    onError(error);
+    return Promise.reject(error);
+  }
+
+  function run(
+    send: Send,
+    command: string,
+    args: readonly CommandArgument[],
+    onError: (error: Error) => void = ignore,
+  ): Promise<unknown> {
+    if (whenStopped !== undefined) return refusal("stopped", 0, onError);
+    if (state !== "closed") {
+      probeWhenDue();
+      return refusal("breaker", Math.max(0, probeAt - now()), onError);
+    }
+    if (waiting.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
+    let sent: Sent;
+    try {
+      sent = send(command, args);
+    } catch (error) {
+      return Promise.reject(failed(undefined, error, onError));
+    }
+    const entry = watch(sent);
+    return sent.promise.then(
+      (value) => {
+        if (leave(entry)) failures = 0;
+        return value;
+      },
+      (cause: unknown) => {
+        throw failed(entry, cause, onError);
+      },
+    );
+  }
+
+  return {
+    run,
+    hope: probe,
+    stop() {
+      whenStopped ??= new Promise((resolve) => {
+        stopped = resolve;
+        if (probing !== undefined) giveUp();
+        if (waiting.size === 0) end();
+      });
+      return whenStopped;
+    },
+    get state() {
+      return state;
+    },
+    get inFlight() {
+      return waiting.size;
+    },
+  };
+}
+
+function ignore(): void {
+  // Some callers do not count errors.
+}
