@@ -131,12 +131,12 @@ export const sessions: Mutants = {
     replace: '"the revocation store is not answering"',
   },
   "REV-7": {
-    file: "packages/cache/src/options.ts",
+    file: "packages/redis/src/options.ts",
     find: "commandTimeoutMs: withDefault(milliseconds, 1000),",
     replace: "commandTimeoutMs: withDefault(milliseconds, 5000),",
   },
   "REV-8": {
-    file: "packages/cache/src/gate.ts",
+    file: "packages/redis/src/guard.ts",
     find: "if (failures < limit) return;",
     replace: "if (failures < Infinity) return;",
   },

@@ -19,6 +19,7 @@ export {
   type RedisEvent,
   type RedisOptions,
   type RedisOwner,
+  type ResolvedConnectOptions,
 } from "./options.ts";
 export { createRedis, type RedisConnection } from "./redis.ts";
 export { isAmbiguous, replyWord, runScript, script, type Script, type ScriptRunner } from "./scripts.ts";

@@ -14,7 +14,7 @@ export interface RedisConnection extends GuardedRedis, AsyncDisposable {
   /** `open` while commands to Redis, or to one node of a cluster, are rejected without being sent. */
   readonly state: BreakerState;
   /** Rejects new commands, waits for those in flight up to their deadline, and closes the connections that it opened. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 const WARN_EVERY_MS = 10_000;

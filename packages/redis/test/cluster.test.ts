@@ -23,6 +23,7 @@ describe("createRedis with the caller's client of a cluster", function () {
     for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
       expect(slotOf(key), key).to.equal(await connection.call("cluster", "keyslot", key));
     }
+    expect(keys.map((key) => Math.floor(slotOf(key) / 5462))).to.deep.equal([0, 1, 2]);
   });
 
   it("reads and writes on all nodes, and rejects keys of several slots (RDY-16)", async () => {
