@@ -245,7 +245,7 @@ describe("the log line of every package that logs", () => {
   }).timeout(120_000);
 
   it("is tested for every package that calls a logger", () => {
-    const logs = /(?:\blog|\blogger|\bcalm|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
+    const logs = /(?:\blog|\blogger|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))
       .map((file) => String(file.split("/")[1]));

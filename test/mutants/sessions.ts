@@ -92,8 +92,8 @@ export const sessions: Mutants = {
   },
   "ISS-18": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: '    tell(about("issued", session));\n',
-    replace: '    tell(about("issued", session));\n    tell(about("issued", session));\n',
+    find: '    emit(about("issued", session));\n',
+    replace: '    emit(about("issued", session));\n    emit(about("issued", session));\n',
   },
   "ISS-19": {
     file: "packages/token-issuer/src/token-issuer.ts",

@@ -1,5 +1,5 @@
 import { atMostEvery } from "./at-most-every.ts";
-import { checkFunction, OptionError } from "./options.ts";
+import { OptionError } from "./options.ts";
 
 /** Passes events of one type, usually a union, to listeners. Both methods work without `this`. */
 export interface Emitter<E> {
@@ -33,7 +33,7 @@ export function createEmitter<E>(
   let listeners: readonly ((event: E) => unknown)[] = [];
 
   function on(added: (event: E) => void): () => void {
-    checkFunction("createEmitter()", "listener", added);
+    if (typeof added !== "function") throw new OptionError("createEmitter(): listener must be a function");
     if (listeners.length >= LISTENERS_AT_MOST) {
       throw new OptionError(`createEmitter(): at most ${LISTENERS_AT_MOST} listeners; remove unused ones`);
     }
