@@ -19,7 +19,6 @@ export {
 } from "./breaker.ts";
 export { DeadlineError, type DeadlineOptions, withDeadline } from "./deadline.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
-export { guardedListener } from "./guarded-listener.ts";
 export { type Clock, OptionError } from "./options.ts";
 export { remember, type RememberOptions } from "./remember.ts";
 export { safeLogger } from "./safe-logger.ts";
