@@ -34,7 +34,7 @@ export interface Commands {
   /** Returns the guard of one server. */
   guardOf(server: string): Guard;
   /** Probes all servers whose breaker is open, because the connection is back. */
-  hope(): void;
+  probeNow(): void;
   stop(): Promise<void>;
   /** The worst state of all breakers, and the number of commands in flight. */
   readonly state: BreakerState;
@@ -96,7 +96,7 @@ export function createCommands(
 
   function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
     const name = command.toLowerCase();
-    if (REFUSED.has(name) || waits(name, args)) {
+    if (REFUSED.has(name) || blocks(name, args)) {
       const why = "needs a connection of its own; this one is shared";
       return Promise.reject(new CommandError(name.toUpperCase(), why));
     }
@@ -129,8 +129,8 @@ export function createCommands(
       isCluster: connection.isCluster,
       commandTimeoutMs: options.commandTimeoutMs,
     },
-    hope() {
-      for (const guard of guards.values()) guard.hope();
+    probeNow() {
+      for (const guard of guards.values()) guard.probeNow();
     },
     guardOf,
     async stop() {
@@ -149,7 +149,7 @@ export function createCommands(
 }
 
 /** Returns whether the command blocks until a stream has entries. */
-function waits(name: string, args: readonly CommandArgument[]): boolean {
+function blocks(name: string, args: readonly CommandArgument[]): boolean {
   if (name !== "xread" && name !== "xreadgroup") return false;
   const words = args.map((each) => String(each).toLowerCase());
   const names = words.indexOf("streams");

@@ -31,7 +31,7 @@ export interface Guard {
     onError?: (error: Error) => void,
   ): Promise<unknown>;
   /** Probes at once if the breaker is open, because the server probably answers again. */
-  hope(): void;
+  probeNow(): void;
   /** Rejects new commands. Resolves when those in flight have ended, within one deadline. */
   stop(): Promise<void>;
   /** `half-open`: the probe is in flight, and commands are still rejected. */
@@ -39,7 +39,7 @@ export interface Guard {
   readonly inFlight: number;
 }
 
-interface Waiting {
+interface InFlight {
   readonly until: number;
   readonly sent: Sent;
 }
@@ -66,7 +66,7 @@ export function createGuard(options: GuardOptions): Guard {
     UnavailableError,
   } = options;
   // Ordered by deadline, because all commands have the same time limit.
-  const waiting = new Set<Waiting>();
+  const inFlight = new Set<InFlight>();
   let timer: NodeJS.Timeout | undefined;
   let stopped: (() => void) | undefined;
   let whenStopped: Promise<void> | undefined;
@@ -74,10 +74,10 @@ export function createGuard(options: GuardOptions): Guard {
   let failures = 0;
   let probeTimer: NodeJS.Timeout | undefined;
   let probeAt = 0;
-  let probing: Waiting | undefined;
+  let probing: InFlight | undefined;
 
   function arm(): void {
-    const [oldest] = waiting;
+    const [oldest] = inFlight;
     if (oldest === undefined || timer !== undefined) return;
     timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until);
   }
@@ -90,28 +90,28 @@ export function createGuard(options: GuardOptions): Guard {
 
   function expire(): void {
     timer = undefined;
-    const [oldest] = waiting;
+    const [oldest] = inFlight;
     if (oldest !== undefined && oldest.until <= performance.now()) timedOut(oldest);
     arm();
   }
 
   // The server hangs, so reject all pending commands.
-  function timedOut(late: Waiting): void {
+  function timedOut(late: InFlight): void {
     if (late === probing) endProbe("failed");
     else open();
-    giveUp();
+    rejectAll();
   }
 
-  function giveUp(): void {
-    const all = [...waiting];
-    waiting.clear();
+  function rejectAll(): void {
+    const all = [...inFlight];
+    inFlight.clear();
     for (const { sent } of all) sent.reject(new UnavailableError("timeout", coolDownMs));
     if (stopped !== undefined) end();
   }
 
-  function leave(entry: Waiting): boolean {
-    const was = waiting.delete(entry);
-    if (stopped !== undefined && waiting.size === 0) end();
+  function settle(entry: InFlight): boolean {
+    const was = inFlight.delete(entry);
+    if (stopped !== undefined && inFlight.size === 0) end();
     return was;
   }
 
@@ -154,10 +154,10 @@ export function createGuard(options: GuardOptions): Guard {
     probing = entry;
     entry.sent.promise.then(
       () => {
-        if (leave(entry)) endProbe("succeeded");
+        if (settle(entry)) endProbe("succeeded");
       },
       (cause: unknown) => {
-        if (leave(entry)) endProbe(judge(cause).outcome);
+        if (settle(entry)) endProbe(judge(cause).outcome);
       },
     );
   }
@@ -169,9 +169,9 @@ export function createGuard(options: GuardOptions): Guard {
     change("closed");
   }
 
-  function watch(sent: Sent): Waiting {
-    const entry: Waiting = { until: performance.now() + timeoutMs, sent };
-    waiting.add(entry);
+  function watch(sent: Sent): InFlight {
+    const entry: InFlight = { until: performance.now() + timeoutMs, sent };
+    inFlight.add(entry);
     if (timer === undefined) arm();
     return entry;
   }
@@ -182,14 +182,14 @@ export function createGuard(options: GuardOptions): Guard {
     failures = outcome === "failed" ? failures + 1 : 0;
     if (failures < limit) return;
     open();
-    giveUp();
+    rejectAll();
   }
 
-  function failed(entry: Waiting | undefined, cause: unknown, onError: (error: Error) => void): Error {
+  function failed(entry: InFlight | undefined, cause: unknown, onError: (error: Error) => void): Error {
     // The command was already rejected by a timeout or a stop.
     const isOurs = cause instanceof RedisUnavailableError;
     const { outcome, error } = isOurs ? { outcome: "cancelled" as const, error: cause } : judge(cause);
-    if (entry === undefined || leave(entry)) account(outcome);
+    if (entry === undefined || settle(entry)) account(outcome);
     onError(error);
     return error;
   }
@@ -215,7 +215,7 @@ export function createGuard(options: GuardOptions): Guard {
       probeWhenDue();
       return refusal("breaker", Math.max(0, probeAt - now()), onError);
     }
-    if (waiting.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
+    if (inFlight.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
     let sent: Sent;
     try {
       sent = send(command, args);
@@ -225,7 +225,7 @@ export function createGuard(options: GuardOptions): Guard {
     const entry = watch(sent);
     return sent.promise.then(
       (value) => {
-        if (leave(entry)) failures = 0;
+        if (settle(entry)) failures = 0;
         return value;
       },
       (cause: unknown) => {
@@ -236,12 +236,12 @@ export function createGuard(options: GuardOptions): Guard {
 
   return {
     run,
-    hope: probe,
+    probeNow: probe,
     stop() {
       whenStopped ??= new Promise((resolve) => {
         stopped = resolve;
-        if (probing !== undefined) giveUp();
-        if (waiting.size === 0) end();
+        if (probing !== undefined) rejectAll();
+        if (inFlight.size === 0) end();
       });
       return whenStopped;
     },
@@ -249,7 +249,7 @@ export function createGuard(options: GuardOptions): Guard {
       return state;
     },
     get inFlight() {
-      return waiting.size;
+      return inFlight.size;
     },
   };
 }

@@ -6,7 +6,7 @@ import { type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts
 import { RedisCommandError, RedisUnavailableError } from "./errors.ts";
 
 /** The answer of one server about itself. */
-interface Seen {
+interface ServerState {
   readonly policy: string | undefined;
   readonly isReplica: boolean;
 }
@@ -17,7 +17,7 @@ type Ask = (command: string, ...args: CommandArgument[]) => Promise<unknown>;
 export interface Probe {
   readonly check: ReadinessCheck;
   /** Checks the servers once, and logs a warning if they may drop entries. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /** Creates the check. It queries the servers; while a breaker is open it answers without a call. */
@@ -47,25 +47,25 @@ export function createProbe(
     };
   }
 
-  const seenNow = singleFlight(async () => {
+  const queryServers = singleFlight(async () => {
     const servers = connection.servers();
     const asks: readonly Ask[] = servers.length === 0 ? [askOnly] : servers.map(askNode);
-    const results = await Promise.allSettled(asks.map(async (ask) => seen(ask)));
+    const results = await Promise.allSettled(asks.map(async (ask) => queryServer(ask)));
     const answers = results.filter((result) => result.status === "fulfilled").map(({ value }) => value);
     const policies = answers.map((answer) => answer.policy);
     if (answers.length > 0) policy = policies.find((each) => each !== "noeviction") ?? policies[0];
-    warn();
+    warnOfEviction();
     return { all: results, answers };
   });
 
-  function warn(): void {
+  function warnOfEviction(): void {
     if (policy === warnedOf) return;
     warnedOf = policy;
     if (policy === undefined || policy === "noeviction") return;
     logger?.warn({ [logField]: name, policy }, "Redis may drop entries before their time: set noeviction");
   }
 
-  function whyNot(error: unknown): string {
+  function reasonOf(error: unknown): string {
     if (error instanceof DeadlineError) return "no answer in time";
     if (!(error instanceof RedisUnavailableError)) return "it refuses commands";
     if (error.reply !== undefined) return error.reply;
@@ -77,17 +77,17 @@ export function createProbe(
   async function verdict(signal: AbortSignal): Promise<Omit<CheckResult, "meta">> {
     if (isStopped()) return { healthy: false, detail: "stopped" };
     try {
-      const { all, answers } = await withDeadline(readinessTimeoutMs, () => seenNow(), { signal });
+      const { all, answers } = await withDeadline(readinessTimeoutMs, () => queryServers(), { signal });
       const failed = all.find((result) => result.status === "rejected");
       if (failed !== undefined) {
         const which = all.length > 1 ? `${all.length - answers.length} of ${all.length} nodes ` : "";
-        return { healthy: false, detail: `${which}not answering (${whyNot(failed.reason)})` };
+        return { healthy: false, detail: `${which}not answering (${reasonOf(failed.reason)})` };
       }
       if (answers.some(({ isReplica }) => isReplica)) {
         return { healthy: false, detail: "connected to a replica, which keeps nothing" };
       }
     } catch (error) {
-      return { healthy: false, detail: `not answering (${whyNot(error)})` };
+      return { healthy: false, detail: `not answering (${reasonOf(error)})` };
     }
     const drops = policy !== undefined && policy !== "noeviction";
     return { healthy: true, detail: drops ? `connected; may drop entries (${policy})` : "connected" };
@@ -101,14 +101,14 @@ export function createProbe(
 
   return {
     check: { name, critical: false, check },
-    async look() {
-      await seenNow();
+    async refresh() {
+      await queryServers();
     },
   };
 }
 
 /** Queries one server. A host that hides INFO or CONFIG counts as healthy, with unknown values. */
-async function seen(ask: Ask): Promise<Seen> {
+async function queryServer(ask: Ask): Promise<ServerState> {
   const memory = await answered(ask("info", "memory"));
   const policy = /^maxmemory_policy:([\w-]{1,40})\s*$/m.exec(memory)?.[1];
   const replication = await answered(ask("info", "replication"));

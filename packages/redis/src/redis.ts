@@ -74,8 +74,8 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
     onFailure: reportTrouble,
     onReady() {
       reportRecovery();
-      commands.hope();
-      look();
+      commands.probeNow();
+      refreshState();
     },
   });
   const commands = createCommands(resolved, owner, connection, {
@@ -85,14 +85,14 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
       if (to === "open") reportTrouble("no answer in time");
       if (to !== "closed") return;
       reportRecovery();
-      look();
+      refreshState();
     },
   });
   const isStopped = (): boolean => stopping !== undefined;
   const probe = createProbe(connection, commands, { name, logField, readinessTimeoutMs, logger, isStopped });
 
-  function look(): void {
-    probe.look().catch(() => undefined);
+  function refreshState(): void {
+    probe.refresh().catch(() => undefined);
   }
 
   async function end(): Promise<void> {
