@@ -171,6 +171,12 @@ const cases = {
     if (name !== "clock" || needs.length !== 0) throw new Error("the plugin has a wrong form");
   },
 
+  async redis({ use }) {
+    const { createRedis } = await use("@svc/redis");
+    const redis = createRedis({ url: "redis://127.0.0.1:1" });
+    assert.equal(redis.readiness().name, "redis");
+    await redis.stop();
+  },
   async "route-template"({ use, app }) {
     const { routesOf } = await use("@svc/route-template");
     app.get("/items/:id", (_req, res) => res.end());

@@ -11,6 +11,7 @@ import { jwtAuth } from "@svc/jwt-auth";
 import { createLogger } from "@svc/log";
 import { oidcLogin } from "@svc/oidc-login";
 import { attachProblems, problemHandler } from "@svc/problem";
+import { createRedis } from "@svc/redis";
 import { createScheduler } from "@svc/scheduler";
 import { createSearchStore } from "@svc/search-store";
 import { listen, memberNames, rawRequest, repeatedNames, until } from "@svc/test-support";
@@ -42,6 +43,10 @@ const secret = "a secret of at least 32 bytes, for tests";
 const drives: Readonly<Record<string, Drive>> = {
   async cache(logger, name, logged) {
     await using _cache = createCache({ url: `redis://:${canary}@127.0.0.1:1`, name, logger });
+    await until("a line", () => logged() > 0);
+  },
+  async redis(logger, name, logged) {
+    await using _redis = createRedis({ url: `redis://:${canary}@127.0.0.1:1`, name, logger });
     await until("a line", () => logged() > 0);
   },
   async database(logger, name) {
@@ -240,12 +245,12 @@ describe("the log line of every package that logs", () => {
   }).timeout(120_000);
 
   it("is tested for every package that calls a logger", () => {
-    const logs = /(?:\blog|\blogger|\bcalm|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
+    const logs = /(?:\blog|\blogger|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))
       .map((file) => String(file.split("/")[1]));
     // Except the logger itself and the guard around loggers.
-    const others = ["context", "log"];
+    const others = ["context", "log", "resilience"];
     expect(new Set(packages.filter((name) => !others.includes(name)))).to.deep.equal(
       new Set(Object.keys(drives)),
     );

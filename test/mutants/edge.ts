@@ -392,7 +392,7 @@ export const edge: Mutants = {
     replace: 'return { name: "queue", critical: false,',
   },
   "RDY-16": {
-    file: "packages/cache/src/readiness.ts",
+    file: "packages/redis/src/readiness.ts",
     find: "check: { name, critical: false, check },",
     replace: "check: { name, critical: true, check },",
   },

@@ -54,7 +54,7 @@ export const identity: Mutants = {
   },
   "AUTH-11": {
     file: "packages/jwt-auth/src/jwt-auth.ts",
-    find: 'say(context.log ?? logger, "info", fields, "bearer token refused");',
+    find: 'safeLogger(context.log ?? logger)?.info(fields, "bearer token refused");',
     replace: "",
   },
   "AUTH-12": {
@@ -309,8 +309,8 @@ export const identity: Mutants = {
     replace: "",
   },
   "KEY-13": {
-    file: "packages/jwt-auth/src/key-set-fetch.ts",
-    find: "if (length > MOST_BYTES) throw tooLarge();",
+    file: "packages/resilience/src/bounded-fetch.ts",
+    find: "if (length > maxBytes) throw new AnswerTooLargeError(maxBytes);",
     replace: "",
   },
   "KEY-14": {

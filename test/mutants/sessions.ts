@@ -92,8 +92,8 @@ export const sessions: Mutants = {
   },
   "ISS-18": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: '    tell(about("issued", session));\n',
-    replace: '    tell(about("issued", session));\n    tell(about("issued", session));\n',
+    find: '    emit(about("issued", session));\n',
+    replace: '    emit(about("issued", session));\n    emit(about("issued", session));\n',
   },
   "ISS-19": {
     file: "packages/token-issuer/src/token-issuer.ts",
@@ -131,12 +131,12 @@ export const sessions: Mutants = {
     replace: '"the revocation store is not answering"',
   },
   "REV-7": {
-    file: "packages/cache/src/options.ts",
+    file: "packages/redis/src/options.ts",
     find: "commandTimeoutMs: withDefault(milliseconds, 1000),",
     replace: "commandTimeoutMs: withDefault(milliseconds, 5000),",
   },
   "REV-8": {
-    file: "packages/cache/src/gate.ts",
+    file: "packages/redis/src/guard.ts",
     find: "if (failures < limit) return;",
     replace: "if (failures < Infinity) return;",
   },

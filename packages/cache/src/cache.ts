@@ -1,107 +1,46 @@
-import { calmLogger, type ReadinessCheck } from "@svc/context";
-import { atMostEvery, type BreakerState, guardedListener } from "@svc/resilience";
-import { openConnection } from "./connection.ts";
+import { createRedis, type GuardedRedis, type RedisConnection, type RedisOwner } from "@svc/redis";
+import { createEmitter, safeLogger } from "@svc/resilience";
 import { createEntries, type Entries } from "./entries.ts";
-import { createGuard, type GuardedRedis } from "./guarded-redis.ts";
-import { type CacheOptions, resolveCacheOptions } from "./options.ts";
-import { createProbe } from "./readiness.ts";
+import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
+import { type CacheEvent, type CacheOptions, resolveCacheOptions } from "./options.ts";
 
 /** A Redis that many parts of a service share. */
-export interface Cache extends Entries, AsyncDisposable {
-  readonly name: string;
+export interface Cache
+  extends Entries, AsyncDisposable, Pick<RedisConnection, "name" | "readiness" | "state" | "stop"> {
   /** Redis commands with the deadline and the circuit breaker of the cache. */
   readonly redis: GuardedRedis;
-  /** Returns the check for `/ready`, which is never critical (RDY-16). */
-  readonly readiness: () => ReadinessCheck;
-  /** `open` while commands to Redis, or to one node of a cluster, are rejected without being sent. */
-  readonly state: BreakerState;
-  /** Rejects new commands, waits for those in flight up to their deadline, and closes the connections. */
-  stop(): Promise<void>;
 }
 
-const WARN_EVERY_MS = 10_000;
+const CACHE: RedisOwner = {
+  logField: "cache",
+  UnavailableError: CacheUnavailableError,
+  CommandError: CacheCommandError,
+};
 
 /**
- * Opens the shared connection to a Redis or a Redis Cluster (REV-7, REV-8). Returns without waiting for it. An absent Redis
- * is not an error; the cache connects when it appears.
+ * Opens the shared connection to a Redis or a Redis Cluster, or takes the caller's client (REV-7, REV-8). Returns without
+ * waiting for it. An absent Redis is not an error; the cache connects when it appears.
  *
  * @throws ConfigurationError for invalid options
  */
 export function createCache(options: CacheOptions): Cache {
-  const resolved = resolveCacheOptions(options);
-  const { name, onEvent, now, maxValueBytes, fillTimeoutMs, readinessTimeoutMs } = resolved;
-  const logger = calmLogger(resolved.logger);
-  let stopping: Promise<void> | undefined;
-  // Whether the last log message was that Redis is not available.
-  let told = false;
-
-  const warn = atMostEvery(
-    WARN_EVERY_MS,
-    (suppressed: number, reason: string) => {
-      told = true;
-      logger?.warn({ cache: name, reason, suppressed }, "Redis is not available");
-    },
-    { now },
+  const { onEvent, maxValueBytes, fillTimeoutMs, ...connection } = resolveCacheOptions(options);
+  const logger = safeLogger(connection.logger);
+  const { emit } = createEmitter<CacheEvent>(onEvent, (suppressed, error) =>
+    logger?.warn(
+      { cache: connection.name, err: error, suppressed },
+      "the listener of a cache's events throws",
+    ),
   );
-
-  function trouble(reason: string): void {
-    if (stopping === undefined) warn(reason);
-  }
-
-  function better(): void {
-    // In a cluster, other nodes may still be down when one answers again.
-    if (!told || guard.state !== "closed") return;
-    told = false;
-    logger?.info({ cache: name }, "Redis answers again");
-  }
-
-  // Errors of the listener must not affect the cache.
-  const emit = guardedListener(onEvent, (suppressed, error) =>
-    logger?.warn({ cache: name, err: error, suppressed }, "the listener of a cache's events throws"),
-  );
-
-  const connection = openConnection(resolved, {
-    onFailure: trouble,
-    onReady() {
-      better();
-      guard.hope();
-      look();
-    },
-  });
-  const guard = createGuard(resolved, connection, {
-    emit,
-    onRefused: trouble,
-    onBreaker(to) {
-      if (to === "open") trouble("no answer in time");
-      if (to !== "closed") return;
-      better();
-      look();
-    },
-  });
-  const isStopped = (): boolean => stopping !== undefined;
-  const probe = createProbe(connection, guard, { name, readinessTimeoutMs, logger, isStopped });
-
-  function look(): void {
-    probe.look().catch(() => undefined);
-  }
-
-  async function end(): Promise<void> {
-    await guard.stop();
-    connection.close();
-  }
-
-  function stop(): Promise<void> {
-    stopping ??= end();
-    return stopping;
-  }
-
+  const redis = createRedis({ ...connection, onEvent: emit }, CACHE);
+  const { name, readiness, stop } = redis;
   return {
     name,
-    redis: guard.redis,
-    ...createEntries(guard.redis, emit, { maxValueBytes, fillTimeoutMs }),
-    readiness: () => probe.check,
+    redis,
+    ...createEntries(redis, emit, { maxValueBytes, fillTimeoutMs }),
+    readiness,
     get state() {
-      return guard.state;
+      return redis.state;
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@svc/options";
+import type { GuardedRedis } from "@svc/redis";
 import { withDeadline } from "@svc/resilience";
 import { CacheCommandError, CacheUnavailableError, CacheValueError } from "./errors.ts";
-import type { CacheEvent } from "./events.ts";
-import type { GuardedRedis } from "./guarded-redis.ts";
+import type { CacheEvent } from "./options.ts";
 
 /** JSON values under keys. */
 export interface Entries {

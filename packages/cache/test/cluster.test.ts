@@ -2,7 +2,6 @@ import { type Cache, createCache } from "@svc/cache";
 import { testRedisCluster } from "@svc/dev-services";
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
-import { slotOf } from "../src/slot.ts";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
@@ -12,14 +11,6 @@ describe("a Redis Cluster", function () {
   const redis = testRedisCluster();
   // One key of each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
-
-  it("computes the slot of a key like the server", async () => {
-    await using cache = createCache({ cluster: redis.cluster.seeds, ...PATIENT });
-    for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
-      expect(slotOf(key), key).to.equal(await cache.redis.call("cluster", "keyslot", key));
-    }
-    expect(keys.map((key) => Math.floor(slotOf(key) / 5462))).to.deep.equal([0, 1, 2]);
-  });
 
   it("reads and writes on all nodes, runs scripts over keys of one hash tag, and is ready (RDY-16)", async () => {
     await using cache = createCache({

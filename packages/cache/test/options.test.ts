@@ -16,6 +16,7 @@ describe("options of createCache", () => {
     for (const [options, expected] of [
       [{}, "url: is required"],
       [{ url, cluster: [{ host: "a" }] }, "cluster: is another place"],
+      [{ url, client: {} }, "client: must be a client of ioredis"],
       [{ cluster: [] }, "cluster: is empty"],
       [{ cluster: [{ host: "" }] }, "cluster: must be a list"],
       [{ url: "http://:geheim@host" }, "url: must be"],

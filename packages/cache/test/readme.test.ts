@@ -24,4 +24,11 @@ describe("README of @svc/cache", function () {
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal("OK\nhello!\n");
   });
+
+  it("shows a client of the caller's", async () => {
+    await using sample = await runSample(readme, 2, { replace: { [sampleUrl]: redis.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("42\n");
+  });
 });

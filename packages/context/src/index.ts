@@ -8,7 +8,6 @@ export {
   runWithContext,
   type TraceReader,
 } from "./request-context.ts";
-export { type CalmLogger, calmLogger } from "./calm-logger.ts";
 export { setRouteTemplate, statedRouteTemplate } from "./stated-route-template.ts";
 export { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "./identity-texts.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";

@@ -1,10 +1,11 @@
-import { calmLogger, type ReadinessCheck } from "@svc/context";
+import type { ReadinessCheck } from "@svc/context";
 import {
   atMostEvery,
   type BreakerChange,
   BreakerOpenError,
   createBreaker,
   DeadlineError,
+  safeLogger,
   withDeadline,
 } from "@svc/resilience";
 import {
@@ -81,7 +82,7 @@ const WARN_EVERY_MS = 5000;
 export function createDatabase(given: DatabaseOptions): Database {
   const resolved = resolveDatabaseOptions(given);
   // A logger that throws must not break a connection handler or a readiness check.
-  const logger = calmLogger(resolved.logger);
+  const logger = safeLogger(resolved.logger);
   const options = { ...resolved, logger };
   const { name, max, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
 

@@ -1,5 +1,5 @@
-import { calmLogger, type Logger } from "@svc/context";
-import { atMostEvery, backoff } from "@svc/resilience";
+import type { Logger } from "@svc/context";
+import { atMostEvery, backoff, safeLogger } from "@svc/resilience";
 import {
   ConfigurationError,
   integer,
@@ -75,7 +75,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
       },
     ]);
   }
-  const logger = calmLogger(resolved.logger);
+  const logger = safeLogger(resolved.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.warn(
       { bus: bus.name, group, err: error, suppressed },

@@ -1,6 +1,5 @@
-import { calmLogger } from "@svc/context";
 import type { JobHandler } from "@svc/job-table";
-import { withDeadline } from "@svc/resilience";
+import { safeLogger, withDeadline } from "@svc/resilience";
 import type { Queryable } from "@svc/sql";
 import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "./envelope.ts";
 import { EventError, refused } from "./errors.ts";
@@ -85,7 +84,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
 ): Events<M> {
   const options = resolveEventsOptions<M>(given);
   const { source, table, subscriptions, outbox, bus, busTimeoutMs, maxEventBytes, now } = options;
-  const tell = createTell(options.onEvent, calmLogger(options.logger));
+  const tell = createTell(options.onEvent, safeLogger(options.logger));
 
   function written(event: NewEvent): Written {
     const one = writeEnvelope(event, source, maxEventBytes, now);

@@ -1,6 +1,5 @@
-import { calmLogger } from "@svc/context";
 import type { NewJob } from "@svc/job-table";
-import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
+import { atMostEvery, DeadlineError, safeLogger, withDeadline } from "@svc/resilience";
 import { isConnectionError, sqlStateOf } from "@svc/sql";
 import type { EventEnvelope } from "./envelope.ts";
 import type { BusMessage } from "./event-bus.ts";
@@ -19,7 +18,7 @@ export function createReceiver(
   tell: (event: EventsEvent) => void,
 ): (message: BusMessage) => Promise<void> {
   const { source, table, subscriptions, topicPrefix, maxEventBytes, receiveTimeoutMs } = options;
-  const logger = calmLogger(options.logger);
+  const logger = safeLogger(options.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, topic: string, error: unknown) =>
     logger?.warn(
       { topic, err: error, suppressed },

@@ -1,12 +1,12 @@
-import type { CalmLogger } from "@svc/context";
-import { guardedListener } from "@svc/resilience";
+import type { Logger } from "@svc/context";
+import { createEmitter } from "@svc/resilience";
 
 /** Returns a function that calls the listener and logs a listener that throws. */
 export function createTell<E>(
   listener: ((event: E) => void) | undefined,
-  logger: CalmLogger | undefined,
+  logger: Logger | undefined,
 ): (event: E) => void {
-  return guardedListener(listener, (suppressed, error) =>
+  return createEmitter(listener, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of events throws"),
-  );
+  ).emit;
 }

@@ -1,7 +1,8 @@
-import { calmLogger, type Logger } from "@svc/context";
+import type { Logger } from "@svc/context";
 import type { StopHook, StopPhase } from "@svc/plugin";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { safeLogger } from "@svc/resilience";
 import { isExpressApp } from "./express-app.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
@@ -37,14 +38,14 @@ export interface Serving extends AsyncDisposable {
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
   const resolved = resolveServeOptions(options);
   // An error of the logger must not interrupt a stop or the handler of a signal.
-  const calm = calmLogger(resolved.logger);
-  const logger = (): Logger | undefined => calm;
+  const log = safeLogger(resolved.logger);
+  const logger = (): Logger | undefined => log;
   const inFlight = trackRequests(app, {
     requestTimeoutMs: resolved.requestTimeoutSeconds * 1000,
     maxBodyBytes: unreadBodyBytes,
   });
   const classes = resolved.tune && isExpressApp(app) ? tune(app) : undefined;
-  const server = createHttpServer(inFlight, resolved, calm, classes);
+  const server = createHttpServer(inFlight, resolved, log, classes);
   const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
   const runner = createRunner({
     server,

@@ -1,5 +1,5 @@
-import { calmLogger, type CalmLogger, type ReadinessCheck } from "@svc/context";
-import { guardedListener, remember } from "@svc/resilience";
+import type { Logger, ReadinessCheck } from "@svc/context";
+import { createEmitter, remember, safeLogger } from "@svc/resilience";
 import { checkedName, checkState, type ReadinessChange, type ResolvedHealthOptions } from "./options.ts";
 import { createProbe, type Probe } from "./probe.ts";
 import {
@@ -91,8 +91,8 @@ function changeObserver({
   onChange,
 }: ResolvedHealthOptions): (report: ReadinessReport, expected: boolean) => void {
   // An error of the logger must fail neither a probe nor a shutdown.
-  const log = calmLogger(logger);
-  const tell = guardedListener(onChange, (suppressed, error) =>
+  const log = safeLogger(logger);
+  const { emit } = createEmitter(onChange, (suppressed, error) =>
     log?.error({ err: error, suppressed }, "onChange of health() threw"),
   );
   let last: ReadinessStatus | undefined;
@@ -104,11 +104,11 @@ function changeObserver({
     if (from === undefined && report.status === "ok") return;
     const change: ReadinessChange = { from, to: report.status, report };
     if (log !== undefined) logChange(log, change, expected);
-    tell(change);
+    emit(change);
   };
 }
 
-function logChange(logger: CalmLogger, { from, to, report }: ReadinessChange, expected: boolean): void {
+function logChange(logger: Logger, { from, to, report }: ReadinessChange, expected: boolean): void {
   const failing = Object.entries(report.checks).filter(([, check]) => !check.healthy);
   const named = failing.map(([name, { detail }]) => `${name} (${detail})`).join(", ");
   const fields = { readiness: to, readiness_before: from, failing: failing.map(([name]) => name) };

@@ -1,3 +1,5 @@
+import { TableError } from "@svc/sql";
+
 /** The codes of {@link JobError}. */
 export type JobErrorCode =
   | "ERR_SVC_JOB_ARGUMENT"
@@ -11,14 +13,8 @@ export type JobErrorCode =
  * `_TIMEOUT` and `_STOPPED` of a handler's aborted signal, `_UNKNOWN` of a job without a handler (JOB-10), `_PAYLOAD`
  * of a job whose payload JavaScript would round (JOB-33).
  */
-export class JobError extends Error {
+export class JobError extends TableError<JobErrorCode> {
   override readonly name = "JobError";
-  readonly code: JobErrorCode;
-
-  constructor(code: JobErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 export function refused(message: string, cause?: unknown): JobError {

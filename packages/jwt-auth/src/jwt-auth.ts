@@ -7,12 +7,12 @@ import {
   type RequestContext,
 } from "@svc/context";
 import { forbidden, internalError, type ProblemError, serviceUnavailable } from "@svc/problem";
+import { safeLogger } from "@svc/resilience";
 import { bearerToken, mayCarryCookies } from "./bearer.ts";
 import type { JwtAuthOptions } from "./options.ts";
 import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
 import { authReadiness } from "./readiness.ts";
 import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
-import { say } from "./say.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -54,9 +54,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ? undefined
       : createRevocationGate({ check: revocation, failOpen, timeoutMs, now });
   if (!resolved.hasAudience) {
-    say(
-      logger,
-      "warn",
+    safeLogger(logger)?.warn(
       {},
       "no audience is configured: tokens that were made for other services are accepted",
     );
@@ -131,7 +129,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ...(why.at === undefined ? {} : { at: why.at }),
       ...(id === "" ? {} : { request_id: id }),
     };
-    say(context.log ?? logger, "info", fields, "bearer token refused");
+    safeLogger(context.log ?? logger)?.info(fields, "bearer token refused");
     return undefined;
   }
 

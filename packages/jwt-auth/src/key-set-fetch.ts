@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff, withDeadline } from "@svc/resilience";
+import { AnswerTooLargeError, backoff, boundedFetch, jsonOf } from "@svc/resilience";
 import { KeySetError, keySetErrorOf } from "./key-set-error.ts";
 
 /** Largest accepted key set, in bytes (KEY-13). */
-export const MOST_BYTES = 1_048_576;
+const MOST_BYTES = 1_048_576;
 
 /** Settings of one fetch of a key set. */
 export interface FetchPlan {
@@ -33,8 +33,8 @@ export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promi
   for (let made = 1; ; made++) {
     const left = endsAt - performance.now();
     try {
-      if (made === attempts) return await tryOnce(plan, signal);
-      return await withDeadline(left / (attempts - made + 1), (ends) => tryOnce(plan, ends), { signal });
+      // The signal ends the last attempt, so that the error names the whole timeout.
+      return await tryOnce(plan, made === attempts ? Infinity : left / (attempts - made + 1), signal);
     } catch (error) {
       signal.throwIfAborted();
       const failure = keySetErrorOf(error);
@@ -53,60 +53,29 @@ function pauseMs(failure: KeySetError, usual: number, left: number): number | un
   return retryAfterMs < left ? Math.max(usual, retryAfterMs) : usual;
 }
 
-async function tryOnce({ url, fetch }: FetchPlan, signal: AbortSignal): Promise<unknown> {
-  const response = await fetch(url, {
-    headers: HEADERS,
-    // A redirect must be an answer: as an error it would look like a broken network.
-    redirect: "manual",
-    credentials: "omit",
-    cache: "no-store",
-    signal,
+async function tryOnce({ url, fetch }: FetchPlan, timeoutMs: number, signal: AbortSignal): Promise<unknown> {
+  const init = { headers: HEADERS, credentials: "omit", cache: "no-store" } as const;
+  const limits = { timeoutMs, maxBytes: MOST_BYTES, signal, accept: checkAnswer, fetch };
+  const { body } = await boundedFetch(url, init, limits).catch((error: unknown) => {
+    throw error instanceof AnswerTooLargeError ? new KeySetError("the answer is larger than 1 MiB") : error;
   });
-  const refusal = refusalOf(response);
-  if (refusal !== undefined) {
-    response.body?.cancel().catch(() => undefined);
-    throw refusal;
-  }
-  return parsed(await bytesOf(response));
+  const document = jsonOf(body);
+  if (document === undefined) throw new KeySetError("the answer is not JSON");
+  return document;
 }
 
-function refusalOf({ status, ok, type, headers }: Response): KeySetError | undefined {
+/** @throws KeySetError for an answer that has no keys */
+function checkAnswer({ status, ok, type, headers }: Response): void {
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    return new KeySetError(`the endpoint redirects (${status}), which is not followed`);
+    throw new KeySetError(`the endpoint redirects (${status}), which is not followed`);
   }
-  if (!ok) {
-    return new KeySetError(`the endpoint answered ${status}`, {
-      retryable: status === 429 || status >= 500,
-      retryAfterMs: secondsOf(headers.get("retry-after")),
-    });
-  }
-  return Number(headers.get("content-length") ?? 0) > MOST_BYTES ? tooLarge() : undefined;
+  if (ok) return;
+  throw new KeySetError(`the endpoint answered ${status}`, {
+    retryable: status === 429 || status >= 500,
+    retryAfterMs: secondsOf(headers.get("retry-after")),
+  });
 }
 
 function secondsOf(retryAfter: string | null): number | undefined {
   return retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
-}
-
-function tooLarge(): KeySetError {
-  return new KeySetError("the answer is larger than 1 MiB");
-}
-
-async function bytesOf(response: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  // A throw out of this loop cancels the stream and closes the connection.
-  for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength;
-    if (length > MOST_BYTES) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, length);
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    throw new KeySetError("the answer is not JSON");
-  }
 }

@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { KeyObject } from "node:crypto";
 import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
-import { type Attempt, type Breaker, createBreaker, withDeadline } from "@svc/resilience";
+import { type Attempt, type Breaker, createBreaker, safeLogger, withDeadline } from "@svc/resilience";
 import type { Algorithm } from "./algorithms.ts";
 import { KeySetError, keySetErrorOf } from "./key-set-error.ts";
 import { type KeySet, noKeys } from "./key-set.ts";
 import type { KeySource } from "./key-source.ts";
-import { say } from "./say.ts";
 
 /** Settings of the fetch and the cache of keys. */
 export interface RefreshPlan {
@@ -53,7 +52,8 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
  * unchanged (KEY-4).
  */
 export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
-  const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, logger, now, random } = plan;
+  const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, now, random } = plan;
+  const logger = safeLogger(plan.logger);
   const breaker: Breaker | undefined =
     plan.breakerFailures === 0
       ? undefined
@@ -82,12 +82,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     if (next.identity === keys.identity) return;
     keys = next;
     generation += 1;
-    say(
-      logger,
-      "info",
-      { key_set: place, keys: next.size },
-      "the keys that tokens are verified with changed",
-    );
+    logger?.info({ key_set: place, keys: next.size }, "the keys that tokens are verified with changed");
   }
 
   function dropStale(): void {
@@ -113,7 +108,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       const next = await withDeadline(timeoutMs, (signal) => load(signal, keys), { signal: ended.signal });
       attempt?.succeeded();
       fetchedAt = now();
-      if (failure !== undefined) say(logger, "info", { key_set: place }, "the keys could be fetched again");
+      if (failure !== undefined) logger?.info({ key_set: place }, "the keys could be fetched again");
       failure = undefined;
       use(next);
     } catch (error) {
@@ -124,7 +119,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       attempt?.failed();
       failure = keySetErrorOf(error);
       const fields = { key_set: place, reason: failure.reason, keys: keys.size, breaker: breaker?.state };
-      say(logger, "warn", fields, "the keys that tokens are verified with could not be fetched");
+      logger?.warn(fields, "the keys that tokens are verified with could not be fetched");
       throw failure;
     } finally {
       dueAt = now() + restMs();

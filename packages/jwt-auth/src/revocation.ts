@@ -1,6 +1,5 @@
 import type { Logger } from "@svc/context";
-import { type Attempt, atMostEvery, createBreaker, withDeadline } from "@svc/resilience";
-import { say } from "./say.ts";
+import { atMostEvery, type Attempt, createBreaker, safeLogger, withDeadline } from "@svc/resilience";
 import type { Verified } from "./verification.ts";
 
 /** The values that a revocation can name: a token, a session, or all sessions that a person began before a time. */
@@ -60,9 +59,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     WARNING_INTERVAL_MS,
     (suppressed, log: Logger | undefined, error: unknown) => {
       told = true;
-      say(
-        log,
-        "warn",
+      safeLogger(log)?.warn(
         { ...named(error), suppressed },
         `the revocation store is not answering; ${consequence}`,
       );
@@ -80,7 +77,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     answering = true;
     if (told && breaker.state === "closed") {
       told = false;
-      say(log, "info", {}, "the revocation store answers again");
+      safeLogger(log)?.info({}, "the revocation store answers again");
     }
     if (typeof answer === "boolean") return answer ? "revoked" : "valid";
     throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof answer}`);

@@ -7,8 +7,8 @@ import {
   customFetch,
 } from "openid-client";
 import type { Attempt } from "./attempt-cookie.ts";
-import { boundedFetch, jsonObject, nameOf } from "./bounded-fetch.ts";
 import type { Provider } from "./provider.ts";
+import { jsonObject, nameOf, providerFetch } from "./provider-fetch.ts";
 import { LoginError } from "./refusals.ts";
 
 /** The tokens that a provider returns for a code. */
@@ -86,7 +86,7 @@ async function tokenAnswer(
   init: RequestInit,
   timeoutMs: number,
 ): Promise<Response> {
-  const { status, body } = await boundedFetch(fetch, url, init, timeoutMs).catch((error: unknown) => {
+  const { status, body } = await providerFetch(fetch, url, init, timeoutMs).catch((error: unknown) => {
     throw new LoginError("provider_unreachable", nameOf(error));
   });
   const answer = jsonObject(body);

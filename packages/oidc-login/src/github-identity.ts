@@ -1,6 +1,7 @@
 import { func, number, optional, resolveOptions, string, withDefault } from "@svc/options";
-import { boundedFetch, json, jsonObject, nameOf } from "./bounded-fetch.ts";
+import { jsonOf } from "@svc/resilience";
 import type { Profile } from "./options.ts";
+import { jsonObject, nameOf, providerFetch } from "./provider-fetch.ts";
 import { LoginError, problemOf } from "./refusals.ts";
 
 /** Options of `githubIdentity()`. */
@@ -37,7 +38,12 @@ export async function githubIdentity(
       "user-agent": "svc-oidc-login",
     };
     try {
-      return await boundedFetch(fetch ?? globalThis.fetch, apiUrl + path, { headers }, timeoutSeconds * 1000);
+      return await providerFetch(
+        fetch ?? globalThis.fetch,
+        apiUrl + path,
+        { headers },
+        timeoutSeconds * 1000,
+      );
     } catch (error) {
       // The message of a rejected header contains the header, and so the token.
       throw unavailable(nameOf(error));
@@ -50,7 +56,7 @@ export async function githubIdentity(
   const id = claims?.["id"];
   if (claims === undefined || !Number.isSafeInteger(id) || Number(id) <= 0)
     throw unavailable(user.status === 200 ? "no user" : `${user.status}`);
-  const primary = emails.status === 200 ? primaryOf(json(emails.body)) : undefined;
+  const primary = emails.status === 200 ? primaryOf(jsonOf(emails.body)) : undefined;
   return {
     subject: String(id),
     email: textOf(primary?.["email"] ?? claims["email"]),

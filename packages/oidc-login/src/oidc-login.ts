@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { calmLogger, contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
+import { contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
 import { internalError, methodNotAllowed, notFoundError, ProblemError, sendJson } from "@svc/problem";
+import { safeLogger } from "@svc/resilience";
 import { attemptCookies } from "./attempt-cookie.ts";
 import { attemptCookieOf, type CallbackParts, finishLogin } from "./callback.ts";
 import { clientOf, codeExchange } from "./code-exchange.ts";
@@ -97,19 +98,19 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
       ...(context === undefined || context.requestId === "" ? {} : { request_id: context.requestId }),
     };
     // A logger that throws must not affect the response.
-    calmLogger(context?.log ?? logger)?.[unavailable ? "warn" : "info"](fields, "sign-in refused");
+    safeLogger(context?.log ?? logger)?.[unavailable ? "warn" : "info"](fields, "sign-in refused");
   }
 
   function warnOfGaps(): void {
-    const calm = calmLogger(logger);
+    const log = safeLogger(logger);
     if (onIdentity === undefined)
-      calm?.warn({}, "oidcLogin() has no onIdentity: every callback will answer 500");
+      log?.warn({}, "oidcLogin() has no onIdentity: every callback will answer 500");
     for (const [name, { provider }] of flows) {
       if (provider.kind === "oauth" && onAccessToken === undefined)
-        calm?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
+        log?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
       // Only a warning, because a gateway may change paths.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
-        calm?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
+        log?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
     }
   }
 

@@ -1,4 +1,4 @@
-import { guardedListener } from "./guarded-listener.ts";
+import { createEmitter } from "./emitter.ts";
 import { checkFunction, checkNames, checkWhole, checkNumber, type Clock, monotonic } from "./options.ts";
 
 /**
@@ -95,7 +95,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   checkFunction(subject, "now", options.now);
 
   // An error of onChange must not replace the result of a call.
-  const tell = guardedListener(options.onChange, () => undefined);
+  const { emit } = createEmitter(options.onChange, () => undefined);
   let state: BreakerState = "closed";
   let failures = 0;
   // While open: the end of the cool-down. While half-open: the time after which another trial may start.
@@ -112,7 +112,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
       period += 1;
       trial = undefined;
     }
-    if (from !== to) tell({ from, to, failures });
+    if (from !== to) emit({ from, to, failures });
   }
 
   function enter(caller: object | typeof UNNAMED): boolean {

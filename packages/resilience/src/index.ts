@@ -1,6 +1,13 @@
 export { atMostEvery, type AtMostEveryOptions } from "./at-most-every.ts";
 export { backoff, type BackoffOptions } from "./backoff.ts";
 export {
+  AnswerTooLargeError,
+  type BoundedAnswer,
+  boundedFetch,
+  type BoundedFetchOptions,
+  jsonOf,
+} from "./bounded-fetch.ts";
+export {
   type Attempt,
   type Breaker,
   type BreakerChange,
@@ -11,7 +18,8 @@ export {
   type Outcome,
 } from "./breaker.ts";
 export { DeadlineError, type DeadlineOptions, withDeadline } from "./deadline.ts";
-export { guardedListener } from "./guarded-listener.ts";
+export { createEmitter, type Emitter } from "./emitter.ts";
 export { type Clock, OptionError } from "./options.ts";
 export { remember, type RememberOptions } from "./remember.ts";
+export { safeLogger } from "./safe-logger.ts";
 export { singleFlight, type SingleFlight } from "./single-flight.ts";

@@ -3,9 +3,9 @@ import {
   type Database,
   type Deadline,
   isPool,
-  lend,
   type Queryable,
   type TransactionOptions,
+  withLentConnection,
   withTransaction,
 } from "@svc/sql";
 import type { Definition } from "./definition.ts";
@@ -28,13 +28,7 @@ export async function onConnection<T>(
   work: (connection: Queryable) => Promise<T>,
 ): Promise<T> {
   const db: Database = bounded(given, deadline);
-  if (!isPool(db)) return work(db);
-  const connection = await lend(db);
-  try {
-    return await work(connection);
-  } finally {
-    connection.release();
-  }
+  return isPool(db) ? withLentConnection(db, work) : work(db);
 }
 
 interface WithTenant {

@@ -1,4 +1,4 @@
-import { sqlStateOf } from "@svc/sql";
+import { sqlStateOf, TableError } from "@svc/sql";
 
 /** Codes of {@link RollupError}. */
 export type RollupErrorCode =
@@ -16,14 +16,8 @@ export type RollupErrorCode =
  * another time zone, or the server does not know this one. `_SCHEMA`: the tables are missing or do not match the
  * definition.
  */
-export class RollupError extends Error {
+export class RollupError extends TableError<RollupErrorCode> {
   override readonly name = "RollupError";
-  readonly code: RollupErrorCode;
-
-  constructor(code: RollupErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 export function refused(message: string): RollupError {

@@ -1,5 +1,5 @@
-import type { CalmLogger } from "@svc/context";
-import { guardedListener } from "@svc/resilience";
+import type { Logger } from "@svc/context";
+import { createEmitter } from "@svc/resilience";
 
 /** A tick that this scheduler claimed. */
 export interface FiredTick {
@@ -29,8 +29,8 @@ export type SchedulerEvent =
 export type Tell = (event: SchedulerEvent) => void;
 
 /** Passes events to the listener; logs a listener that throws. */
-export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
-  return guardedListener(listener, (suppressed, error) =>
+export function createTell(listener: Tell | undefined, logger: Logger | undefined): Tell {
+  return createEmitter(listener, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
-  );
+  ).emit;
 }

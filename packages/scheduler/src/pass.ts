@@ -1,4 +1,4 @@
-import type { CalmLogger } from "@svc/context";
+import type { Logger } from "@svc/context";
 import type { FiredTick, Tell } from "./events.ts";
 import { createLanes } from "./lanes.ts";
 import { jobIdOf, type ResolvedSchedule } from "./schedule.ts";
@@ -36,7 +36,7 @@ interface PassOptions {
   readonly retentionMs: number;
   readonly now: (() => number) | undefined;
   readonly tell: Tell;
-  readonly logger: CalmLogger | undefined;
+  readonly logger: Logger | undefined;
 }
 
 /** Pause before the next attempt after an error. */

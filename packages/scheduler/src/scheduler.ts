@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { calmLogger, type CheckResult, type ReadinessCheck } from "@svc/context";
+import type { CheckResult, ReadinessCheck } from "@svc/context";
 import type { Migration } from "@svc/job-table";
-import { atMostEvery } from "@svc/resilience";
+import { atMostEvery, safeLogger } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 import { createTell } from "./events.ts";
 import { resolveSchedulerOptions, type SchedulerOptions } from "./options.ts";
@@ -51,7 +51,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   const options = resolveSchedulerOptions(given);
   const { access, schedules, ticksTable, quotedTicks, retentionMs, now, claimant } = options;
   const { commandTimeoutMs, maintenanceTimeoutMs } = options;
-  const logger = calmLogger(options.logger);
+  const logger = safeLogger(options.logger);
   const tell = createTell(options.onEvent, logger);
   const store = createTickStore(quotedTicks, access, claimant);
   const passes = createPasses(store, schedules, { retentionMs, now, tell, logger });

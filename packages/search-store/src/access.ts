@@ -2,11 +2,11 @@ import {
   bounded,
   type Database,
   isPool,
-  lend,
   type Queryable,
   type QueryResult,
   type Row,
   type SchemaTimeouts,
+  withLentConnection,
   withTransaction,
 } from "@svc/sql";
 import type { ResolvedOptions } from "./options.ts";
@@ -95,15 +95,13 @@ export async function query<R extends Row>(
 /** Runs several statements on one connection, outside a transaction. */
 export async function onConnection<T>(db: Database, work: (connection: Queryable) => Promise<T>): Promise<T> {
   if (!isPool(db)) return work(db);
-  const connection = await lend(db);
-  let broken: Error | undefined;
-  try {
-    return await work(connection);
-  } catch (error) {
-    // An error of the server has a code; after any other error the connection may be unusable.
-    if (typeof (error as { code?: unknown }).code !== "string") broken = error as Error;
-    throw error;
-  } finally {
-    connection.release(broken);
-  }
+  return withLentConnection(db, async (connection, onBroken) => {
+    try {
+      return await work(connection);
+    } catch (error) {
+      // An error of the server has a code; after any other error the connection may be unusable.
+      if (typeof (error as { code?: unknown }).code !== "string") onBroken(error as Error);
+      throw error;
+    }
+  });
 }

@@ -1,3 +1,5 @@
+import { TableError } from "@svc/sql";
+
 /** Codes of {@link SearchError}. */
 export type SearchErrorCode =
   | "ERR_SVC_SEARCH_TENANT"
@@ -24,14 +26,8 @@ export type SearchErrorCode =
  * - `_INDEX`: an approximate index could not be created.
  * - `_PEER`: an optional package is not installed. `_EMBEDDED`: the embedded database is not available.
  */
-export class SearchError extends Error {
+export class SearchError extends TableError<SearchErrorCode> {
   override readonly name = "SearchError";
-  readonly code: SearchErrorCode;
-
-  constructor(code: SearchErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 export function refused(message: string): SearchError {

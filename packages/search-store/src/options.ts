@@ -1,4 +1,4 @@
-import { calmLogger, type Logger } from "@svc/context";
+import type { Logger } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
@@ -15,6 +15,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
+import { safeLogger } from "@svc/resilience";
 import {
   COMMAND_TIMEOUT_MS,
   commandTimeoutKind,
@@ -168,7 +169,7 @@ export function resolveStoreOptions(given: SearchStoreOptions): ResolvedOptions 
     vectorType: `${resolved.precision === "half" ? "halfvec" : "vector"}(${resolved.dimensions})`,
     filterKeys: checkedKeys(resolved.filterKeys),
     rowSecurity: resolveRowSecurity(resolved.rowSecurity),
-    logger: calmLogger(resolved.logger),
+    logger: safeLogger(resolved.logger),
   };
 }
 

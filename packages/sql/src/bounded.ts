@@ -1,6 +1,7 @@
 import { type Deadline, SqlDeadlineError } from "./deadline-error.ts";
+import { close } from "./lend.ts";
 import { standsFor } from "./original.ts";
-import { answerOfCaller, close, lendWithin, queryWithin, stuckOn, within } from "./query-within.ts";
+import { answerOfCaller, lendWithin, queryWithin, stuckOn, within } from "./query-within.ts";
 import {
   type Connectable,
   type Database,

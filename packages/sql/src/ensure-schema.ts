@@ -2,7 +2,7 @@ import { bounded } from "./bounded.ts";
 import { inspect } from "./catalogue.ts";
 import { sqlStateOf } from "./error-class.ts";
 import { SchemaError } from "./errors.ts";
-import { withLentConnection } from "./lent-connection.ts";
+import { withLentConnection } from "./lend.ts";
 import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { type ResolvedSchema, resolveSchema, type SchemaOptions } from "./schema-options.ts";
 import { runTransaction } from "./transaction.ts";

@@ -28,3 +28,18 @@ export class OptionError extends TypeError {
   override readonly name = "OptionError";
   readonly code = "ERR_SVC_CONFIGURATION";
 }
+
+/** The base of the errors of packages that keep tables. `Code` lists the codes of one package. */
+export class TableError<Code extends string> extends Error {
+  readonly code: Code;
+
+  /**
+   * @param code what is wrong, for programs
+   * @param message the same for people
+   * @param options `cause`
+   */
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

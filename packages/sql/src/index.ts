@@ -1,13 +1,13 @@
 export { bounded, inTime } from "./bounded.ts";
 export { type Deadline, SqlDeadlineError } from "./deadline-error.ts";
 export { isConnectionError, safeErrorText, sqlStateOf } from "./error-class.ts";
-export { IdentifierError, OptionError, SchemaError, TransactionError } from "./errors.ts";
+export { IdentifierError, OptionError, SchemaError, TableError, TransactionError } from "./errors.ts";
 export { ensureSchema } from "./ensure-schema.ts";
 export { isTransaction, transactionOf, type Within } from "./given-transaction.ts";
 export { InexactIntegerError, parseExactJson } from "./exact-json.ts";
 export { identifier, qualified } from "./identifier.ts";
 export { jsonBytes } from "./json-bytes.ts";
-export { lend } from "./lend.ts";
+export { lend, withLentConnection } from "./lend.ts";
 export { original } from "./original.ts";
 export {
   COMMAND_TIMEOUT_MS,

@@ -1,9 +1,14 @@
+import { SqlDeadlineError } from "./deadline-error.ts";
 import { OptionError } from "./errors.ts";
 import { original } from "./original.ts";
 import type { Connectable, PooledConnection } from "./queryable.ts";
 
+type OnError = (error: Error) => void;
+
 interface Emitter {
-  on(event: "connect" | "error", listener: (client: object) => void): unknown;
+  on(event: "connect", listener: (client: object) => void): unknown;
+  on(event: "error", listener: OnError): unknown;
+  removeListener(event: "error", listener: OnError): unknown;
   listeners(event: "error"): readonly unknown[];
 }
 
@@ -38,4 +43,40 @@ export async function lend(pool: Connectable): Promise<PooledConnection> {
   }
   hear(original(connection));
   return connection;
+}
+
+/**
+ * Lends `work` a connection of a pool and releases it afterwards. Closes the connection instead when it broke or when
+ * `work` called `onBroken`.
+ *
+ * @throws the error of `work`; those of `lend`
+ */
+export async function withLentConnection<T>(
+  pool: Connectable,
+  work: (connection: PooledConnection, onBroken: OnError) => Promise<T>,
+): Promise<T> {
+  const connection = await lend(pool);
+  let broken: Error | undefined;
+  const onBroken: OnError = (error) => {
+    broken ??= error;
+  };
+  const emitter = connection as Partial<Emitter>;
+  emitter.on?.("error", onBroken);
+  try {
+    return await work(connection, onBroken);
+  } finally {
+    emitter.removeListener?.("error", onBroken);
+    if (broken instanceof SqlDeadlineError) close(connection, broken);
+    else connection.release(broken);
+  }
+}
+
+/** Closes a connection of a pool and destroys its socket, since a frozen server would not close it. */
+export function close(connection: PooledConnection, error: Error): void {
+  connection.release(error);
+  (connection as Partial<WithSocket>).connection?.stream?.destroy();
+}
+
+interface WithSocket {
+  readonly connection?: { readonly stream?: { destroy(): void } };
 }

@@ -1,6 +1,6 @@
 import { type Deadline, type DeadlineReason, SqlDeadlineError } from "./deadline-error.ts";
 import { isConnectionError, sqlStateOf } from "./error-class.ts";
-import { lend } from "./lend.ts";
+import { close, lend } from "./lend.ts";
 import { original } from "./original.ts";
 import { type PlannedStatement, queryPlanned } from "./planned.ts";
 import {
@@ -161,16 +161,6 @@ export function within<T>(
       },
     );
   });
-}
-
-/** Closes a connection of a pool and destroys its socket, since a frozen server would not close it. */
-export function close(connection: PooledConnection, error: Error): void {
-  connection.release(error);
-  (connection as Partial<WithSocket>).connection?.stream?.destroy();
-}
-
-interface WithSocket {
-  readonly connection?: { readonly stream?: { destroy(): void } };
 }
 
 function isCrowded(pool: Connectable): boolean {

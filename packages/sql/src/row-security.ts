@@ -3,7 +3,7 @@ import { ensureSchema } from "./ensure-schema.ts";
 import { OptionError, SchemaError } from "./errors.ts";
 import { identifier, qualified } from "./identifier.ts";
 import { literal } from "./literal.ts";
-import { withLentConnection } from "./lent-connection.ts";
+import { withLentConnection } from "./lend.ts";
 import { checkNames } from "./options.ts";
 import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { resolveTimeouts, type SchemaTimeouts } from "./schema-options.ts";

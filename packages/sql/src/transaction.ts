@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sqlStateOf } from "./error-class.ts";
 import { OptionError, TransactionError } from "./errors.ts";
-import { withLentConnection } from "./lent-connection.ts";
+import { withLentConnection } from "./lend.ts";
 import { checkNames, checkWhole } from "./options.ts";
 import { original } from "./original.ts";
 import { stuckOn } from "./query-within.ts";

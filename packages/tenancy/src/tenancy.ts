@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { calmLogger, contextOf, enterContext, isTenantId, type Middleware, openContext } from "@svc/context";
+import { contextOf, enterContext, isTenantId, type Middleware, openContext } from "@svc/context";
 import type { ProblemError } from "@svc/problem";
+import { safeLogger } from "@svc/resilience";
 import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
 import { hostReader } from "./host.ts";
 import { type ResolvedTenancy, tenancyOptions, type TenancyOptions } from "./options.ts";
@@ -25,7 +26,7 @@ export function tenancy(options?: TenancyOptions): Middleware {
   const callerIn = soundCaller(callerOf === undefined ? principalOf : checked(callerOf));
   const isExempt = exemption([...EXEMPT_PATHS, ...resolved.exemptPaths]);
   if (env === "prod" && resolved.sources.includes("header")) {
-    calmLogger(logger)?.warn(
+    safeLogger(logger)?.warn(
       { sources: resolved.sources },
       "tenancy takes the tenant from the header X-Tenant-ID: any client that can reach this service can name any tenant",
     );

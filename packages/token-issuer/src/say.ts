@@ -1,4 +1,5 @@
 import { currentContext, type Logger } from "@svc/context";
+import { safeLogger } from "@svc/resilience";
 
 /**
  * Logs to the logger of the current request, else to `fallback`. Ignores errors of the logger, so that a refresh does not
@@ -10,15 +11,8 @@ export function say(
   fields: object,
   message: string,
 ): void {
-  try {
-    const context = currentContext();
-    const id = context?.requestId ?? "";
-    const log = context?.log ?? fallback;
-    const answer: unknown = log?.[level](id === "" ? fields : { ...fields, request_id: id }, message);
-    if (answer instanceof Promise) answer.catch(() => undefined);
-  } catch {
-    // Ignore: no other logger is available to report this.
-  }
+  const { log = fallback, requestId = "" } = currentContext() ?? {};
+  safeLogger(log)?.[level](requestId === "" ? fields : { ...fields, request_id: requestId }, message);
 }
 
 /** Returns the fields of an error for the log. Leaves out its message, which may contain the address of a store. */

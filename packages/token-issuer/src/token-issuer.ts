@@ -1,5 +1,5 @@
 import type { Principal } from "@svc/context";
-import { guardedListener } from "@svc/resilience";
+import { createEmitter } from "@svc/resilience";
 import type { IssuerEvent } from "./events.ts";
 import { IssueError, type RefreshRefusal, refreshRefused } from "./refusals.ts";
 import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
@@ -83,7 +83,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     return Math.floor(settings.now() / 1000);
   }
 
-  const tell = guardedListener(settings.onEvent, (suppressed, error) =>
+  const { emit } = createEmitter(settings.onEvent, (suppressed, error) =>
     say(logger, "warn", { ...errorFields(error), suppressed }, "onEvent of the token issuer has thrown"),
   );
 
@@ -101,7 +101,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       );
     }
     const pair = await sign(keys.signer(), pairClaims(session, settings, nowSeconds));
-    tell(about("issued", session));
+    emit(about("issued", session));
     return pair;
   }
 
@@ -119,7 +119,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const found = await read(refreshToken);
     if (found.refusal !== undefined) {
       const { refusal, reason, at, principal } = found;
-      tell({ type: "refused", refusal, subject: principal?.subject, family: principal?.family });
+      emit({ type: "refused", refusal, subject: principal?.subject, family: principal?.family });
       return refuse(refusal, at === undefined ? { reason } : { reason, at });
     }
     const { session } = found;
@@ -141,7 +141,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     if (result === "raced") return turnDown("refused", session, "rotated");
     if (result === "replayed") return turnDown("replayed", session, "revoked");
     const pair = await sign(signer, claims);
-    tell(about("rotated", session));
+    emit(about("rotated", session));
     return pair;
   }
 
@@ -175,7 +175,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   function turnDown(type: IssuerEvent["type"], session: Session, refusal: RefreshRefusal): never {
-    tell({ ...about(type, session), refusal });
+    emit({ ...about(type, session), refusal });
     return refuse(refusal, { reason: type === "refused" ? refusal : type });
   }
 
@@ -193,26 +193,26 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const left = (expiresAt ?? secondsNow() + accessSeconds) - secondsNow();
       await store.change((each) => each.revoke(tokenId, Math.max(1, left + leewaySeconds)));
     }
-    tell({ type: "logged_out", subject, tenant, family });
+    emit({ type: "logged_out", subject, tenant, family });
   }
 
   async function revokeToken(tokenId: string): Promise<void> {
     // The id may be that of either token, so remember it for the longer lifetime.
     checkText("revokeToken()", tokenId);
     await store.change((each) => each.revoke(tokenId, familyTtlSeconds));
-    tell({ type: "revoked" });
+    emit({ type: "revoked" });
   }
 
   async function revokeSession(family: string): Promise<void> {
     checkText("revokeSession()", family);
     await store.change((each) => each.revokeFamily(family, familyTtlSeconds));
-    tell({ type: "revoked", family });
+    emit({ type: "revoked", family });
   }
 
   async function revokeSubject(subject: string, notBefore?: number): Promise<number> {
     checkText("revokeSubject()", subject);
     const moment = await revokeSubjectFrom(subject, notBefore);
-    tell({ type: "revoked", subject });
+    emit({ type: "revoked", subject });
     return moment;
   }
 

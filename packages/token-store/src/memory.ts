@@ -1,5 +1,5 @@
-import { calmLogger, type ReadinessCheck } from "@svc/context";
-import { atMostEvery } from "@svc/resilience";
+import type { ReadinessCheck } from "@svc/context";
+import { atMostEvery, safeLogger } from "@svc/resilience";
 import { checkMoment, timeToLiveMs, windowMs } from "./durations.ts";
 import { type Expiring, ExpiringMap } from "./expiring-map.ts";
 import { checkId, checkIds } from "./ids.ts";
@@ -50,7 +50,7 @@ const NOTE = "in-memory token store: revocation does not survive a restart or re
  */
 export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): MemoryTokenStore {
   const { maxEntries, name, now, ...resolved } = resolveMemoryTokenStore(options);
-  const logger = calmLogger(resolved.logger);
+  const logger = safeLogger(resolved.logger);
   const tokens = new ExpiringMap<Expiring>();
   const families = new ExpiringMap<Expiring>();
   const subjects = new ExpiringMap<SignOut>();

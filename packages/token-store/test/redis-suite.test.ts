@@ -1,4 +1,5 @@
 import { testRedis } from "@svc/dev-services";
+import { createRedis, type RedisConnection } from "@svc/redis";
 import { createRedisTokenStore } from "@svc/token-store/redis";
 import { tokenStoreCases } from "@svc/token-store/testing";
 import { Redis } from "ioredis";
@@ -15,6 +16,27 @@ describe("createRedisTokenStore, the suite on two connections", () => {
     const redis = clients[index];
     if (redis === undefined) throw new Error("not connected");
     return createRedisTokenStore({ redis, keyPrefix: `${server.keyPrefix}svc:auth:`, timeoutMs: 15_000 });
+  };
+  const cases = tokenStoreCases({ create: () => storeOn(0), createReplica: () => storeOn(1) });
+  for (const { name, run } of cases) it(name, run);
+});
+
+describe("createRedisTokenStore, the suite on guarded connections", () => {
+  const server = testRedis();
+  const connections: RedisConnection[] = [];
+  before(() => {
+    // One connection of its own, and one over the caller's client.
+    const client = new Redis(server.url);
+    const options = { commandTimeoutMs: 15_000, connectTimeoutMs: 15_000 };
+    connections.push(createRedis({ url: server.url, ...options }));
+    connections.push(createRedis({ client, closeClient: true, ...options }));
+  });
+  after(() => Promise.all(connections.splice(0).map((connection) => connection.stop())));
+
+  const storeOn = (index: number) => {
+    const redis = connections[index];
+    if (redis === undefined) throw new Error("not connected");
+    return createRedisTokenStore({ redis, keyPrefix: `${server.keyPrefix}svc:guarded:`, timeoutMs: 15_000 });
   };
   const cases = tokenStoreCases({ create: () => storeOn(0), createReplica: () => storeOn(1) });
   for (const { name, run } of cases) it(name, run);

@@ -1,5 +1,5 @@
-import { calmLogger, type Logger } from "@svc/context";
-import { atMostEvery } from "@svc/resilience";
+import type { Logger } from "@svc/context";
+import { atMostEvery, safeLogger } from "@svc/resilience";
 import type { Consumption } from "../event-bus.ts";
 import type { EventBusError } from "./event-bus-error.ts";
 import type { Hand, Held } from "./hand.ts";
@@ -30,7 +30,7 @@ export interface Journal {
 const AGAIN_EVERY_MS = 10_000;
 
 export function createJournal(given: Logger | undefined, broker: string, group: string): Journal {
-  const logger = calmLogger(given);
+  const logger = safeLogger(given);
   let trouble: string | undefined;
   const warn = atMostEvery(AGAIN_EVERY_MS, (_suppressed, why: string) =>
     logger?.warn({ group, broker, why }, "cannot read from the event bus; trying on"),

@@ -1,5 +1,5 @@
-import { calmLogger, type ReadinessCheck } from "@svc/context";
-import { atMostEvery, DeadlineError } from "@svc/resilience";
+import type { ReadinessCheck } from "@svc/context";
+import { atMostEvery, DeadlineError, safeLogger } from "@svc/resilience";
 import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 import { EventError } from "../errors.ts";
 import { SPENT } from "../outbox/sql.ts";
@@ -60,7 +60,7 @@ const BUS_SHARE = 0.5;
 export function createRelay(given: RelayOptions): Relay {
   const options = resolveRelayOptions(given);
   const { outbox, access, events, batch, everyMs, leaseMs, busTimeoutMs, purgeAfterDays } = options;
-  const logger = calmLogger(options.logger);
+  const logger = safeLogger(options.logger);
   const tell = createTell<RelayEvent>(options.onEvent, logger);
   const ledger = createLedger(options);
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>

@@ -1,13 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  calmLogger,
-  contextOf,
-  enterContext,
-  isOfThisOrigin,
-  type Middleware,
-  setRouteTemplate,
-} from "@svc/context";
+import { contextOf, enterContext, isOfThisOrigin, type Middleware, setRouteTemplate } from "@svc/context";
 import { forbidden, methodNotAllowed, type ProblemError, sendJson } from "@svc/problem";
+import { safeLogger } from "@svc/resilience";
 import { sending } from "../query.ts";
 import { type Overview, overviewSql } from "../sql/overview.ts";
 import { type QueueRoutesOptions, type ResolvedRoutes, resolveRoutesOptions } from "./options.ts";
@@ -163,7 +157,7 @@ async function retry(
 ): Promise<void> {
   const wanted = await retryFormOf(req);
   const context = contextOf(req);
-  const log = calmLogger(logger ?? context?.log);
+  const log = safeLogger(logger ?? context?.log);
   const subject = context?.principal?.subject ?? null;
   // Log inside the call, because it may finish after the deadline.
   const count = await bounded(async () => {

@@ -1,5 +1,5 @@
-import type { CalmLogger } from "@svc/context";
-import { guardedListener } from "@svc/resilience";
+import type { Logger } from "@svc/context";
+import { createEmitter } from "@svc/resilience";
 import type { Job, JobStats } from "../job.ts";
 
 /** What `onEvent` receives. Times are in milliseconds. */
@@ -24,8 +24,8 @@ export type WorkerEvent =
 export type Tell = (event: WorkerEvent) => void;
 
 /** Creates the function that calls the listener; a listener that throws is logged and changes nothing. */
-export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
-  return guardedListener(listener, (suppressed, error) =>
+export function createTell(listener: Tell | undefined, logger: Logger | undefined): Tell {
+  return createEmitter(listener, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of a worker's events throws"),
-  );
+  ).emit;
 }

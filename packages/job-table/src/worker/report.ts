@@ -1,4 +1,4 @@
-import type { CalmLogger } from "@svc/context";
+import type { Logger } from "@svc/context";
 import { fieldsOf } from "./running-job.ts";
 import type { End, Recorded } from "./ends.ts";
 import type { Tell } from "./events.ts";
@@ -14,7 +14,7 @@ export interface Report {
 }
 
 /** Creates the report. Every log line names the job, its request, trace and tenant (JOB-18). */
-export function createReport(logger: CalmLogger | undefined, tell: Tell): Report {
+export function createReport(logger: Logger | undefined, tell: Tell): Report {
   return {
     recorded(end, recorded) {
       const { job, durationMs, error, kind } = end;

@@ -1,4 +1,4 @@
-import type { CalmLogger } from "@svc/context";
+import type { Logger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 import { tasksIn } from "./greeting.ts";
@@ -21,7 +21,7 @@ const FAULT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
 /** @param greeting this worker's announcement of its tasks */
-export function createWarnings(logger: CalmLogger | undefined, table: string, greeting: string): Warnings {
+export function createWarnings(logger: Logger | undefined, table: string, greeting: string): Warnings {
   return {
     ofFault: atMostEvery(FAULT_EVERY_MS, (suppressed, error: unknown) =>
       logger?.error({ table, reason: safeErrorText(error), suppressed }, "the job table does not answer"),

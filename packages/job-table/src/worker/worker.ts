@@ -1,6 +1,6 @@
-import { calmLogger, type CheckResult, type ReadinessCheck } from "@svc/context";
+import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { backoff } from "@svc/resilience";
+import { backoff, safeLogger } from "@svc/resilience";
 import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
 import { createClaimer } from "./claimer.ts";
@@ -51,7 +51,7 @@ const outside = AsyncLocalStorage.snapshot();
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
   const { table, on, concurrency, prefetch, pollMs, commandTimeoutMs, visibilityMs, drainMs } = options;
-  const logger = calmLogger(options.logger);
+  const logger = safeLogger(options.logger);
   const greeting = greetingOf(options.handlers.keys());
   const warn = createWarnings(logger, table.name, greeting);
   const tell = createTell(options.onEvent, logger);

@@ -1,4 +1,5 @@
-import type { CalmLogger } from "@svc/context";
+import type { Logger } from "@svc/context";
+import { createEmitter } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 
 /** An event of index maintenance. It contains the index's name with a hash, and never the tenant. */
@@ -16,10 +17,10 @@ export interface StoreEvent {
 /** The recipients of events. */
 export interface EventRecipients {
   readonly onEvent: ((event: StoreEvent) => void) | undefined;
-  readonly logger: CalmLogger | undefined;
+  readonly logger: Logger | undefined;
 }
 
-const TOLD = {
+const MESSAGES = {
   "index-created": "a tenant got an approximate index",
   "index-dropped": "a tenant lost its approximate index",
   "index-failed": "an approximate index could not be made",
@@ -29,14 +30,8 @@ const TOLD = {
 export function report({ onEvent, logger }: EventRecipients, event: StoreEvent): void {
   const { type, index, chunks, durationMs, error } = event;
   const fields = { index, chunks, duration_ms: durationMs, error };
-  logger?.[type === "index-failed" ? "warn" : "info"](fields, TOLD[type]);
-  const failed = (reason: unknown): void =>
-    logger?.warn({ error: safeErrorText(reason) }, "the listener of a search store's events throws");
-  try {
-    const answer: unknown = onEvent?.(event);
-    // The listener may be an async function, although its type returns void.
-    if (answer instanceof Promise) answer.catch(failed);
-  } catch (reason) {
-    failed(reason);
-  }
+  logger?.[type === "index-failed" ? "warn" : "info"](fields, MESSAGES[type]);
+  createEmitter(onEvent, (_, reason) =>
+    logger?.warn({ error: safeErrorText(reason) }, "the listener of a search store's events throws"),
+  ).emit(event);
 }

@@ -1,9 +1,8 @@
 import { func, type Kind, number, objectWith, resolveOptions, string, withDefault } from "@svc/options";
+import type { ScriptRunner } from "@svc/redis/scripts";
 
-/** The methods that the store calls. ioredis, its `Cluster` and `@svc/cache` have them. */
-export interface RedisLike {
-  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
-  evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+/** The methods that the store calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` have them. */
+export interface RedisLike extends ScriptRunner {
   mget(...keys: string[]): Promise<readonly (string | null)[]>;
   /** Whether the keys are spread over several servers. Default: detected from the first CROSSSLOT reply. */
   readonly isCluster?: boolean | undefined;
@@ -13,7 +12,7 @@ export interface RedisLike {
 
 /** Options of `createRedisTokenStore()`. */
 export interface RedisTokenStoreOptions {
-  /** The client. The store neither creates nor closes it. Reads must go to the primary. Required. */
+  /** The caller's client or guarded connection. The store neither creates nor closes it. Reads must go to the primary. Required. */
   readonly redis: RedisLike;
   /** Prefix of all keys, the same in every replica of the service. Default: `svc:auth:`. */
   readonly keyPrefix?: string | undefined;

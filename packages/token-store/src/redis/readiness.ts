@@ -1,6 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { withDeadline } from "@svc/resilience";
-import { failureDetail } from "./errors.ts";
+import { replyWord } from "@svc/redis/scripts";
+import { DeadlineError, withDeadline } from "@svc/resilience";
 import type { RedisLike } from "./options.ts";
 
 // A script, because `eval` is the only general method of RedisLike. One key, so that a cluster always asks the same server.
@@ -36,4 +36,14 @@ export function createReadiness(
     }
   }
   return { name, critical: false, check };
+}
+
+/** Returns why a check failed. Leaves out the client's messages, because they may contain an address. */
+function failureDetail(error: unknown): string {
+  if (error instanceof DeadlineError) return `not answering (no answer within ${error.ms} ms)`;
+  const { code, reason } = (error ?? {}) as { readonly code?: unknown; readonly reason?: unknown };
+  const word = [replyWord(error), reason, code].find(
+    (each): each is string => typeof each === "string" && /^[A-Za-z][A-Za-z0-9_]{1,40}$/.test(each),
+  );
+  return word === undefined ? "not answering" : `not answering (${word})`;
 }

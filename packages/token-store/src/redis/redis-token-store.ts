@@ -1,15 +1,14 @@
 import type { ReadinessCheck } from "@svc/context";
-import { withDeadline } from "@svc/resilience";
+import { isAmbiguous, replyWord, runScript } from "@svc/redis/scripts";
+import { DeadlineError, withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
 import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
-import { bounded } from "./bounded.ts";
-import { isAmbiguous, replyWord } from "./errors.ts";
 import { keysWith } from "./keys.ts";
 import { type RedisTokenStoreOptions, resolveRedisTokenStore } from "./options.ts";
 import { createReadiness } from "./readiness.ts";
-import { makeScripts, type Script } from "./scripts.ts";
+import { makeScripts } from "./scripts.ts";
 
 /** A token store in Redis, for any number of replicas. */
 export interface RedisTokenStore extends TokenStore {
@@ -47,15 +46,6 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   // How many milliseconds the server's clock is ahead of `now()`.
   let aheadMs = 0;
 
-  async function run(script: Script, names: readonly string[], args: readonly string[]): Promise<unknown> {
-    try {
-      return await redis.evalsha(script.sha1, names.length, ...names, ...args);
-    } catch (error) {
-      if (replyWord(error) !== "NOSCRIPT") throw error;
-      return redis.eval(script.source, names.length, ...names, ...args);
-    }
-  }
-
   /** Retries an operation whose answer may have been lost. The operation must be repeatable. */
   function persistently<T>(operation: (until: number) => Promise<T>): Promise<T> {
     const until = now() + timeoutMs;
@@ -89,7 +79,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
 
   async function remember(key: string, ttlSeconds: number): Promise<void> {
     const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
-    await persistently(() => run(scripts.remember, [key], [ttl]));
+    await persistently(() => runScript(redis, scripts.remember, [key], [ttl]));
   }
 
   /**
@@ -116,7 +106,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     const args = [latest, String(signedInAt), ...settings, nonce];
     if (!split) {
       try {
-        return await run(scripts.rotate, [...beside, ...elsewhere], [...args, "0"]);
+        return await runScript(redis, scripts.rotate, [...beside, ...elsewhere], [...args, "0"]);
       } catch (error) {
         if (replyWord(error) !== "CROSSSLOT") throw error;
         split = true;
@@ -125,7 +115,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     // A revocation between this read and the script refuses the new pair later, since neither entry goes away.
     const [revoked, notBefore] = await read(elsewhere);
     if (beganBefore(signedInAt, notBefore)) return ["replayed", Math.round(now() + aheadMs)];
-    return run(scripts.rotate, beside, [...args, typeof revoked === "string" ? "1" : "0"]);
+    return runScript(redis, scripts.rotate, beside, [...args, typeof revoked === "string" ? "1" : "0"]);
   }
 
   async function rotate(rotation: Rotation): Promise<RotationResult> {
@@ -168,19 +158,21 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
       checkId("sub", sub);
       checkMoment("notBefore", notBefore);
       const args = [String(notBefore), String(timeToLiveMs("ttlSeconds", ttlSeconds))];
-      await persistently(() => run(scripts.signOut, [keys.subject(sub)], args));
+      await persistently(() => runScript(redis, scripts.signOut, [keys.subject(sub)], args));
     },
 
     async signInTime(sub) {
       checkId("sub", sub);
-      return Number(await persistently(() => run(scripts.signInTime, [keys.subject(sub)], [])));
+      return Number(await persistently(() => runScript(redis, scripts.signInTime, [keys.subject(sub)], [])));
     },
 
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
       const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
       // A second run after a lost answer sets `notBefore` a second later, which ends only sessions from before its answer.
-      return Number(await whileDue((latest) => run(scripts.signOutNow, [keys.subject(sub)], [latest, ttl])));
+      return Number(
+        await whileDue((latest) => runScript(redis, scripts.signOutNow, [keys.subject(sub)], [latest, ttl])),
+      );
     },
 
     rotate,
@@ -198,4 +190,26 @@ function isResult(value: unknown): value is RotationResult {
 /** Returns whether a sign-out covers the session. NaN counts as the earliest sign-in. */
 function beganBefore(signedInAt: number, notBefore: string | null | undefined): boolean {
   return typeof notBefore === "string" && !(signedInAt >= Number(notBefore));
+}
+
+/**
+ * Rejects when `result` takes longer than `ms`. Unlike `withDeadline` of `@svc/resilience` it makes no abort signal, which
+ * would cost more than the check itself.
+ *
+ * @throws DeadlineError when the time is up
+ */
+function bounded<T>(ms: number, result: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DeadlineError(ms)), ms);
+    result.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error as Error);
+      },
+    );
+  });
 }

@@ -1,10 +1,4 @@
-import { createHash } from "node:crypto";
-
-/** A script and the SHA-1 by which Redis caches it. */
-export interface Script {
-  readonly source: string;
-  readonly sha1: string;
-}
+import { script, type Script } from "@svc/redis/scripts";
 
 /** The scripts of a store: one for each operation that writes. */
 export interface Scripts {
@@ -104,8 +98,4 @@ export function makeScripts(): Scripts {
     signInTime: script(SIGN_IN_TIME),
     signOutNow: script(SIGN_OUT_NOW),
   };
-}
-
-function script(source: string): Script {
-  return { source, sha1: createHash("sha1").update(source).digest("hex") };
 }

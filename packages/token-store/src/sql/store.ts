@@ -1,5 +1,5 @@
-import { calmLogger, type ReadinessCheck } from "@svc/context";
-import { DeadlineError, singleFlight } from "@svc/resilience";
+import type { ReadinessCheck } from "@svc/context";
+import { DeadlineError, safeLogger, singleFlight } from "@svc/resilience";
 import { safeErrorText, TransactionError } from "@svc/sql";
 import { checkMoment } from "../durations.ts";
 import { checkId, checkIds } from "../ids.ts";
@@ -59,7 +59,7 @@ const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced
 export function createPostgresTokenStore(given: PostgresTokenStoreOptions): PostgresTokenStore {
   const resolved = resolvePostgresOptions(given);
   // A logger that throws must not lose the result of a statement.
-  const logger = calmLogger(resolved.logger);
+  const logger = safeLogger(resolved.logger);
   const options = { ...resolved, logger };
   const { db, table, quotedTable, name, timeoutMs, sweepBatch, now } = options;
   const connection = createConnection(options);

@@ -1,12 +1,12 @@
-import { type CalmLogger, calmLogger } from "@svc/context";
+import { safeLogger } from "@svc/resilience";
 import { expect } from "chai";
 
-describe("calmLogger", () => {
+describe("safeLogger", () => {
   it("passes fields and message to the same level of the logger", () => {
     const lines: unknown[] = [];
     const write = (level: string) => (fields: object, message?: string) =>
       lines.push([level, fields, message]);
-    const logger = calmLogger({ info: write("info"), warn: write("warn"), error: write("error") });
+    const logger = safeLogger({ info: write("info"), warn: write("warn"), error: write("error") });
     logger?.info({ a: 1 }, "one");
     logger?.warn({ b: 2 });
     logger?.error({}, "three");
@@ -19,7 +19,7 @@ describe("calmLogger", () => {
 
   it("calls the methods with the logger as this, and drops the errors that they throw", () => {
     let calls = 0;
-    class Broken implements CalmLogger {
+    class Broken {
       readonly what = "the disk is full";
       info(): never {
         calls += 1;
@@ -28,7 +28,7 @@ describe("calmLogger", () => {
       warn = (): never => this.info();
       error = (): never => this.info();
     }
-    const logger = calmLogger(new Broken());
+    const logger = safeLogger(new Broken());
     logger?.info({});
     logger?.warn({});
     logger?.error({});
@@ -39,7 +39,7 @@ describe("calmLogger", () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
-    const logger = calmLogger({ warn: (): void => Promise.reject(new Error("no disk")) as never });
+    const logger = safeLogger({ warn: (): void => Promise.reject(new Error("no disk")) as never });
     logger?.warn({});
     logger?.fatal({}, "there is no such level");
     await new Promise(setImmediate);
@@ -48,6 +48,6 @@ describe("calmLogger", () => {
   });
 
   it("returns undefined without a logger", () => {
-    expect(calmLogger(undefined)).to.equal(undefined);
+    expect(safeLogger(undefined)).to.equal(undefined);
   });
 });

@@ -1,14 +1,14 @@
 import { backoff } from "@svc/resilience";
-import { Cluster, Redis, type RedisOptions } from "ioredis";
-import type { ResolvedOptions } from "./options.ts";
+import { Cluster, Redis, type RedisOptions as IoredisOptions } from "ioredis";
+import type { ResolvedRedisOptions } from "./options.ts";
 
 const RECONNECT_EVERY_MS = 5000;
 
 /** Creates the client of ioredis, with settings that keep it from delaying commands. */
-export function makeClient(options: ResolvedOptions): Redis | Cluster {
+export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
-  // The gate sets the deadline of a command. These limits only end what ioredis would wait for without limit. They are long,
-  // because ioredis cannot tell a stall of this process from one of Redis.
+  // The guard sets the deadline of a command. These limits only end what ioredis would wait for without limit. They are
+  // long, because ioredis cannot tell a stall of this process from one of Redis.
   const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
@@ -21,7 +21,7 @@ export function makeClient(options: ResolvedOptions): Redis | Cluster {
     autoResendUnfulfilledCommands: false,
     // The check sends INFO, so on a host without INFO the client would never be ready.
     enableReadyCheck: false,
-  } satisfies RedisOptions;
+  } satisfies IoredisOptions;
   if (cluster !== undefined) {
     const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
     return new Cluster(seeds, {

@@ -1,8 +1,11 @@
 import type { BreakerState, Outcome } from "@svc/resilience";
-import type { CommandArgument, Send, Sent } from "./connection.ts";
-import { CacheUnavailableError } from "./errors.ts";
+import type { CommandArgument } from "./client.ts";
+import type { Send, Sent } from "./connection.ts";
+import { RedisUnavailableError } from "./errors.ts";
+import type { RedisOwner } from "./options.ts";
+import type { Verdict } from "./outcome.ts";
 
-export interface GateOptions {
+export interface GuardOptions {
   /** Consecutive replies that the server is unusable, after which the circuit breaker opens. */
   readonly failures: number;
   readonly coolDownMs: number;
@@ -12,13 +15,14 @@ export interface GateOptions {
   readonly now: () => number;
   readonly onChange: (to: BreakerState) => void;
   /** Returns what an error says about the server, and the error for the caller. */
-  readonly judge: (error: unknown) => { readonly outcome: Outcome; readonly error: Error };
+  readonly judge: (error: unknown) => Verdict;
+  readonly UnavailableError: RedisOwner["UnavailableError"];
   /** Sends a command whose reply shows whether the server is usable again. */
   readonly probe: () => Sent;
 }
 
 /** The circuit breaker and command deadline of one server. */
-export interface Gate {
+export interface Guard {
   /** @param onError receives every error before the caller does */
   run(
     send: Send,
@@ -27,7 +31,7 @@ export interface Gate {
     onError?: (error: Error) => void,
   ): Promise<unknown>;
   /** Probes at once if the breaker is open, because the server probably answers again. */
-  hope(): void;
+  probeNow(): void;
   /** Rejects new commands. Resolves when those in flight have ended, within one deadline. */
   stop(): Promise<void>;
   /** `half-open`: the probe is in flight, and commands are still rejected. */
@@ -35,7 +39,7 @@ export interface Gate {
   readonly inFlight: number;
 }
 
-interface Waiting {
+interface InFlight {
   readonly until: number;
   readonly sent: Sent;
 }
@@ -50,10 +54,19 @@ const SHORTEST_WINDOW_MS = 100;
  *
  * A probe, one every `coolDownMs`, closes the breaker again. No command waits for it.
  */
-export function createGate(options: GateOptions): Gate {
-  const { failures: limit, coolDownMs, timeoutMs, maxInFlight, now, judge, onChange } = options;
+export function createGuard(options: GuardOptions): Guard {
+  const {
+    failures: limit,
+    coolDownMs,
+    timeoutMs,
+    maxInFlight,
+    now,
+    judge,
+    onChange,
+    UnavailableError,
+  } = options;
   // Ordered by deadline, because all commands have the same time limit.
-  const waiting = new Set<Waiting>();
+  const inFlight = new Set<InFlight>();
   let timer: NodeJS.Timeout | undefined;
   let stopped: (() => void) | undefined;
   let whenStopped: Promise<void> | undefined;
@@ -61,10 +74,10 @@ export function createGate(options: GateOptions): Gate {
   let failures = 0;
   let probeTimer: NodeJS.Timeout | undefined;
   let probeAt = 0;
-  let probing: Waiting | undefined;
+  let probing: InFlight | undefined;
 
   function arm(): void {
-    const [oldest] = waiting;
+    const [oldest] = inFlight;
     if (oldest === undefined || timer !== undefined) return;
     timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until);
   }
@@ -77,28 +90,28 @@ export function createGate(options: GateOptions): Gate {
 
   function expire(): void {
     timer = undefined;
-    const [oldest] = waiting;
+    const [oldest] = inFlight;
     if (oldest !== undefined && oldest.until <= performance.now()) timedOut(oldest);
     arm();
   }
 
   // The server hangs, so reject all pending commands.
-  function timedOut(late: Waiting): void {
+  function timedOut(late: InFlight): void {
     if (late === probing) endProbe("failed");
     else open();
-    giveUp();
+    rejectAll();
   }
 
-  function giveUp(): void {
-    const all = [...waiting];
-    waiting.clear();
-    for (const { sent } of all) sent.reject(new CacheUnavailableError("timeout", coolDownMs));
+  function rejectAll(): void {
+    const all = [...inFlight];
+    inFlight.clear();
+    for (const { sent } of all) sent.reject(new UnavailableError("timeout", coolDownMs));
     if (stopped !== undefined) end();
   }
 
-  function leave(entry: Waiting): boolean {
-    const was = waiting.delete(entry);
-    if (stopped !== undefined && waiting.size === 0) end();
+  function settle(entry: InFlight): boolean {
+    const was = inFlight.delete(entry);
+    if (stopped !== undefined && inFlight.size === 0) end();
     return was;
   }
 
@@ -141,10 +154,10 @@ export function createGate(options: GateOptions): Gate {
     probing = entry;
     entry.sent.promise.then(
       () => {
-        if (leave(entry)) endProbe("succeeded");
+        if (settle(entry)) endProbe("succeeded");
       },
       (cause: unknown) => {
-        if (leave(entry)) endProbe(judge(cause).outcome);
+        if (settle(entry)) endProbe(judge(cause).outcome);
       },
     );
   }
@@ -156,9 +169,9 @@ export function createGate(options: GateOptions): Gate {
     change("closed");
   }
 
-  function watch(sent: Sent): Waiting {
-    const entry: Waiting = { until: performance.now() + timeoutMs, sent };
-    waiting.add(entry);
+  function watch(sent: Sent): InFlight {
+    const entry: InFlight = { until: performance.now() + timeoutMs, sent };
+    inFlight.add(entry);
     if (timer === undefined) arm();
     return entry;
   }
@@ -169,16 +182,26 @@ export function createGate(options: GateOptions): Gate {
     failures = outcome === "failed" ? failures + 1 : 0;
     if (failures < limit) return;
     open();
-    giveUp();
+    rejectAll();
   }
 
-  function failed(entry: Waiting | undefined, cause: unknown, onError: (error: Error) => void): Error {
+  function failed(entry: InFlight | undefined, cause: unknown, onError: (error: Error) => void): Error {
     // The command was already rejected by a timeout or a stop.
-    const isOurs = cause instanceof CacheUnavailableError;
+    const isOurs = cause instanceof RedisUnavailableError;
     const { outcome, error } = isOurs ? { outcome: "cancelled" as const, error: cause } : judge(cause);
-    if (entry === undefined || leave(entry)) account(outcome);
+    if (entry === undefined || settle(entry)) account(outcome);
     onError(error);
     return error;
+  }
+
+  function refusal(
+    reason: "stopped" | "busy" | "breaker",
+    retryAfterMs: number,
+    onError: (error: Error) => void,
+  ): Promise<never> {
+    const error = new UnavailableError(reason, retryAfterMs);
+    onError(error);
+    return Promise.reject(error);
   }
 
   function run(
@@ -192,7 +215,7 @@ export function createGate(options: GateOptions): Gate {
       probeWhenDue();
       return refusal("breaker", Math.max(0, probeAt - now()), onError);
     }
-    if (waiting.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
+    if (inFlight.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
     let sent: Sent;
     try {
       sent = send(command, args);
@@ -202,7 +225,7 @@ export function createGate(options: GateOptions): Gate {
     const entry = watch(sent);
     return sent.promise.then(
       (value) => {
-        if (leave(entry)) failures = 0;
+        if (settle(entry)) failures = 0;
         return value;
       },
       (cause: unknown) => {
@@ -213,12 +236,12 @@ export function createGate(options: GateOptions): Gate {
 
   return {
     run,
-    hope: probe,
+    probeNow: probe,
     stop() {
       whenStopped ??= new Promise((resolve) => {
         stopped = resolve;
-        if (probing !== undefined) giveUp();
-        if (waiting.size === 0) end();
+        if (probing !== undefined) rejectAll();
+        if (inFlight.size === 0) end();
       });
       return whenStopped;
     },
@@ -226,21 +249,11 @@ export function createGate(options: GateOptions): Gate {
       return state;
     },
     get inFlight() {
-      return waiting.size;
+      return inFlight.size;
     },
   };
 }
 
 function ignore(): void {
   // Some callers do not count errors.
-}
-
-function refusal(
-  reason: "stopped" | "busy" | "breaker",
-  retryAfterMs: number,
-  onError: (error: Error) => void,
-): Promise<never> {
-  const error = new CacheUnavailableError(reason, retryAfterMs);
-  onError(error);
-  return Promise.reject(error);
 }

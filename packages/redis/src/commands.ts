@@ -1,16 +1,16 @@
 import type { BreakerState } from "@svc/resilience";
-import { type CommandArgument, type Connection, ONLY } from "./connection.ts";
-import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
-import type { CacheEvent } from "./events.ts";
-import { createGate, type Gate } from "./gate.ts";
-import { judge } from "./judge.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { CommandArgument } from "./client.ts";
+import { type Connection, ONLY } from "./connection.ts";
+import { RedisUnavailableError } from "./errors.ts";
+import { createGuard, type Guard } from "./guard.ts";
+import type { RedisEvent, RedisOwner, ResolvedRedisOptions } from "./options.ts";
+import { judgeFor } from "./outcome.ts";
 
 /**
  * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
- * Keys get the prefix of the cache.
+ * Keys get the prefix of the connection.
  *
- * They reject with `CacheUnavailableError` while Redis is unavailable, and with `CacheCommandError` when it rejects the
+ * They reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` when it rejects the
  * command as wrong.
  */
 export interface GuardedRedis {
@@ -29,11 +29,12 @@ export interface GuardedRedis {
 }
 
 /** The commands, and the state for the rest of the package. */
-export interface Guard {
+export interface Commands {
   readonly redis: GuardedRedis;
-  gateOf(server: string): Gate;
+  /** Returns the guard of one server. */
+  guardOf(server: string): Guard;
   /** Probes all servers whose breaker is open, because the connection is back. */
-  hope(): void;
+  probeNow(): void;
   stop(): Promise<void>;
   /** The worst state of all breakers, and the number of commands in flight. */
   readonly state: BreakerState;
@@ -51,19 +52,22 @@ const REFUSED: ReadonlySet<string> = new Set(
 const CROSSED = "CROSSSLOT the keys of a command must share a hash tag in a cluster";
 const SERVERS_AT_MOST = 1000;
 
-export function createGuard(
-  options: ResolvedOptions,
+export function createCommands(
+  options: ResolvedRedisOptions,
+  owner: RedisOwner,
   connection: Connection,
   events: {
-    readonly emit: (event: CacheEvent) => void;
+    readonly emit: (event: RedisEvent) => void;
     readonly onBreaker: (to: BreakerState) => void;
     readonly onRefused: (word: string) => void;
   },
-): Guard {
-  const gates = new Map<string, Gate>();
+): Commands {
+  const { UnavailableError, CommandError } = owner;
+  const judge = judgeFor(owner);
+  const guards = new Map<string, Guard>();
 
-  function makeGate(server: string): Gate {
-    return createGate({
+  function makeGuard(server: string): Guard {
+    return createGuard({
       failures: options.breakerFailures,
       coolDownMs: options.breakerCoolDownMs,
       timeoutMs: options.commandTimeoutMs,
@@ -71,45 +75,46 @@ export function createGuard(
       now: options.now,
       onChange: events.onBreaker,
       judge,
+      UnavailableError,
       probe: () => connection.probe(server),
     });
   }
 
-  function gateOf(server: string): Gate {
-    const known = gates.get(server);
+  function guardOf(server: string): Guard {
+    const known = guards.get(server);
     if (known !== undefined) return known;
-    // The nodes of a cluster change, so drop the gates of idle ones.
-    if (gates.size >= SERVERS_AT_MOST) {
-      for (const [name, gate] of gates) if (gate.inFlight === 0 && name !== ONLY) gates.delete(name);
+    // The nodes of a cluster change, so drop the guards of idle ones.
+    if (guards.size >= SERVERS_AT_MOST) {
+      for (const [name, guard] of guards) if (guard.inFlight === 0 && name !== ONLY) guards.delete(name);
     }
-    const gate = makeGate(server);
-    gates.set(server, gate);
-    return gate;
+    const guard = makeGuard(server);
+    guards.set(server, guard);
+    return guard;
   }
 
   let stopped = false;
 
   function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
     const name = command.toLowerCase();
-    if (REFUSED.has(name) || waits(name, args)) {
+    if (REFUSED.has(name) || blocks(name, args)) {
       const why = "needs a connection of its own; this one is shared";
-      return Promise.reject(new CacheCommandError(name.toUpperCase(), why));
+      return Promise.reject(new CommandError(name.toUpperCase(), why));
     }
     return run(name, args);
   }
 
   function run(name: string, args: readonly CommandArgument[]): Promise<unknown> {
-    // After stop() use the stopped gate, instead of creating one for a new node.
+    // After stop() use the stopped guard, instead of creating one for a new node.
     const server = stopped ? ONLY : connection.serverOf(name, args);
     if (server === undefined) {
       events.emit("error");
-      return Promise.reject(new CacheCommandError(name.toUpperCase(), CROSSED));
+      return Promise.reject(new CommandError(name.toUpperCase(), CROSSED));
     }
-    return gateOf(server).run(connection.send, name, args, count);
+    return guardOf(server).run(connection.send, name, args, count);
   }
 
   function count(error: Error): void {
-    if (!(error instanceof CacheUnavailableError)) return events.emit("error");
+    if (!(error instanceof RedisUnavailableError)) return events.emit("error");
     events.emit("unavailable");
     if (error.reply !== undefined) events.onRefused(error.reply);
   }
@@ -121,30 +126,30 @@ export function createGuard(
       evalsha: (sha, numberOfKeys, ...rest) => call("evalsha", sha, numberOfKeys, ...rest),
       exists: (...keys) => run("exists", keys) as Promise<number>,
       mget: (...keys) => run("mget", keys) as Promise<readonly (string | null)[]>,
-      isCluster: options.cluster !== undefined,
+      isCluster: connection.isCluster,
       commandTimeoutMs: options.commandTimeoutMs,
     },
-    hope() {
-      for (const gate of gates.values()) gate.hope();
+    probeNow() {
+      for (const guard of guards.values()) guard.probeNow();
     },
-    gateOf,
+    guardOf,
     async stop() {
       stopped = true;
-      gateOf(ONLY);
-      await Promise.all([...gates.values()].map((gate) => gate.stop()));
+      guardOf(ONLY);
+      await Promise.all([...guards.values()].map((guard) => guard.stop()));
     },
     get state() {
-      const states = new Set([...gates.values()].map(({ state }) => state));
+      const states = new Set([...guards.values()].map(({ state }) => state));
       return states.has("open") ? "open" : states.has("half-open") ? "half-open" : "closed";
     },
     get inFlight() {
-      return [...gates.values()].reduce((sum, gate) => sum + gate.inFlight, 0);
+      return [...guards.values()].reduce((sum, guard) => sum + guard.inFlight, 0);
     },
   };
 }
 
 /** Returns whether the command blocks until a stream has entries. */
-function waits(name: string, args: readonly CommandArgument[]): boolean {
+function blocks(name: string, args: readonly CommandArgument[]): boolean {
   if (name !== "xread" && name !== "xreadgroup") return false;
   const words = args.map((each) => String(each).toLowerCase());
   const names = words.indexOf("streams");

@@ -1,70 +1,73 @@
-import type { CalmLogger, CheckResult, ReadinessCheck } from "@svc/context";
+import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
-import { type CommandArgument, type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts";
-import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
-import type { Guard } from "./guarded-redis.ts";
+import type { CommandArgument } from "./client.ts";
+import type { Commands } from "./commands.ts";
+import { type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts";
+import { RedisCommandError, RedisUnavailableError } from "./errors.ts";
 
 /** The answer of one server about itself. */
-interface Seen {
+interface ServerState {
   readonly policy: string | undefined;
   readonly isReplica: boolean;
 }
 
 type Ask = (command: string, ...args: CommandArgument[]) => Promise<unknown>;
 
+/** The readiness check of a connection. */
 export interface Probe {
   readonly check: ReadinessCheck;
   /** Checks the servers once, and logs a warning if they may drop entries. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /** Creates the check. It queries the servers; while a breaker is open it answers without a call. */
 export function createProbe(
   connection: Connection,
-  guard: Guard,
+  commands: Commands,
   options: {
     readonly name: string;
+    readonly logField: string;
     readonly readinessTimeoutMs: number;
-    readonly logger: CalmLogger | undefined;
+    readonly logger: Logger | undefined;
     readonly isStopped: () => boolean;
   },
 ): Probe {
-  const { name, readinessTimeoutMs, logger, isStopped } = options;
+  const { name, logField, readinessTimeoutMs, logger, isStopped } = options;
   let policy: string | undefined;
   let warnedOf: string | undefined;
 
   function askOnly(command: string, ...args: CommandArgument[]): Promise<unknown> {
-    return guard.gateOf(ONLY).run(connection.send, command, args);
+    return commands.guardOf(ONLY).run(connection.send, command, args);
   }
 
   function askNode({ name: node, server }: NamedServer): Ask {
     return (command, ...args) => {
-      if (server === undefined) return Promise.reject(new CacheUnavailableError("disconnected", 1000));
-      return guard.gateOf(node).run(sendTo(server), command, args);
+      if (server === undefined) return Promise.reject(new RedisUnavailableError("disconnected", 1000));
+      return commands.guardOf(node).run(sendTo(server), command, args);
     };
   }
 
-  const seenNow = singleFlight(async () => {
+  const queryServers = singleFlight(async () => {
     const servers = connection.servers();
     const asks: readonly Ask[] = servers.length === 0 ? [askOnly] : servers.map(askNode);
-    const results = await Promise.allSettled(asks.map(async (ask) => seen(ask)));
+    const results = await Promise.allSettled(asks.map(async (ask) => queryServer(ask)));
     const answers = results.filter((result) => result.status === "fulfilled").map(({ value }) => value);
     const policies = answers.map((answer) => answer.policy);
     if (answers.length > 0) policy = policies.find((each) => each !== "noeviction") ?? policies[0];
-    warn();
+    warnOfEviction();
     return { all: results, answers };
   });
 
-  function warn(): void {
+  function warnOfEviction(): void {
     if (policy === warnedOf) return;
     warnedOf = policy;
     if (policy === undefined || policy === "noeviction") return;
-    logger?.warn({ cache: name, policy }, "Redis may drop entries before their time: set noeviction");
+    logger?.warn({ [logField]: name, policy }, "Redis may drop entries before their time: set noeviction");
   }
 
-  function whyNot(error: unknown): string {
+  function reasonOf(error: unknown): string {
     if (error instanceof DeadlineError) return "no answer in time";
-    if (!(error instanceof CacheUnavailableError)) return "it refuses commands";
+    if (!(error instanceof RedisUnavailableError)) return "it refuses commands";
     if (error.reply !== undefined) return error.reply;
     return (
       connection.lastFailure ?? (error.reason === "disconnected" ? "no connection" : "no answer in time")
@@ -74,17 +77,17 @@ export function createProbe(
   async function verdict(signal: AbortSignal): Promise<Omit<CheckResult, "meta">> {
     if (isStopped()) return { healthy: false, detail: "stopped" };
     try {
-      const { all, answers } = await withDeadline(readinessTimeoutMs, () => seenNow(), { signal });
+      const { all, answers } = await withDeadline(readinessTimeoutMs, () => queryServers(), { signal });
       const failed = all.find((result) => result.status === "rejected");
       if (failed !== undefined) {
         const which = all.length > 1 ? `${all.length - answers.length} of ${all.length} nodes ` : "";
-        return { healthy: false, detail: `${which}not answering (${whyNot(failed.reason)})` };
+        return { healthy: false, detail: `${which}not answering (${reasonOf(failed.reason)})` };
       }
       if (answers.some(({ isReplica }) => isReplica)) {
         return { healthy: false, detail: "connected to a replica, which keeps nothing" };
       }
     } catch (error) {
-      return { healthy: false, detail: `not answering (${whyNot(error)})` };
+      return { healthy: false, detail: `not answering (${reasonOf(error)})` };
     }
     const drops = policy !== undefined && policy !== "noeviction";
     return { healthy: true, detail: drops ? `connected; may drop entries (${policy})` : "connected" };
@@ -92,20 +95,20 @@ export function createProbe(
 
   async function check(signal: AbortSignal): Promise<CheckResult> {
     const found = await verdict(signal);
-    const meta = { breaker: guard.state, in_flight: guard.inFlight, eviction: policy ?? "unknown" };
+    const meta = { breaker: commands.state, in_flight: commands.inFlight, eviction: policy ?? "unknown" };
     return { ...found, meta };
   }
 
   return {
     check: { name, critical: false, check },
-    async look() {
-      await seenNow();
+    async refresh() {
+      await queryServers();
     },
   };
 }
 
 /** Queries one server. A host that hides INFO or CONFIG counts as healthy, with unknown values. */
-async function seen(ask: Ask): Promise<Seen> {
+async function queryServer(ask: Ask): Promise<ServerState> {
   const memory = await answered(ask("info", "memory"));
   const policy = /^maxmemory_policy:([\w-]{1,40})\s*$/m.exec(memory)?.[1];
   const replication = await answered(ask("info", "replication"));
@@ -121,7 +124,7 @@ async function answered(answer: Promise<unknown>): Promise<string> {
     if (Array.isArray(value)) return value.map(String).join("\n");
     return typeof value === "string" ? value : "";
   } catch (error) {
-    if (error instanceof CacheCommandError) return "";
+    if (error instanceof RedisCommandError) return "";
     throw error;
   }
 }

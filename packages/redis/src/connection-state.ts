@@ -1,0 +1,108 @@
+import type { RedisClient } from "./client.ts";
+import { connectionWord, isOfSelect } from "./errors.ts";
+
+/** Whether a client is connected, from the events that it emits. */
+export interface ConnectionState {
+  readonly isUp: boolean;
+  /** Whether the first attempt, after the start or a lost connection, is still running. */
+  readonly isFirstAttempt: boolean;
+  /** A keyword for the last failure; undefined while it is connected. */
+  readonly lastFailure: string | undefined;
+  /**
+   * Calls `settled` once, when the current attempt to connect ends.
+   * @returns a function that removes the callback
+   */
+  wait(settled: (connected: boolean) => void): () => void;
+  /** Ends all waits as failed. */
+  endWaits(): void;
+  /** Stops following a client that stays open. */
+  release(): void;
+}
+
+/** Statuses of ioredis in which an attempt to connect has failed, or none will be made. */
+const GIVEN_UP: ReadonlySet<string> = new Set(["close", "reconnecting", "disconnecting", "end"]);
+
+/**
+ * Follows the connection of a client.
+ *
+ * @param client a client; it may be connected already
+ * @param events `onWrongDatabase`: the server rejected SELECT, and commands would reach database 0, which may belong to another
+ *   application; the connection counts as down until it closes
+ */
+export function followConnection(
+  client: RedisClient,
+  events: {
+    readonly onReady?: () => void;
+    readonly onLost?: () => void;
+    readonly onFailure?: (word: string) => void;
+    readonly onWrongDatabase?: () => void;
+  },
+): ConnectionState {
+  const waits = new Set<(connected: boolean) => void>();
+  let wasReady = client.status === "ready";
+  let isFirstAttempt = !GIVEN_UP.has(client.status);
+  let isWrongDatabase = false;
+  let lastFailure: string | undefined;
+
+  function settle(connected: boolean): void {
+    const all = [...waits];
+    waits.clear();
+    for (const settled of all) settled(connected);
+  }
+
+  const listeners: Readonly<Record<string, (error: unknown) => void>> = {
+    error(error) {
+      lastFailure = connectionWord(error);
+      events.onFailure?.(lastFailure);
+      if (!isOfSelect(error)) return;
+      isWrongDatabase = true;
+      isFirstAttempt = false;
+      settle(false);
+      events.onWrongDatabase?.();
+    },
+    "node error": (error) => {
+      lastFailure = connectionWord(error);
+    },
+    ready() {
+      if (isWrongDatabase) return;
+      wasReady = true;
+      isFirstAttempt = true;
+      lastFailure = undefined;
+      settle(true);
+      events.onReady?.();
+    },
+    close() {
+      isWrongDatabase = false;
+      isFirstAttempt = wasReady;
+      wasReady = false;
+      if (isFirstAttempt) events.onLost?.();
+      else settle(false);
+    },
+    end() {
+      isFirstAttempt = false;
+      settle(false);
+    },
+  };
+  for (const [event, listener] of Object.entries(listeners)) client.on(event, listener);
+
+  return {
+    get isUp() {
+      return client.status === "ready" && !isWrongDatabase;
+    },
+    get isFirstAttempt() {
+      return isFirstAttempt;
+    },
+    get lastFailure() {
+      return lastFailure;
+    },
+    wait(settled) {
+      waits.add(settled);
+      return () => waits.delete(settled);
+    },
+    endWaits: () => settle(false),
+    release() {
+      for (const [event, listener] of Object.entries(listeners)) client.off(event, listener);
+      settle(false);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { Command, type Redis } from "ioredis";
+import { type ClusterClient, type CommandArgument, isCluster, type RedisClient } from "./client.ts";
+import { createClient } from "./create-client.ts";
+import { followConnection } from "./connection-state.ts";
+import { NotConnectedError } from "./errors.ts";
+import type { ResolvedRedisOptions } from "./options.ts";
+import { createOutgoing } from "./outgoing.ts";
+import { slotOf } from "./slot.ts";
+
+/** A command in flight. Calling `reject` before the reply decides the error of its promise. */
+export interface Sent {
+  readonly promise: Promise<unknown>;
+  readonly reject: (error: Error) => void;
+}
+
+/** Sends a command, or rejects if it cannot. */
+export type Send = (command: string, args: readonly CommandArgument[]) => Sent;
+
+/** One server of a cluster, to call directly. */
+export interface Server {
+  call(command: string, ...args: CommandArgument[]): Promise<unknown>;
+}
+
+/** A server of a cluster; `server` is undefined while there is no connection to it. */
+export interface NamedServer {
+  readonly name: string;
+  readonly server: Server | undefined;
+}
+
+/** The connection as a whole, without deadlines. */
+export interface Connection {
+  /**
+   * Sends a command. During the first attempt to connect, after the start or a lost connection, the command waits for its
+   * outcome. Otherwise it rejects without a connection. Commands of one turn of the event loop are sent together.
+   */
+  readonly send: Send;
+  /** Sends a harmless command that only this server can answer. */
+  readonly probe: (server: string) => Sent;
+  /**
+   * Returns the server for a command; undefined if its keys are in several slots. ioredis would reject all commands that are
+   * sent together with such a command.
+   */
+  serverOf(command: string, args: readonly CommandArgument[]): string | undefined;
+  /** Returns the servers of a cluster that hold keys; none without a cluster, or while its slots are unknown. */
+  servers(): readonly NamedServer[];
+  readonly isCluster: boolean;
+  /** A keyword for the last connection failure. */
+  readonly lastFailure: string | undefined;
+  close(): void;
+}
+
+/** Listeners for the connection as a whole. */
+export interface ConnectionEvents {
+  readonly onReady: () => void;
+  readonly onFailure: (word: string) => void;
+}
+
+/** The name of the server of a connection that is not a cluster. */
+export const ONLY = "only";
+const SLOTS = 16_384;
+
+/** Opens the connection, or takes the caller's client. */
+export function openConnection(options: ResolvedRedisOptions, events: ConnectionEvents): Connection {
+  const { client: given, closeClient, keyPrefix } = options;
+  const own = given === undefined ? createClient(options) : undefined;
+  const client: RedisClient = given ?? (own as RedisClient);
+  const cluster = isCluster(client) ? client : undefined;
+  // The client adds its own prefix after ours, and both decide the slot of a key.
+  const clientPrefix = String(client.options?.keyPrefix ?? "");
+  const prefix = given === undefined ? keyPrefix : clientPrefix + keyPrefix;
+  let isClosed = false;
+  const state = followConnection(client, {
+    onReady: events.onReady,
+    onFailure: (word) => {
+      if (!isClosed) events.onFailure(word);
+    },
+    onLost() {
+      for (const sent of inFlight) sent.reject(new Error("the connection was lost"));
+    },
+    onWrongDatabase: () => own?.disconnect(true),
+  });
+  // Commands over the caller's client, which may keep them for the next connection instead of rejecting them.
+  const inFlight = new Set<Sent>();
+  const sendNow =
+    own === undefined || cluster !== undefined ? sendByCall : sendByRedis(own as Redis, keyPrefix);
+
+  if (client.status === "wait") client.connect().catch(() => undefined);
+  // Later, because the caller has no connection yet.
+  if (state.isUp) queueMicrotask(events.onReady);
+
+  // A cluster needs the automatic pipelining of ioredis, which costs more CPU than the rest of a command.
+  function sendByCall(command: string, args: readonly CommandArgument[]): Sent {
+    if (given === undefined) return sentOf(client.call(command, ...args));
+    const sent = sentOf(client.call(command, ...prefixed(command, args, keyPrefix)));
+    inFlight.add(sent);
+    const forget = (): void => void inFlight.delete(sent);
+    sent.promise.then(forget, forget);
+    return sent;
+  }
+
+  function send(command: string, args: readonly CommandArgument[]): Sent {
+    if (state.isUp) return sendNow(command, args);
+    if (!state.isFirstAttempt) return sentOf(Promise.reject(new NotConnectedError(state.lastFailure)));
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const cancel = state.wait((connected) => {
+      if (connected) sendNow(command, args).promise.then(resolve, reject);
+      else reject(new NotConnectedError(state.lastFailure));
+    });
+    return {
+      promise,
+      reject(error) {
+        cancel();
+        reject(error);
+      },
+    };
+  }
+
+  return {
+    send,
+    probe(server) {
+      if (cluster === undefined) return send("ping", []);
+      const key = Array.from({ length: SLOTS }, (_, index) => `{${index}}`).find(
+        (each) => cluster.slots[slotOf(each)]?.[0] === server,
+      );
+      return send("exists", [key ?? "{}"]);
+    },
+    serverOf(command, args) {
+      if (cluster === undefined) return ONLY;
+      const [slot, ...others] = slotsOf(command, args, prefix);
+      if (others.length > 0) return undefined;
+      return (slot === undefined ? undefined : cluster.slots[slot]?.[0]) ?? ONLY;
+    },
+    servers: () => (cluster === undefined ? [] : serversOf(cluster)),
+    isCluster: cluster !== undefined,
+    get lastFailure() {
+      return state.lastFailure;
+    },
+    close() {
+      isClosed = true;
+      if (own !== undefined || closeClient) client.disconnect();
+      else state.release();
+    },
+  };
+}
+
+/** Makes a function that sends to one server of a cluster. */
+export function sendTo(server: Server): Send {
+  return (command, args) => sentOf(server.call(command, ...args));
+}
+
+function serversOf(cluster: ClusterClient): readonly NamedServer[] {
+  const masters = new Map<string, Server>(
+    cluster.nodes("master").map((node) => [`${node.options.host}:${node.options.port}`, node] as const),
+  );
+  const names = new Set(cluster.slots.map((nodes) => nodes[0] ?? ""));
+  return [...names].map((name) => ({ name, server: masters.get(name) }));
+}
+
+function slotsOf(command: string, args: readonly CommandArgument[], keyPrefix: string): ReadonlySet<number> {
+  const keys = new Command(command, [...args], { keyPrefix }).getKeys();
+  return new Set(keys.map((key) => slotOf(String(key))));
+}
+
+/** Returns the arguments with the prefix before each key. */
+function prefixed(
+  command: string,
+  args: readonly CommandArgument[],
+  keyPrefix: string,
+): readonly CommandArgument[] {
+  if (keyPrefix === "") return args;
+  return new Command(command, [...args], { keyPrefix }).args as CommandArgument[];
+}
+
+function sendByRedis(client: Redis, keyPrefix: string): Send {
+  const outgoing = createOutgoing(client);
+  const written = { keyPrefix, replyEncoding: "utf8" } as const;
+  return (command, args) => {
+    const sent = new Command(command, [...args], written);
+    client.sendCommand(sent, outgoing);
+    return sent;
+  };
+}
+
+function sentOf(answer: Promise<unknown>): Sent {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  answer.then(resolve, reject);
+  return { promise, reject };
+}

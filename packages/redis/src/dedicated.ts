@@ -1,0 +1,109 @@
+import { backoff } from "@svc/resilience";
+import { Redis, type RedisOptions as IoredisOptions } from "ioredis";
+import { followConnection, type ConnectionState } from "./connection-state.ts";
+import { NotConnectedError } from "./errors.ts";
+
+/** A connection for commands that block, such as XREADGROUP. Opened on first use and again after every loss. */
+export interface DedicatedConnection {
+  /** Prefix of the keys of the caller's client. This connection does not add it. */
+  readonly keyPrefix: string;
+  /**
+   * Sends a command. Waits for the first attempt to connect, after the start or after a loss.
+   * @throws NotConnectedError at once, while there is no connection
+   */
+  send<T>(use: (client: Redis) => Promise<T>): Promise<T>;
+  /** Resolves when there is a connection, when the signal aborts, or when it is closed. */
+  connected(signal: AbortSignal): Promise<void>;
+  /** Replaces the current connection, which does not answer. */
+  renew(): void;
+  /** Ends the connection and the commands in flight. */
+  close(): void;
+}
+
+/** Settings of {@link openDedicated}, in milliseconds. */
+export interface DedicatedOptions {
+  /** Time limit for making a connection. Required. */
+  readonly connectTimeoutMs: number;
+  /** Time without a reply to a command in flight after which the connection counts as lost. Required. */
+  readonly silentMs: number;
+}
+
+/**
+ * Opens a connection that nothing else uses, without deadline and circuit breaker.
+ *
+ * @param redis a URL, or a client of ioredis whose settings (TLS, sentinels, database) it takes; that client is neither used
+ *   nor closed
+ */
+export function openDedicated(
+  redis: string | Redis,
+  { connectTimeoutMs, silentMs }: DedicatedOptions,
+): DedicatedConnection {
+  let opened: { readonly client: Redis; readonly state: ConnectionState } | undefined;
+  let isClosed = false;
+  const settings = {
+    lazyConnect: true,
+    keyPrefix: "",
+    // The same reply format with every version of the client.
+    protocol: 2,
+    replyMapping: "legacy",
+    connectTimeout: Math.ceil(connectTimeoutMs),
+    socketTimeout: Math.ceil(silentMs),
+    commandTimeout: undefined,
+    blockingTimeout: undefined,
+    disconnectTimeout: 100,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    enableOfflineQueue: false,
+    enableAutoPipelining: false,
+    enableReadyCheck: false,
+    stringNumbers: false,
+    monitor: false,
+    retryStrategy: backoff({ baseMs: 50, minMs: 50, maxMs: 2000 }),
+    // After a failover the host name may lead to another server.
+    reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+  } satisfies IoredisOptions;
+
+  function open(): { readonly client: Redis; readonly state: ConnectionState } {
+    if (opened !== undefined) return opened;
+    const client = typeof redis === "string" ? new Redis(redis, settings) : redis.duplicate(settings);
+    const state = followConnection(client, { onWrongDatabase: () => client.disconnect(true) });
+    opened = { client, state };
+    client.connect().catch(() => undefined);
+    return opened;
+  }
+
+  return {
+    keyPrefix: typeof redis === "string" ? "" : String(redis.options.keyPrefix ?? ""),
+    async send(use) {
+      if (isClosed) throw new NotConnectedError("closed");
+      const { client, state } = open();
+      if (!state.isUp) {
+        const { promise, resolve } = Promise.withResolvers<boolean>();
+        if (state.isFirstAttempt) state.wait(resolve);
+        else resolve(false);
+        if (!(await promise)) throw new NotConnectedError(isClosed ? "closed" : state.lastFailure);
+      }
+      return use(client);
+    },
+    async connected(signal) {
+      while (!isClosed && !signal.aborted) {
+        const { state } = open();
+        if (state.isUp) return;
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        const cancel = state.wait(resolve);
+        signal.addEventListener("abort", resolve, { once: true });
+        await promise;
+        cancel();
+        signal.removeEventListener("abort", resolve);
+      }
+    },
+    renew() {
+      if (opened?.state.isUp === true) opened.client.disconnect(true);
+    },
+    close() {
+      isClosed = true;
+      opened?.client.disconnect();
+      opened?.state.endWaits();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+export type { ClusterClient, CommandArgument, RedisClient } from "./client.ts";
+export type { GuardedRedis } from "./commands.ts";
+export { type DedicatedConnection, type DedicatedOptions, openDedicated } from "./dedicated.ts";
+export {
+  connectionWord,
+  isOfSelect,
+  NotConnectedError,
+  RedisCommandError,
+  RedisUnavailableError,
+  type UnavailableReason,
+} from "./errors.ts";
+export {
+  checkServer,
+  type ClusterSeed,
+  connectionName,
+  type ConnectionOptions,
+  connectKinds,
+  type ConnectOptions,
+  type RedisEvent,
+  type RedisOptions,
+  type RedisOwner,
+  type ResolvedConnectOptions,
+} from "./options.ts";
+export { createRedis, type RedisConnection } from "./redis.ts";
+export { isAmbiguous, replyWord, runScript, script, type Script, type ScriptRunner } from "./scripts.ts";

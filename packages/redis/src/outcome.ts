@@ -1,0 +1,62 @@
+import type { Outcome } from "@svc/resilience";
+import { firstWord, NotConnectedError } from "./errors.ts";
+import type { RedisOwner } from "./options.ts";
+
+/** What an error says about the server, and the error for the caller, without keys or values. */
+export interface Verdict {
+  readonly outcome: Outcome;
+  readonly error: Error;
+}
+
+/** Replies of a server that is unusable. */
+const DOWN: ReadonlySet<string> = new Set(["LOADING", "MASTERDOWN", "CLUSTERDOWN"]);
+/** Replies of a server that cannot execute this command, but others, such as reads. They do not open the breaker. */
+const UNABLE: ReadonlySet<string> = new Set([
+  "OOM",
+  "READONLY",
+  "MISCONF",
+  "NOREPLICAS",
+  "TRYAGAIN",
+  "BUSY",
+  "NOAUTH",
+  // Their text contains an address. ioredis passes them on while no node has replaced a lost one.
+  "MOVED",
+  "ASK",
+]);
+const RETRY_MS = 1000;
+
+/** Returns the function that judges errors of the client. */
+export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause: unknown) => Verdict {
+  function unavailable(
+    outcome: Outcome,
+    reason: "disconnected" | "lost" | "timeout" | "refused",
+    reply?: string,
+  ): Verdict {
+    return { outcome, error: new UnavailableError(reason, RETRY_MS, reply) };
+  }
+
+  function judgeReply(cause: Error): Verdict {
+    const word = firstWord(cause.message);
+    if (DOWN.has(word)) return unavailable("failed", "refused", word);
+    if (UNABLE.has(word)) return unavailable("succeeded", "refused", word);
+    const { command } = cause as Error & { readonly command?: { readonly name?: unknown } };
+    const name = typeof command?.name === "string" ? command.name.toUpperCase() : "command";
+    // Redis repeats the arguments of an unknown command.
+    const text = cause.message.replace(/,? with args beginning with:.*$/s, "").slice(0, 200);
+    return { outcome: "succeeded", error: new CommandError(name, text) };
+  }
+
+  return function judge(cause) {
+    if (cause instanceof NotConnectedError) return unavailable("cancelled", "disconnected");
+    if (!(cause instanceof Error)) return unavailable("failed", "lost");
+    if (cause.name === "ReplyError") return judgeReply(cause);
+    if (cause.message === "Command timed out") return unavailable("failed", "timeout");
+    // One lost connection fails many commands at once. They do not count, because none is sent before it is back.
+    if (/^Stream isn't writeable|slots cache|startup nodes/.test(cause.message)) {
+      return unavailable("cancelled", "disconnected");
+    }
+    // A lost node of a cluster counts as a failure, because each command would be redirected several times first.
+    if (cause.message.startsWith("Too many Cluster redirections")) return unavailable("failed", "lost");
+    return unavailable("cancelled", "lost");
+  };
+}

@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+
+/** A Lua script and the SHA-1 digest by which Redis caches it. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+/** The methods that {@link runScript} calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` have them. */
+export interface ScriptRunner {
+  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+}
+
+/** Returns a script with its digest. */
+export function script(source: string): Script {
+  return { source, sha1: createHash("sha1").update(source).digest("hex") };
+}
+
+/**
+ * Runs a script by its digest, and with its text when Redis does not know it.
+ *
+ * @returns the reply of the script
+ * @throws the error of the client
+ */
+export async function runScript(
+  redis: ScriptRunner,
+  { sha1, source }: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  const texts = [...keys, ...args.map(String)];
+  try {
+    return await redis.evalsha(sha1, keys.length, ...texts);
+  } catch (error) {
+    if (replyWord(error) !== "NOSCRIPT") throw error;
+    return redis.eval(source, keys.length, ...texts);
+  }
+}
+
+/**
+ * Returns the first word of an error reply of Redis, such as `NOSCRIPT`, for an error of ioredis, `@svc/redis` or
+ * `@svc/cache`; undefined when Redis did not reply.
+ */
+export function replyWord(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { reply } = error as { readonly reply?: unknown };
+  if (typeof reply === "string") return reply;
+  if (error.name !== "ReplyError") return undefined;
+  // Redis 6 wraps an error that is raised inside a script.
+  const inner = /@user_script:\s*\d+: -?([A-Z]{2,})\b/.exec(error.message)?.[1];
+  return inner ?? /^[A-Z]+/.exec(error.message)?.[0] ?? "ERR";
+}
+
+/** Returns whether Redis may have executed the command in spite of the error. */
+export function isAmbiguous(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name === "ReplyError") return false;
+  // Errors of @svc/redis and @svc/cache say so themselves.
+  const { ambiguous, reply } = error as { readonly ambiguous?: unknown; readonly reply?: unknown };
+  if (typeof ambiguous === "boolean") return ambiguous;
+  // ioredis reports a command that it never sent with this text.
+  return typeof reply !== "string" && !error.message.startsWith("Stream isn't writeable");
+}

@@ -1,0 +1,23 @@
+import { testRedis } from "@svc/dev-services";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+const sampleUrl = "redis://127.0.0.1:6379";
+
+describe("README of @svc/redis", function () {
+  this.timeout(60_000);
+  const redis = testRedis();
+
+  for (const [index, what, expected] of [
+    [0, "commands", "OK\nhello!\n"],
+    [1, "a client of the caller's, which stays open", "PONG\nPONG\n"],
+  ] as const) {
+    it(`shows ${what}`, async () => {
+      await using sample = await runSample(readme, index, { replace: { [sampleUrl]: redis.url } });
+      const { stdout, stderr, code } = await sample.ended;
+      expect(code, stderr).to.equal(0);
+      expect(stdout).to.equal(expected);
+    });
+  }
+});

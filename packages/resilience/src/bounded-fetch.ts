@@ -1,0 +1,89 @@
+import { withDeadline } from "./deadline.ts";
+import { checkFunction, checkNames, checkNumber } from "./options.ts";
+
+/** Limits of {@link boundedFetch}. */
+export interface BoundedFetchOptions {
+  /** Deadline in milliseconds for the request and the whole answer; Infinity where `signal` sets one. Required. */
+  readonly timeoutMs: number;
+  /** Maximum size of the answer's body in bytes, after decompression. Required. */
+  readonly maxBytes: number;
+  /** Whether redirects are followed. A redirect is an answer like any other by default. Default: false. */
+  readonly followRedirects?: boolean | undefined;
+  /** Checks status and headers before the body is read; an error that it throws ends the request. Default: none. */
+  readonly accept?: ((response: Response) => void) | undefined;
+  /** Ends the request with its reason. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replacement for `fetch`. Default: the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** An answer with its complete body. */
+export interface BoundedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** Thrown for an answer with a body of more than `maxBytes`. */
+export class AnswerTooLargeError extends RangeError {
+  readonly code = "ERR_SVC_ANSWER_TOO_LARGE";
+
+  /** @param maxBytes the limit */
+  constructor(maxBytes: number) {
+    super(`the answer is larger than ${maxBytes} bytes`);
+  }
+}
+
+/**
+ * Sends a request and reads the whole answer within one deadline and one size.
+ *
+ * @throws DeadlineError at the deadline; AnswerTooLargeError; the reason of `signal`; the errors of `accept` and `fetch`
+ * @throws OptionError
+ */
+export async function boundedFetch(
+  url: string | URL,
+  init: Omit<RequestInit, "signal" | "redirect">,
+  options: BoundedFetchOptions,
+): Promise<BoundedAnswer> {
+  const subject = "boundedFetch()";
+  checkNames(subject, options, ["timeoutMs", "maxBytes", "followRedirects", "accept", "signal", "fetch"]);
+  const { timeoutMs, maxBytes, followRedirects = false, accept, signal, fetch = globalThis.fetch } = options;
+  checkNumber(subject, "maxBytes", maxBytes, 0);
+  checkFunction(subject, "accept", accept);
+  checkFunction(subject, "fetch", options.fetch);
+  const redirect = followRedirects ? "follow" : "manual";
+  const run = async (ends: AbortSignal): Promise<BoundedAnswer> => {
+    const response = await fetch(url, { ...init, redirect, signal: ends });
+    try {
+      accept?.(response);
+      if (Number(response.headers.get("content-length") ?? 0) > maxBytes)
+        throw new AnswerTooLargeError(maxBytes);
+    } catch (error) {
+      response.body?.cancel().catch(() => undefined);
+      throw error;
+    }
+    return { status: response.status, headers: response.headers, body: await bytesOf(response, maxBytes) };
+  };
+  return withDeadline(timeoutMs, run, { signal });
+}
+
+/** Parses an answer's body as JSON; undefined when it is malformed or not UTF-8. */
+export function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+async function bytesOf(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  // A throw out of this loop cancels the stream and closes the connection.
+  for await (const chunk of response.body ?? []) {
+    length += chunk.byteLength;
+    if (length > maxBytes) throw new AnswerTooLargeError(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
