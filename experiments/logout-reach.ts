@@ -4,8 +4,6 @@ import { signToken } from "@svc/test-support";
 import { randomUUID } from "node:crypto";
 import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { createFairly, type Fairly } from "./harness/fairly.ts";
-import { askAwake, type Lateness, watchLateness, watchRedis } from "./harness/lateness.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import {
@@ -18,6 +16,7 @@ import {
   signIn,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
+import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
@@ -35,23 +34,21 @@ export const logoutReach: Experiment = {
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
-    using lateness = watchLateness();
-    using _redis = watchRedis(lateness, redis.url);
-    const fairly = createFairly(lateness);
-    const place: Place = { redisUrl: redis.url, lateness, fairly };
+    await using witness = await startWitness();
+    const retry = createRetry(witness);
+    const place: Place = { redisUrl: redis.url, retry };
     await reach(place, run, report);
     if (run.variant === asBuilt) await cost(place, run, report);
-    report.figure("all", "blocks repeated because the machine stalled", fairly.again, "count");
+    report.figure("all", "blocks repeated because the machine stalled", retry.discarded, "count");
   },
 };
 
 interface Place {
   readonly redisUrl: string;
-  readonly lateness: Lateness;
-  readonly fairly: Fairly;
+  readonly retry: Retry;
 }
 
-async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
+async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
   // In a short run both replicas of a variant share a process; they share no state there either.
   const areTogether = run.quick && run.variant !== asBuilt;
@@ -61,8 +58,6 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
   const [one, two] = await together([start(), areTogether ? undefined : start()]);
   await using first = one;
   await using second = two;
-  using _first = lateness.watch(askAwake(first));
-  using _second = second && lateness.watch(askAwake(second));
   const agent = keepAliveAgent(workers);
   const a: Sessions = { port: first.port, agent };
   const b: Sessions = { port: second?.port ?? (await first.ask<number>("other")), agent };
@@ -95,7 +90,7 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
   while (told.length < sessions) {
     const count = Math.min(batch, sessions - told.length);
     told.push(
-      ...(await fairly(
+      ...(await retry(
         () => signOuts(count),
         (found) => found.some(hasGivenUp) && found.every(isOverOrGivenUp),
       )),
@@ -160,7 +155,7 @@ interface Measured {
   readonly cpu: number[];
 }
 
-async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
+async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
     // Failing closed: a check that is skipped in an outage would seem cheap.
@@ -172,7 +167,6 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
-  using _watched = lateness.watch(askAwake(withCheck));
   // Used only to count the checks, so its own deadline is long.
   await using cache = createCache({ url: redisUrl, commandTimeoutMs: 30_000 });
   const tokens = Array.from({ length: 1000 }, () => {
@@ -198,7 +192,7 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
       const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
       for (const each of order) {
         const most = run.quick ? quickRequests : Number.POSITIVE_INFINITY;
-        const { outcomes, cpu } = await fairly(
+        const { outcomes, cpu } = await retry(
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
           // It fails closed: a command that misses its deadline gives 503.
           (found) =>
