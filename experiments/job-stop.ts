@@ -41,7 +41,7 @@ export const jobStop: Experiment = {
       left += (await bench.rows()).length;
       if (!isEnough) drained &&= await finish(scene, n);
     }
-    tell(scene, stops, report);
+    reportStops(scene, stops, report);
     if (isEnough) return;
     const once = [...(await bench.effects()).values()].filter((each) => each === 1).length;
     report.figure("all", "jobs left for the next worker", left, "count");
@@ -175,7 +175,7 @@ async function finish({ bench, url, run }: Scene, n: number): Promise<boolean> {
   return drained && exit?.code === 0;
 }
 
-function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {
+function reportStops({ run }: Scene, stops: readonly Stopped[], report: Report): void {
   const sum = (value: (stopped: Stopped) => number): number =>
     stops.reduce((total, each) => total + value(each), 0);
   const times = stops.map((each) => each.stopMs);

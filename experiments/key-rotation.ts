@@ -291,7 +291,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
   async function strangeness(): Promise<void> {
     while (!stop.signal.aborted) {
       const claims = { iss: "https://issuer.example.com", aud: "orders" };
-      const token = signToken(claims, "a secret of nobody here, of more than 32 bytes", {
+      const token = signToken(claims, "a secret that no issuer has, of more than 32 bytes", {
         alg: "RS256",
         kid: randomUUID(),
       });

@@ -62,10 +62,10 @@ async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Prom
   const a: Sessions = { port: first.port, agent };
   const b: Sessions = { port: second?.port ?? (await first.ask<number>("other")), agent };
   const sessions = run.cases ?? (run.quick ? 60 : 1000);
-  const told: Told[] = [];
+  const answers: Answers[] = [];
   const [stays] = await signIn(a, 1);
 
-  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Told> => {
+  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Answers> => {
     const [here, there] = turn % 2 === 0 ? [a, b] : [b, a];
     const before: Outcome[] = [];
     // The second request uses the remembered verification, so that only revocation is checked.
@@ -78,8 +78,8 @@ async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Prom
       staying: await orders(there, stays?.access_token ?? ""),
     };
   };
-  const signOuts = async (count: number): Promise<readonly Told[]> => {
-    const found: Told[] = [];
+  const signOuts = async (count: number): Promise<readonly Answers[]> => {
+    const found: Answers[] = [];
     const left = (await signIn(a, count)).entries();
     const work = async (): Promise<void> => {
       for (const [turn, pair] of left) found.push(await signOut(pair, turn));
@@ -87,22 +87,22 @@ async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Prom
     await Promise.all(Array.from({ length: workers }, work));
     return found;
   };
-  while (told.length < sessions) {
-    const count = Math.min(batch, sessions - told.length);
-    told.push(
+  while (answers.length < sessions) {
+    const count = Math.min(batch, sessions - answers.length);
+    answers.push(
       ...(await retry(
         () => signOuts(count),
-        (found) => found.some(hasGivenUp) && found.every(isOverOrGivenUp),
+        (found) => found.some(hasUnavailable) && found.every(isRightOrUnavailable),
       )),
     );
   }
   agent.destroy();
 
-  const before = told.flatMap((each) => each.before).map(inWords);
-  const logouts = told.map((each) => inWords(each.logout));
-  const next = told.map((each) => inWords(each.next));
-  const refreshes = told.map((each) => inWords(each.refresh));
-  const staying = told.map((each) => inWords(each.staying));
+  const before = answers.flatMap((each) => each.before).map(inWords);
+  const logouts = answers.map((each) => inWords(each.logout));
+  const next = answers.map((each) => inWords(each.next));
+  const refreshes = answers.map((each) => inWords(each.refresh));
+  const staying = answers.map((each) => inWords(each.staying));
   const refused = next.filter((each) => each.startsWith("401 ")).length;
   const noMore = refreshes.filter((each) => each === "401 this session has been revoked").length;
   report.figure("two replicas", "sessions", sessions, "count");
@@ -117,7 +117,7 @@ async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Prom
 }
 
 /** The answers around a sign-out. */
-interface Told {
+interface Answers {
   readonly before: readonly Outcome[];
   readonly logout: Outcome;
   /** The next request on the other replica, and a refresh there. */
@@ -127,23 +127,25 @@ interface Told {
   readonly staying: Outcome;
 }
 
-function isGivenUp({ status }: Outcome): boolean {
+function isUnavailable({ status }: Outcome): boolean {
   return status === 503;
 }
 
-function hasGivenUp(told: Told): boolean {
-  return [...told.before, told.logout, told.next, told.refresh, told.staying].some(isGivenUp);
+function hasUnavailable(answers: Answers): boolean {
+  return [...answers.before, answers.logout, answers.next, answers.refresh, answers.staying].some(
+    isUnavailable,
+  );
 }
 
 /**
  * Returns whether all answers are correct or 503. An accepted request after an answered sign-out, or a refused one before it,
  * is always a fault, even if the machine stalled.
  */
-function isOverOrGivenUp({ before, logout, next, refresh, staying }: Told): boolean {
-  const is = (status: number) => (outcome: Outcome) => outcome.status === status || isGivenUp(outcome);
+function isRightOrUnavailable({ before, logout, next, refresh, staying }: Answers): boolean {
+  const is = (status: number) => (outcome: Outcome) => outcome.status === status || isUnavailable(outcome);
   if (![...before, staying].every(is(200))) return false;
   // The sign-out may or may not have taken effect.
-  if (isGivenUp(logout)) return true;
+  if (isUnavailable(logout)) return true;
   return logout.status === 204 && [next, refresh].every(is(401));
 }
 
@@ -196,8 +198,8 @@ async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promi
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
           // It fails closed: a command that misses its deadline gives 503.
           (found) =>
-            found.outcomes.some(isGivenUp) &&
-            found.outcomes.every((each) => each.status === 200 || isGivenUp(each)),
+            found.outcomes.some(isUnavailable) &&
+            found.outcomes.every((each) => each.status === 200 || isUnavailable(each)),
         );
         if (each.service === withCheck) checkedRequests += outcomes.length;
         strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));
@@ -213,7 +215,7 @@ async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promi
       }
     }
     agent.destroy();
-    tell(name, all, report);
+    reportCost(name, all, report);
     const looked = (await looks(cache)) - looksBefore;
     report.figure(name, "requests with the check", checkedRequests, "count");
     report.figure(name, "checks in Redis", looked, "count");
@@ -256,7 +258,7 @@ async function load(
   return { outcomes, cpu: after.user + after.system - before.user - before.system };
 }
 
-function tell(name: string, all: readonly Measured[], report: Report): void {
+function reportCost(name: string, all: readonly Measured[], report: Report): void {
   for (const each of all) {
     report.figure(name, `latency ${each.name}`, quantile(each.latencies, 0.5), "us");
     report.figure(name, `CPU ${each.name}`, quantile(each.cpu, 0.5), "us");

@@ -22,7 +22,7 @@ const connections = 16;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const racedText = "401 this refresh token has already been rotated";
 const revokedText = "401 this session has been revoked";
-/** The status of a request that a service gives up. */
+/** The status of a request whose call of the store missed its deadline. */
 const unavailable = 503;
 
 /** Sends one refresh token to two replicas at the same instant, also with lost answers of Redis, and again later. */
@@ -131,8 +131,8 @@ function winnersOf(outcomes: readonly Outcome[]): number {
   return outcomes.filter((each) => each.status === 200).length;
 }
 
-/** Returns whether a request was given up. Otherwise a round without a winner is a fault, even if the machine stalled. */
-function hasGivenUp(outcomes: readonly Outcome[]): boolean {
+/** Returns whether a request was answered 503. Otherwise a round without a winner is a fault, even if the machine stalled. */
+function hasUnavailable(outcomes: readonly Outcome[]): boolean {
   return outcomes.some((each) => each.status === unavailable);
 }
 
@@ -150,7 +150,7 @@ async function raceOnce(
       return { first: pair, outcomes, at: performance.now() };
     },
     // More than one winner is a fault, even if the machine stalled.
-    ({ outcomes }) => !isOneRotation(outcomes) && winnersOf(outcomes) <= 1 && hasGivenUp(outcomes),
+    ({ outcomes }) => !isOneRotation(outcomes) && winnersOf(outcomes) <= 1 && hasUnavailable(outcomes),
   );
 }
 
@@ -234,7 +234,7 @@ async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): 
       (lost) =>
         !isWon(lost) &&
         winnersOf([lost.outcome, lost.again]) <= 1 &&
-        hasGivenUp([lost.outcome, lost.again, ...lost.uses]),
+        hasUnavailable([lost.outcome, lost.again, ...lost.uses]),
     );
     if (pairOf(found.outcome) === undefined) strange.push(inWords(found.outcome));
     else won += 1;
@@ -251,7 +251,7 @@ async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): 
         cutter.cutNext();
         return { outcomes: await presentAtOnce([cut, other], token), cuts: cutter.cuts - before };
       },
-      (raced) => winnersOf(raced.outcomes) === 0 && hasGivenUp(raced.outcomes),
+      (raced) => winnersOf(raced.outcomes) === 0 && hasUnavailable(raced.outcomes),
     );
     if (winnersOf(outcomes) === 1) alone += 1;
     wonByCut += outcomes.filter((each, n) => each.status === 200 && n % 2 === 0).length;
@@ -322,7 +322,7 @@ async function afterTheWindow(name: string, later: Later): Promise<void> {
     (found) =>
       !isEnded(found) &&
       !goesOn(found) &&
-      hasGivenUp([...found.before, ...found.replays, ...found.access, ...found.refreshes]),
+      hasUnavailable([...found.before, ...found.replays, ...found.access, ...found.refreshes]),
   );
   const { races } = found;
   const replays = found.replays.map(inWords);

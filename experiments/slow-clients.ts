@@ -42,7 +42,7 @@ export const slowClients: Experiment = {
     const latencies = askHealth(service.port, run.quick ? 50 : 10, over.signal);
     await Promise.all(cases(settings).map((each) => hold(each, { service, witness, run, report })));
     over.abort();
-    tellHealth(await latencies, run, report);
+    reportHealth(await latencies, run, report);
     await slowReaders(service, run, report);
   },
 };
@@ -109,7 +109,7 @@ async function askHealth(port: number, everyMs: number, signal: AbortSignal): Pr
   return latencies;
 }
 
-function tellHealth(latencies: readonly number[], run: Run, report: Report): void {
+function reportHealth(latencies: readonly number[], run: Run, report: Report): void {
   const p99 = quantile(latencies, 0.99);
   report.figure("/health meanwhile", "requests", latencies.length, "count");
   report.figure("/health meanwhile", "p99", p99, "ms");

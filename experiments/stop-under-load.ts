@@ -108,7 +108,7 @@ async function oneCase(name: string, keepAlive: boolean, scene: Scene): Promise<
   } finally {
     await Promise.all([staying[Symbol.asyncDispose](), stopping[Symbol.asyncDispose]()]);
   }
-  tell(name, stops, doubtful, report);
+  reportStops(name, stops, doubtful, report);
 }
 
 /** Returns whether a broken variant got no requests when it was stopped. */
@@ -247,7 +247,12 @@ function phasesOf({ lines }: ServiceProcess): readonly string[] {
 }
 
 /** Reports the stops. Of doubtful ones, only the results that a stall cannot cause count. */
-function tell(name: string, stops: readonly Stopped[], doubtful: readonly Stopped[], report: Report): void {
+function reportStops(
+  name: string,
+  stops: readonly Stopped[],
+  doubtful: readonly Stopped[],
+  report: Report,
+): void {
   const all = [...stops, ...doubtful];
   const failures = [...stops.flatMap((each) => each.failures), ...all.flatMap((each) => each.cutOff)];
   const times = stops.map((each) => each.stopMs);

@@ -68,15 +68,15 @@ describe("createDestination()", () => {
   it("LOG-1 continues after a partial write, also in the middle of a character", async () => {
     const reader = new Reader();
     const destination = reader.destination();
-    const told = Array.from({ length: 50 }, (_, i) => `${i} grüße 🙂`);
+    const expected = Array.from({ length: 50 }, (_, i) => `${i} grüße 🙂`);
     reader.room = 7;
-    for (const line of told) destination.write(`${line}\n`);
+    for (const line of expected) destination.write(`${line}\n`);
     await turn();
     expect(destination.queuedBytes).to.be.above(0);
     const flushed = new Promise<void>((resolve) => destination.flush(() => resolve()));
     reader.room = Infinity;
     await flushed;
-    expect(reader.lines()).to.deep.equal(told);
+    expect(reader.lines()).to.deep.equal(expected);
   });
 
   it("keeps a bounded queue for a reader that stops, and reports the number of dropped lines", async () => {
@@ -128,11 +128,11 @@ describe("createDestination()", () => {
     await turn();
     destination.write("3\n");
     destination.flushSync();
-    let told = false;
-    destination.flush(() => (told = true));
+    let isFlushed = false;
+    destination.flush(() => (isFlushed = true));
     expect(destination.droppedLines).to.equal(3);
     expect(destination.queuedBytes).to.equal(0);
-    expect(told).to.equal(true);
+    expect(isFlushed).to.equal(true);
     expect(reader.calls).to.equal(1);
   });
 
@@ -179,19 +179,19 @@ describe("createDestination()", () => {
 
 describe("standard output of a process", () => {
   const hundred = `for (let i = 0; i < 100; i++) logger.info(String(i));`;
-  const told = Array.from({ length: 100 }, (_, i) => String(i));
+  const expected = Array.from({ length: 100 }, (_, i) => String(i));
 
   it("LOG-1 LOG-5 has every line when the process ends normally", async () => {
-    expect(await run(hundred)).to.deep.include({ code: 0, messages: told, stderr: "" });
+    expect(await run(hundred)).to.deep.include({ code: 0, messages: expected, stderr: "" });
   });
 
   it("LOG-1 has every line when the code calls process.exit", async () => {
-    expect(await run(`${hundred} process.exit(3);`)).to.deep.include({ code: 3, messages: told });
+    expect(await run(`${hundred} process.exit(3);`)).to.deep.include({ code: 3, messages: expected });
   });
 
   it("LOG-1 has every line when an exception is not caught", async () => {
     const { code, messages, stderr } = await run(`${hundred} throw new Error("boom");`);
-    expect(messages).to.deep.equal(told);
+    expect(messages).to.deep.equal(expected);
     expect(code).to.equal(1);
     expect(stderr).to.contain("boom");
   });
