@@ -24,6 +24,8 @@ const SILENT_S = 15;
 const alone = [
   "bench/test/{budget,command-line}.test.ts",
   "experiments/test/{memory-soak,readiness-herd}.test.ts",
+  // The conformance kit judges deadlines of one second.
+  "examples/full-service/test/test-mode.test.ts",
 ];
 const tests = [
   "packages/*/test/**/*.test.ts",
