@@ -95,7 +95,7 @@ describe("the fetch of a key set", () => {
     held.destroy();
   });
 
-  describe("with a hanging attempt", () => {
+  describe("by a clock of the test", () => {
     let clock = 0;
     // The pause between two attempts stays real.
     beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
@@ -135,6 +135,24 @@ describe("the fetch of a key set", () => {
       expect(signals.map(({ aborted }) => aborted)).to.deep.equal([true]);
       expect(await refreshed).not.to.equal(undefined);
       expect(signals).to.have.lengthOf(2);
+    });
+
+    it("fetches keys of full age when their timer fires while the clock reaches that age", async () => {
+      for (let early = 0.2; early < 3; early += 0.2) {
+        const { fetch, signals } = hangingFirst(0);
+        let stepMs = 0;
+        const now = (): number => (clock += stepMs);
+        const options = { fetch, now, maxAgeSeconds: 1, random: () => 0.5 };
+        using source = sourceOf("http://127.0.0.1:9/", options);
+        await source.refresh("p256", ES);
+        // The timer is due 1000 ms after the fetch; it fires before the clock says so.
+        clock -= early;
+        stepMs = 0.3;
+        await pass(1000);
+        await pass(20);
+        await pass(20);
+        expect(signals, `${early} ms early`).to.have.lengthOf(2);
+      }
     });
 
     it("ends at the one deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
