@@ -36,7 +36,7 @@ export const fuzz: Experiment = {
     tell(results, seed, report);
     tellLog(service.lines, report);
     report.rule(status === 200, "/health answers 200 afterwards");
-    report.rule(service.exit === undefined, "the process lives");
+    report.rule(service.exit === undefined, `the process lives (${service.ending})`);
   },
 };
 

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, type Random } from "./fuzz/random.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { watchHeldUp } from "./harness/held-up.ts";
 import { type JobBench, openJobBench } from "./harness/job-bench.ts";
 import { type Note, readNotes } from "./harness/job-notes.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService } from "./harness/service-process.ts";
+import { startWitness, type Witness } from "./harness/witness.ts";
 import type { StoppedPayload, StoppedSettings } from "./services/job-stopped.ts";
 
 /** Far longer than a run: a job that waits for the end of a lease is not done in time. */
@@ -28,7 +28,8 @@ export const jobStop: Experiment = {
     await using database = await openTestDatabase({ name: "job-stop" });
     await using bench = await openJobBench(database.url, visibilitySeconds);
     await createInbox().ensureSchema(bench.pool);
-    const scene: Scene = { bench, url: database.url, run, random, kinds: new Map() };
+    await using witness = await startWitness();
+    const scene: Scene = { bench, witness, url: database.url, run, random, kinds: new Map() };
     const runs = run.runs ?? (run.quick ? (run.variant === asBuilt ? 2 : 1) : 20);
     const stops: Stopped[] = [];
     let left = 0;
@@ -40,7 +41,7 @@ export const jobStop: Experiment = {
       left += (await bench.rows()).length;
       if (!isEnough) drained &&= await finish(scene, n);
     }
-    tell(scene, stops, report);
+    reportStops(scene, stops, report);
     if (isEnough) return;
     const once = [...(await bench.effects()).values()].filter((each) => each === 1).length;
     report.figure("all", "jobs left for the next worker", left, "count");
@@ -53,6 +54,7 @@ export const jobStop: Experiment = {
 
 interface Scene {
   readonly bench: JobBench;
+  readonly witness: Witness;
   readonly url: string;
   readonly run: Run;
   readonly random: Random;
@@ -78,7 +80,7 @@ interface Stopped {
   readonly leased: number;
   readonly unstarted: number;
   readonly exitCode: number | null;
-  /** From the signal to the end, less the stalls of this process. */
+  /** From the signal to the end, less the stalls that the witness saw. */
   readonly stopMs: number;
 }
 
@@ -89,7 +91,7 @@ function payloadOf(random: Random): StoppedPayload {
 }
 
 async function stopOne(scene: Scene, n: number): Promise<Stopped> {
-  const { bench, url, run, random, kinds } = scene;
+  const { bench, witness, url, run, random, kinds } = scene;
   const more = Array.from({ length: 3 * concurrency }, (_, each) => {
     const id = `job-${n}-${each}`;
     const payload = payloadOf(random);
@@ -109,7 +111,6 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     quickly: false,
   } satisfies StoppedSettings);
   const begun = (): readonly Note[] => readNotes(notes).filter(({ kind }) => kind === "start");
-  using heldUp = watchHeldUp();
   // Short jobs end all the time, and on a busy machine it takes a while until others have started in their place.
   let running = runningOf(readNotes(notes));
   for (let waited = 0; running.length < fewestRunning && waited < 20_000; waited += 10) {
@@ -143,7 +144,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     stopMs:
       exit === undefined
         ? Number.POSITIVE_INFINITY
-        : exit.at - signalled - heldUp.between(signalled, exit.at),
+        : exit.at - signalled - witness.between(signalled, exit.at),
   };
 }
 
@@ -174,7 +175,7 @@ async function finish({ bench, url, run }: Scene, n: number): Promise<boolean> {
   return drained && exit?.code === 0;
 }
 
-function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {
+function reportStops({ run }: Scene, stops: readonly Stopped[], report: Report): void {
   const sum = (value: (stopped: Stopped) => number): number =>
     stops.reduce((total, each) => total + value(each), 0);
   const times = stops.map((each) => each.stopMs);

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { keepAliveAgent, send, tally } from "./harness/client.ts";
 import type { Experiment, Run } from "./harness/experiment.ts";
-import { watchHeldUp } from "./harness/held-up.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import { together } from "./harness/together.ts";
+import { startWitness, type Witness } from "./harness/witness.ts";
 import type { ChattySettings } from "./services/chatty.ts";
 
 const clients = 8;
@@ -21,8 +22,10 @@ export const logPressure: Experiment = {
   async run(run, report) {
     const settings: ChattySettings = { linesPerRequest, variant: run.variant };
     const options = { execArgv: ["--expose-gc"], readOutput: false };
-    await using service = await startService("chatty.ts", settings, options);
-    const isAlive = await unread(service, run, report);
+    const [one, other] = await together([startService("chatty.ts", settings, options), startWitness()]);
+    await using service = one;
+    await using witness = other;
+    const isAlive = await unread(service, witness, run, report);
     if (!isAlive) return;
     await closed(service, run, report);
   },
@@ -50,7 +53,7 @@ async function ask(service: ServiceProcess, count: number): Promise<Asked> {
   return { count: begun, failures };
 }
 
-async function unread(service: ServiceProcess, run: Run, report: Report): Promise<boolean> {
+async function unread(service: ServiceProcess, witness: Witness, run: Run, report: Report): Promise<boolean> {
   const warm = await ask(service, clients);
   const before = warm.failures.length === 0 ? await service.ask<number>("memory") : 0;
   const asked = warm.failures.length > 0 ? warm : await ask(service, run.cases ?? (run.quick ? 1000 : 5000));
@@ -66,7 +69,7 @@ async function unread(service: ServiceProcess, run: Run, report: Report): Promis
   if (run.quick && growth >= mostGrowthMiB) return false;
 
   service.readOutput();
-  await readToTheNotice(service);
+  await readToTheNotice(service, witness);
   const records = service.lines.map(recordOf);
   const dropped = records.reduce((sum, record) => sum + Number(record?.["dropped_lines"] ?? 0), 0);
   const whole = records.filter((record) =>
@@ -86,12 +89,11 @@ async function unread(service: ServiceProcess, run: Run, report: Report): Promis
 const quietMs = 2000;
 const mostReadingMs = 20_000;
 
-/** Reads until lines are reported as lost, or no line has come for a while, not counting stalls of this process. */
-async function readToTheNotice({ lines }: ServiceProcess): Promise<void> {
-  using heldUp = watchHeldUp();
+/** Reads until lines are reported as lost, or no line has come for a while, not counting stalls of the machine. */
+async function readToTheNotice({ lines }: ServiceProcess, witness: Witness): Promise<void> {
   const began = performance.now();
   let [seen, seenAt] = [0, began];
-  const since = (from: number): number => performance.now() - from - heldUp.between(from, performance.now());
+  const since = (from: number): number => performance.now() - from - witness.between(from, performance.now());
   while (since(seenAt) < quietMs && since(began) < mostReadingMs) {
     await delay(50);
     const fresh = lines.slice(seen);

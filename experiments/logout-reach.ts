@@ -4,8 +4,6 @@ import { signToken } from "@svc/test-support";
 import { randomUUID } from "node:crypto";
 import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { createFairly, type Fairly } from "./harness/fairly.ts";
-import { askAwake, type Lateness, watchLateness, watchRedis } from "./harness/lateness.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import {
@@ -18,6 +16,7 @@ import {
   signIn,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
+import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
@@ -35,23 +34,21 @@ export const logoutReach: Experiment = {
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
-    using lateness = watchLateness();
-    using _redis = watchRedis(lateness, redis.url);
-    const fairly = createFairly(lateness);
-    const place: Place = { redisUrl: redis.url, lateness, fairly };
+    await using witness = await startWitness();
+    const retry = createRetry(witness);
+    const place: Place = { redisUrl: redis.url, retry };
     await reach(place, run, report);
     if (run.variant === asBuilt) await cost(place, run, report);
-    report.figure("all", "blocks repeated because the machine stalled", fairly.again, "count");
+    report.figure("all", "blocks repeated because the machine stalled", retry.discarded, "count");
   },
 };
 
 interface Place {
   readonly redisUrl: string;
-  readonly lateness: Lateness;
-  readonly fairly: Fairly;
+  readonly retry: Retry;
 }
 
-async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
+async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
   // In a short run both replicas of a variant share a process; they share no state there either.
   const areTogether = run.quick && run.variant !== asBuilt;
@@ -61,16 +58,14 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
   const [one, two] = await together([start(), areTogether ? undefined : start()]);
   await using first = one;
   await using second = two;
-  using _first = lateness.watch(askAwake(first));
-  using _second = second && lateness.watch(askAwake(second));
   const agent = keepAliveAgent(workers);
   const a: Sessions = { port: first.port, agent };
   const b: Sessions = { port: second?.port ?? (await first.ask<number>("other")), agent };
   const sessions = run.cases ?? (run.quick ? 60 : 1000);
-  const told: Told[] = [];
+  const answers: Answers[] = [];
   const [stays] = await signIn(a, 1);
 
-  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Told> => {
+  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Answers> => {
     const [here, there] = turn % 2 === 0 ? [a, b] : [b, a];
     const before: Outcome[] = [];
     // The second request uses the remembered verification, so that only revocation is checked.
@@ -83,8 +78,8 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
       staying: await orders(there, stays?.access_token ?? ""),
     };
   };
-  const signOuts = async (count: number): Promise<readonly Told[]> => {
-    const found: Told[] = [];
+  const signOuts = async (count: number): Promise<readonly Answers[]> => {
+    const found: Answers[] = [];
     const left = (await signIn(a, count)).entries();
     const work = async (): Promise<void> => {
       for (const [turn, pair] of left) found.push(await signOut(pair, turn));
@@ -92,22 +87,22 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
     await Promise.all(Array.from({ length: workers }, work));
     return found;
   };
-  while (told.length < sessions) {
-    const count = Math.min(batch, sessions - told.length);
-    told.push(
-      ...(await fairly(
+  while (answers.length < sessions) {
+    const count = Math.min(batch, sessions - answers.length);
+    answers.push(
+      ...(await retry(
         () => signOuts(count),
-        (found) => found.some(hasGivenUp) && found.every(isOverOrGivenUp),
+        (found) => found.some(hasUnavailable) && found.every(isRightOrUnavailable),
       )),
     );
   }
   agent.destroy();
 
-  const before = told.flatMap((each) => each.before).map(inWords);
-  const logouts = told.map((each) => inWords(each.logout));
-  const next = told.map((each) => inWords(each.next));
-  const refreshes = told.map((each) => inWords(each.refresh));
-  const staying = told.map((each) => inWords(each.staying));
+  const before = answers.flatMap((each) => each.before).map(inWords);
+  const logouts = answers.map((each) => inWords(each.logout));
+  const next = answers.map((each) => inWords(each.next));
+  const refreshes = answers.map((each) => inWords(each.refresh));
+  const staying = answers.map((each) => inWords(each.staying));
   const refused = next.filter((each) => each.startsWith("401 ")).length;
   const noMore = refreshes.filter((each) => each === "401 this session has been revoked").length;
   report.figure("two replicas", "sessions", sessions, "count");
@@ -122,7 +117,7 @@ async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Re
 }
 
 /** The answers around a sign-out. */
-interface Told {
+interface Answers {
   readonly before: readonly Outcome[];
   readonly logout: Outcome;
   /** The next request on the other replica, and a refresh there. */
@@ -132,23 +127,25 @@ interface Told {
   readonly staying: Outcome;
 }
 
-function isGivenUp({ status }: Outcome): boolean {
+function isUnavailable({ status }: Outcome): boolean {
   return status === 503;
 }
 
-function hasGivenUp(told: Told): boolean {
-  return [...told.before, told.logout, told.next, told.refresh, told.staying].some(isGivenUp);
+function hasUnavailable(answers: Answers): boolean {
+  return [...answers.before, answers.logout, answers.next, answers.refresh, answers.staying].some(
+    isUnavailable,
+  );
 }
 
 /**
  * Returns whether all answers are correct or 503. An accepted request after an answered sign-out, or a refused one before it,
  * is always a fault, even if the machine stalled.
  */
-function isOverOrGivenUp({ before, logout, next, refresh, staying }: Told): boolean {
-  const is = (status: number) => (outcome: Outcome) => outcome.status === status || isGivenUp(outcome);
+function isRightOrUnavailable({ before, logout, next, refresh, staying }: Answers): boolean {
+  const is = (status: number) => (outcome: Outcome) => outcome.status === status || isUnavailable(outcome);
   if (![...before, staying].every(is(200))) return false;
   // The sign-out may or may not have taken effect.
-  if (isGivenUp(logout)) return true;
+  if (isUnavailable(logout)) return true;
   return logout.status === 204 && [next, refresh].every(is(401));
 }
 
@@ -160,7 +157,7 @@ interface Measured {
   readonly cpu: number[];
 }
 
-async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
+async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
     // Failing closed: a check that is skipped in an outage would seem cheap.
@@ -172,7 +169,6 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
-  using _watched = lateness.watch(askAwake(withCheck));
   // Used only to count the checks, so its own deadline is long.
   await using cache = createCache({ url: redisUrl, commandTimeoutMs: 30_000 });
   const tokens = Array.from({ length: 1000 }, () => {
@@ -198,12 +194,12 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
       const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
       for (const each of order) {
         const most = run.quick ? quickRequests : Number.POSITIVE_INFINITY;
-        const { outcomes, cpu } = await fairly(
+        const { outcomes, cpu } = await retry(
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
           // It fails closed: a command that misses its deadline gives 503.
           (found) =>
-            found.outcomes.some(isGivenUp) &&
-            found.outcomes.every((each) => each.status === 200 || isGivenUp(each)),
+            found.outcomes.some(isUnavailable) &&
+            found.outcomes.every((each) => each.status === 200 || isUnavailable(each)),
         );
         if (each.service === withCheck) checkedRequests += outcomes.length;
         strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));
@@ -219,7 +215,7 @@ async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Rep
       }
     }
     agent.destroy();
-    tell(name, all, report);
+    reportCost(name, all, report);
     const looked = (await looks(cache)) - looksBefore;
     report.figure(name, "requests with the check", checkedRequests, "count");
     report.figure(name, "checks in Redis", looked, "count");
@@ -262,7 +258,7 @@ async function load(
   return { outcomes, cpu: after.user + after.system - before.user - before.system };
 }
 
-function tell(name: string, all: readonly Measured[], report: Report): void {
+function reportCost(name: string, all: readonly Measured[], report: Report): void {
   for (const each of all) {
     report.figure(name, `latency ${each.name}`, quantile(each.latencies, 0.5), "us");
     report.figure(name, `CPU ${each.name}`, quantile(each.cpu, 0.5), "us");

@@ -1,7 +1,6 @@
 import { type RedisServer, startRedis } from "@svc/dev-services";
 import { setTimeout as delay } from "node:timers/promises";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import type { HeldUp } from "./harness/held-up.ts";
 import type { Report } from "./harness/report.ts";
 import { createStalledService, type StalledService } from "./harness/stalled-service.ts";
 import {
@@ -13,7 +12,7 @@ import {
   type Stall,
 } from "./harness/stall-rules.ts";
 import { together } from "./harness/together.ts";
-import { startWitness } from "./harness/witness.ts";
+import { startWitness, type Stalls } from "./harness/witness.ts";
 
 /** The window of the cache's breaker, and of the revocation check's. */
 const windowMs = 2000;
@@ -92,7 +91,7 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
 async function oneFault(
   fault: Fault,
   services: readonly StalledService[],
-  heldUp: HeldUp,
+  stalls: Stalls,
   run: Run,
   report: Report,
 ): Promise<void> {
@@ -105,9 +104,9 @@ async function oneFault(
   setTimeout(() => services.forEach((each) => each.hurry(false)), hurriesAfterMs).unref();
   const isAsked = (): boolean => {
     const endingAt = performance.now();
-    // Stalls of this process do not count as time of the fault.
-    if (endingAt - begunAt - heldUp.between(begunAt, endingAt) < fault.ms) return false;
-    const meanwhile = { begunAt, endingAt, heldUp, knownMs: fault.knownMs };
+    // Stalls of the machine do not count as time of the fault.
+    if (endingAt - begunAt - stalls.between(begunAt, endingAt) < fault.ms) return false;
+    const meanwhile = { begunAt, endingAt, stalls, knownMs: fault.knownMs };
     return run.variant !== asBuilt || services.every(({ seen }) => isAskedMeanwhile(seen, meanwhile));
   };
   await until(isAsked, fault.ms + healMs);
@@ -129,7 +128,7 @@ async function oneFault(
       commandMs,
       windowMs,
       roomMs: run.quick ? 1000 : 100,
-      heldUp,
+      stalls,
     };
     const name = `${fault.name}, ${service.name}`;
     judgeAdmission(name, seen, stall, report);

@@ -3,8 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type AnswerCutter, startAnswerCutter } from "./harness/answer-cutter.ts";
 import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { createFairly, type Fairly } from "./harness/fairly.ts";
-import { askAwake, type Lateness, watchLateness, watchPostgres, watchRedis } from "./harness/lateness.ts";
 import type { Report } from "./harness/report.ts";
 import { startService } from "./harness/service-process.ts";
 import {
@@ -17,13 +15,14 @@ import {
   signIn,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
+import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const connections = 16;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const racedText = "401 this refresh token has already been rotated";
 const revokedText = "401 this session has been revoked";
-/** The status of a request that a service gives up. */
+/** The status of a request whose call of the store missed its deadline. */
 const unavailable = 503;
 
 /** Sends one refresh token to two replicas at the same instant, also with lost answers of Redis, and again later. */
@@ -46,29 +45,27 @@ export const refreshRace: Experiment = {
 
     const later: (() => Promise<void>)[] = [];
     const inRedis: SessionsSettings = { ...base, redisUrl: redis.url };
-    using lateness = watchLateness();
-    using _redis = watchRedis(lateness, redis.url);
-    const fairly = createFairly(lateness);
+    await using witness = await startWitness();
+    const retry = createRetry(witness);
     if (quick && variant === "broken-no-nonce") {
       // No race here.
-      await using other = await startReplica(inRedis, lateness);
-      await losses({ fairly, lateness, other, redisPort: redis.port, base, run, report });
+      await using other = await startReplica(inRedis);
+      await losses({ retry, other, redisPort: redis.port, base, run, report });
       return;
     }
     // One replica is enough to show a variant's fault here.
     const [one, two] = await together([
-      startReplica(inRedis, lateness),
-      quick && variant !== asBuilt ? undefined : startReplica(inRedis, lateness),
+      startReplica(inRedis),
+      quick && variant !== asBuilt ? undefined : startReplica(inRedis),
     ]);
     await using a = one;
     await using second = two;
     const b = second ?? a;
-    const raced: Race = { fairly, replicas: [a, b], rounds, run, report };
+    const raced: Race = { retry, replicas: [a, b], rounds, run, report };
     const races = await race("Redis", raced);
     await using postgres =
       variant === asBuilt && !quick ? await startPostgres({ purpose: "test" }) : undefined;
-    await using _postgres = postgres && (await watchPostgres(lateness, postgres.url));
-    const inSql = postgres && (await startTwo({ ...base, postgresUrl: postgres.url }, lateness));
+    const inSql = postgres && (await startTwo({ ...base, postgresUrl: postgres.url }));
     await using c = inSql?.[0];
     await using d = inSql?.[1];
     if (c !== undefined && d !== undefined) {
@@ -76,30 +73,28 @@ export const refreshRace: Experiment = {
       const sqlRaces = await race("PostgreSQL", racedInSql);
       later.push(() => afterTheWindow("PostgreSQL", { ...racedInSql, races: sqlRaces, graceSeconds }));
     }
-    if (is()) await losses({ fairly, lateness, other: b, redisPort: redis.port, base, run, report });
+    if (is()) await losses({ retry, other: b, redisPort: redis.port, base, run, report });
     if (is("broken-no-family")) {
       await afterTheWindow("Redis", { ...raced, races, graceSeconds });
     }
     for (const each of later) await each();
-    report.figure("all", "rounds repeated because the machine stalled", fairly.again, "count");
+    report.figure("all", "rounds repeated because the machine stalled", retry.discarded, "count");
   },
 };
 
-function startTwo(settings: SessionsSettings, lateness: Lateness): Promise<[Replica, Replica]> {
-  return together([startReplica(settings, lateness), startReplica(settings, lateness)]);
+function startTwo(settings: SessionsSettings): Promise<[Replica, Replica]> {
+  return together([startReplica(settings), startReplica(settings)]);
 }
 
 interface Replica extends Sessions, AsyncDisposable {}
 
-async function startReplica(settings: SessionsSettings, lateness: Lateness): Promise<Replica> {
+async function startReplica(settings: SessionsSettings): Promise<Replica> {
   const service = await startService("sessions.ts", settings);
-  const watching = lateness.watch(askAwake(service));
   const agent = keepAliveAgent(connections);
   return {
     port: service.port,
     agent,
     async [Symbol.asyncDispose]() {
-      watching[Symbol.dispose]();
       agent.destroy();
       await service[Symbol.asyncDispose]();
     },
@@ -114,7 +109,7 @@ interface Raced {
 }
 
 interface Race {
-  readonly fairly: Fairly;
+  readonly retry: Retry;
   readonly replicas: readonly [Sessions, Sessions];
   readonly rounds: number;
   readonly run: Run;
@@ -136,17 +131,17 @@ function winnersOf(outcomes: readonly Outcome[]): number {
   return outcomes.filter((each) => each.status === 200).length;
 }
 
-/** Returns whether a request was given up. Otherwise a round without a winner is a fault, even if the machine stalled. */
-function hasGivenUp(outcomes: readonly Outcome[]): boolean {
+/** Returns whether a request was answered 503. Otherwise a round without a winner is a fault, even if the machine stalled. */
+function hasUnavailable(outcomes: readonly Outcome[]): boolean {
   return outcomes.some((each) => each.status === unavailable);
 }
 
 /** Runs one race with a token, and repeats it with another token if the machine stalled. */
 async function raceOnce(
-  { fairly, replicas }: Pick<Race, "fairly" | "replicas">,
+  { retry, replicas }: Pick<Race, "retry" | "replicas">,
   given?: Pair,
 ): Promise<{ readonly first: Pair; readonly outcomes: readonly Outcome[]; readonly at: number }> {
-  return fairly(
+  return retry(
     async (turn) => {
       const first = turn === 0 ? given : undefined;
       const pair = first ?? (await signIn(replicas[0], 1))[0];
@@ -155,14 +150,11 @@ async function raceOnce(
       return { first: pair, outcomes, at: performance.now() };
     },
     // More than one winner is a fault, even if the machine stalled.
-    ({ outcomes }) => !isOneRotation(outcomes) && winnersOf(outcomes) <= 1 && hasGivenUp(outcomes),
+    ({ outcomes }) => !isOneRotation(outcomes) && winnersOf(outcomes) <= 1 && hasUnavailable(outcomes),
   );
 }
 
-async function race(
-  name: string,
-  { fairly, replicas, rounds, run, report }: Race,
-): Promise<readonly Raced[]> {
+async function race(name: string, { retry, replicas, rounds, run, report }: Race): Promise<readonly Raced[]> {
   const races: Raced[] = [];
   const others: string[] = [];
   const won = [0, 0];
@@ -171,7 +163,7 @@ async function race(
   // Open all connections before the measured rounds.
   await Promise.all(replicas.flatMap((each) => Array.from({ length: connections }, () => orders(each, ""))));
   for (const given of await signIn(replicas[0], rounds)) {
-    const { first, outcomes, at } = await raceOnce({ fairly, replicas }, given);
+    const { first, outcomes, at } = await raceOnce({ retry, replicas }, given);
     const winners = outcomes.filter((each) => each.status === 200);
     const [winner] = winners;
     if (winners.length === 1) alone += 1;
@@ -202,8 +194,7 @@ async function race(
 }
 
 interface Losses {
-  readonly fairly: Fairly;
-  readonly lateness: Lateness;
+  readonly retry: Retry;
   readonly cut: Sessions;
   readonly other: Sessions;
   readonly cutter: AnswerCutter;
@@ -221,12 +212,12 @@ async function losses({
   readonly base: SessionsSettings;
 }): Promise<void> {
   await using cutter = await startAnswerCutter(redisPort);
-  await using cut = await startReplica({ ...base, redisUrl: cutter.url }, rest.lateness);
+  await using cut = await startReplica({ ...base, redisUrl: cutter.url });
   await loseAnswers({ ...rest, cut, cutter });
 }
 
 /** Loses the answer of a script that has run, by cutting its connection. */
-async function loseAnswers({ fairly, cut, other, cutter, run, report }: Losses): Promise<void> {
+async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): Promise<void> {
   const rounds = run.quick ? 3 : 100;
   // Run the script once before: otherwise the cut would hit the answer that the script is unknown.
   await refresh(cut, await newToken(cut));
@@ -238,12 +229,12 @@ async function loseAnswers({ fairly, cut, other, cutter, run, report }: Losses):
   let alone = 0;
   let cuts = 0;
   for (let round = 0; round < rounds; round++) {
-    const found = await fairly(
+    const found = await retry(
       () => loseOne(cut, other, cutter),
       (lost) =>
         !isWon(lost) &&
         winnersOf([lost.outcome, lost.again]) <= 1 &&
-        hasGivenUp([lost.outcome, lost.again, ...lost.uses]),
+        hasUnavailable([lost.outcome, lost.again, ...lost.uses]),
     );
     if (pairOf(found.outcome) === undefined) strange.push(inWords(found.outcome));
     else won += 1;
@@ -253,14 +244,14 @@ async function loseAnswers({ fairly, cut, other, cutter, run, report }: Losses):
     cuts += found.cuts;
   }
   for (let round = 0; round < rounds; round++) {
-    const { outcomes, ...found } = await fairly(
+    const { outcomes, ...found } = await retry(
       async () => {
         const token = await newToken(cut);
         const before = cutter.cuts;
         cutter.cutNext();
         return { outcomes: await presentAtOnce([cut, other], token), cuts: cutter.cuts - before };
       },
-      (raced) => winnersOf(raced.outcomes) === 0 && hasGivenUp(raced.outcomes),
+      (raced) => winnersOf(raced.outcomes) === 0 && hasUnavailable(raced.outcomes),
     );
     if (winnersOf(outcomes) === 1) alone += 1;
     wonByCut += outcomes.filter((each, n) => each.status === 200 && n % 2 === 0).length;
@@ -326,12 +317,12 @@ interface Later extends Race {
 async function afterTheWindow(name: string, later: Later): Promise<void> {
   const { report } = later;
   const when = `${name}, after the window`;
-  const found = await later.fairly(
+  const found = await later.retry(
     async (turn) => replay(turn === 0 ? later : { ...later, races: await raceAgain(later) }),
     (found) =>
       !isEnded(found) &&
       !goesOn(found) &&
-      hasGivenUp([...found.before, ...found.replays, ...found.access, ...found.refreshes]),
+      hasUnavailable([...found.before, ...found.replays, ...found.access, ...found.refreshes]),
   );
   const { races } = found;
   const replays = found.replays.map(inWords);

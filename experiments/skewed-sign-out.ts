@@ -2,8 +2,6 @@ import { startPostgres, startRedis } from "@svc/dev-services";
 import { randomUUID } from "node:crypto";
 import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { createFairly, type Fairly } from "./harness/fairly.ts";
-import { askAwake, type Lateness, watchLateness, watchPostgres, watchRedis } from "./harness/lateness.ts";
 import type { Report } from "./harness/report.ts";
 import { startService } from "./harness/service-process.ts";
 import {
@@ -16,6 +14,7 @@ import {
   signOutEverywhere,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
+import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 8;
@@ -30,32 +29,25 @@ export const skewedSignOut: Experiment = {
   description: "signing out everywhere, and in again, on replicas whose clocks are 25 s ahead and behind",
   brokenVariants: ["broken-local-clocks"],
   async run(run, report) {
-    using lateness = watchLateness();
-    const fairly = createFairly(lateness);
+    await using witness = await startWitness();
+    const retry = createRetry(witness);
     const given = run.variant === asBuilt ? {} : { variant: run.variant };
     // Failing closed: a request is accepted only after the store has answered.
     const base: SessionsSettings = { secret, failOpen: false, ...given };
     {
       await using redis = await startRedis();
-      using _redis = watchRedis(lateness, redis.url);
-      await onOneStore("Redis", { ...base, redisUrl: redis.url }, { lateness, fairly, run, report });
+      await onOneStore("Redis", { ...base, redisUrl: redis.url }, { retry, run, report });
     }
     if (!run.quick) {
       await using postgres = await startPostgres({ purpose: "test" });
-      await using _postgres = await watchPostgres(lateness, postgres.url);
-      await onOneStore(
-        "PostgreSQL",
-        { ...base, postgresUrl: postgres.url },
-        { lateness, fairly, run, report },
-      );
+      await onOneStore("PostgreSQL", { ...base, postgresUrl: postgres.url }, { retry, run, report });
     }
-    report.figure("all", "blocks repeated because the machine stalled", fairly.again, "count");
+    report.figure("all", "blocks repeated because the machine stalled", retry.discarded, "count");
   },
 };
 
 interface Place {
-  readonly lateness: Lateness;
-  readonly fairly: Fairly;
+  readonly retry: Retry;
   readonly run: Run;
   readonly report: Report;
 }
@@ -64,16 +56,14 @@ interface Replica extends Sessions, AsyncDisposable {
   readonly name: string;
 }
 
-async function startReplica(name: string, settings: SessionsSettings, lateness: Lateness): Promise<Replica> {
+async function startReplica(name: string, settings: SessionsSettings): Promise<Replica> {
   const service = await startService("sessions.ts", settings);
-  const watching = lateness.watch(askAwake(service));
   const agent = keepAliveAgent(workers);
   return {
     name,
     port: service.port,
     agent,
     async [Symbol.asyncDispose]() {
-      watching[Symbol.dispose]();
       agent.destroy();
       await service[Symbol.asyncDispose]();
     },
@@ -82,7 +72,7 @@ async function startReplica(name: string, settings: SessionsSettings, lateness: 
 
 async function onOneStore(store: string, settings: SessionsSettings, place: Place): Promise<void> {
   const start = (name: string, seconds: number): Promise<Replica> =>
-    startReplica(name, { ...settings, skewSeconds: seconds }, place.lateness);
+    startReplica(name, { ...settings, skewSeconds: seconds });
   const [a, b, c] = await together([
     start(`${skewSeconds} s ahead`, skewSeconds),
     start("on time", 0),
@@ -115,10 +105,10 @@ async function between(
   store: string,
   first: Replica,
   second: Replica,
-  { fairly, run, report }: Place,
+  { retry, run, report }: Place,
 ): Promise<void> {
   const people = run.cases ?? (run.quick ? 16 : 500);
-  const seen = await fairly(() => all(people, first, second), mayComeOfLateness);
+  const seen = await retry(() => all(people, first, second), mayComeOfStall);
   const name = `${store}, begun ${first.name}, ended ${second.name}`;
   const signOuts = seen.map((each) => inWords(each.signOut));
   const old = seen.flatMap((each) => each.old.map(inWords));
@@ -173,7 +163,7 @@ async function onePerson(first: Replica, second: Replica): Promise<Seen> {
 }
 
 /** Returns whether a stall may explain the answers: it explains refusals, but not a session that continues after its end. */
-function mayComeOfLateness(seen: readonly Seen[]): boolean {
+function mayComeOfStall(seen: readonly Seen[]): boolean {
   const isRefused = ({ status }: Outcome): boolean => status === 401 || status === 503;
   return seen.every(
     ({ signOut, old, oldRefresh }) =>

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { keepAliveAgent, send } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { watchHeldUp } from "./harness/held-up.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import { type SlowConnection, slowConnection } from "./harness/slow-connection.ts";
+import { together } from "./harness/together.ts";
+import { startWitness, type Witness } from "./harness/witness.ts";
 import type { EdgeSettings } from "./services/edge.ts";
 
 const connections = 300;
@@ -33,13 +34,15 @@ export const slowClients: Experiment = {
       receiveTimeoutSeconds: run.quick ? 2 : 6,
       plain,
     };
-    await using service = await startService("edge.ts", settings);
+    const [one, other] = await together([startService("edge.ts", settings), startWitness()]);
+    await using service = one;
+    await using witness = other;
     const over = new AbortController();
     // A short run judges no times and needs fewer requests.
     const latencies = askHealth(service.port, run.quick ? 50 : 10, over.signal);
-    await Promise.all(cases(settings).map((each) => hold(each, service, run, report)));
+    await Promise.all(cases(settings).map((each) => hold(each, { service, witness, run, report })));
     over.abort();
-    tellHealth(await latencies, run, report);
+    reportHealth(await latencies, run, report);
     await slowReaders(service, run, report);
   },
 };
@@ -64,21 +67,27 @@ function cases({ headersTimeoutSeconds, receiveTimeoutSeconds }: EdgeSettings): 
   ];
 }
 
-async function hold(given: Case, { port }: ServiceProcess, run: Run, report: Report): Promise<void> {
+interface Scene {
+  readonly service: ServiceProcess;
+  readonly witness: Witness;
+  readonly run: Run;
+  readonly report: Report;
+}
+
+async function hold(given: Case, { service, witness, run, report }: Scene): Promise<void> {
   const { name, deadlineSeconds, count } = given;
   // A busy machine may be late; a short run only checks that the connections are closed at all.
   const graceMs = run.quick ? 3000 : 1000;
   const limitMs = deadlineSeconds * 1000 + graceMs;
-  using heldUp = watchHeldUp();
   const started = performance.now();
-  const held = Array.from({ length: count }, () => slowConnection(port, { ...given, everyMs: 1000 }));
+  const held = Array.from({ length: count }, () => slowConnection(service.port, { ...given, everyMs: 1000 }));
   const closed = Promise.all(held.map((each) => each.closed));
-  // A connection that is closed during a stall of this process is noticed later.
-  const ours = (from: number): number => performance.now() - from - heldUp.between(from, performance.now());
+  // This process notices a close later when the machine stalls.
+  const ours = (from: number): number => performance.now() - from - witness.between(from, performance.now());
   while (ours(started) < limitMs + 100 && held.some((each) => each.ms === undefined))
     await Promise.race([closed, delay(limitMs + 100 - ours(started))]);
   const openMs = ({ startedAt, ms = Number.POSITIVE_INFINITY }: SlowConnection): number =>
-    ms - heldUp.between(startedAt, startedAt + ms);
+    ms - witness.between(startedAt, startedAt + ms);
   const open = held.filter((each) => openMs(each) > limitMs).length;
   report.figure(name, "connections", count, "count");
   report.figure(name, `open ${graceMs / 1000} s after the deadline of ${deadlineSeconds} s`, open, "count");
@@ -100,7 +109,7 @@ async function askHealth(port: number, everyMs: number, signal: AbortSignal): Pr
   return latencies;
 }
 
-function tellHealth(latencies: readonly number[], run: Run, report: Report): void {
+function reportHealth(latencies: readonly number[], run: Run, report: Report): void {
   const p99 = quantile(latencies, 0.99);
   report.figure("/health meanwhile", "requests", latencies.length, "count");
   report.figure("/health meanwhile", "p99", p99, "ms");

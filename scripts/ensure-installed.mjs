@@ -1,6 +1,6 @@
 // Runs before every command of the repository. Plain JavaScript for old versions of Node: the machine's own Node may run it,
 // because only the install brings the pinned version.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,10 +12,17 @@ if (isStale()) {
   const npm = process.env.npm_execpath;
   // --loglevel=error: an older Node would warn that the workspaces need a newer one, which this install brings.
   const args = ["ci", "--loglevel=error"];
-  const run = npm?.endsWith(".js")
-    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: "inherit", env: environment() })
-    : spawnSync("npm", args, { cwd: root, stdio: "inherit", env: environment(), shell: windows });
-  if (run.status !== 0) process.exit(run.status ?? 1);
+  const [command, given] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
+  const shell = windows && command === "npm";
+  const install = spawn(command, given, { cwd: root, stdio: "inherit", env: environment(), shell });
+  // With this log level npm prints nothing until its end. Standard output belongs to the command that follows.
+  const started = Date.now();
+  const progress = setInterval(() => {
+    console.error(`npm ci: running for ${Math.round((Date.now() - started) / 1000)} s`);
+  }, 15_000);
+  const status = await new Promise((resolve, reject) => install.on("error", reject).on("close", resolve));
+  clearInterval(progress);
+  if (status !== 0) process.exit(status ?? 1);
 }
 
 if (!hasPinnedNode() && !isNewEnough(process.versions.node)) {

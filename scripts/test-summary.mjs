@@ -1,7 +1,12 @@
 // Builds the last lines of `npm test`. The title of a skipped suite contains the reason that @svc/dev-services adds.
 
+/** The counts and the time of one test file: the sum of its tests and hooks. */
+/** @typedef {{ file: string, package: string, passes: number, failures: number, pending: number, ms: number }} TestFile */
+
 /** The counts of one mocha and the full titles of its skipped tests, as scripts/reporter.cjs writes them. */
-/** @typedef {{ passes: number, failures: number, pending: number, skipped: readonly string[] }} Counts */
+/** @typedef {{ passes: number, failures: number, pending: number, skipped: readonly string[], files: readonly TestFile[] }} Counts */
+
+const SLOWEST = 10;
 
 /**
  * Returns whether a skipped test makes the run fail: root can install the missing programs, a normal user cannot.
@@ -21,11 +26,66 @@ export function mustRunAll({ CI }, uid) {
 export function summaryOf(all, { nothingMayBeSkipped }) {
   const total = (key) => all.reduce((sum, counts) => sum + counts[key], 0);
   const [passes, failures, pending] = [total("passes"), total("failures"), total("pending")];
-  const lines = skippedLines(all.flatMap(({ skipped }) => skipped));
+  const files = all.flatMap((counts) => counts.files);
+  const lines = [
+    ...slowestLines(files),
+    ...tableLines(files),
+    ...skippedLines(all.flatMap(({ skipped }) => skipped)),
+  ];
   const isRefused = nothingMayBeSkipped && pending > 0;
   if (isRefused) lines.push(`${pending} tests were skipped; nothing may be skipped by root when CI=true`);
   lines.push(`${passes} passed, ${failures} failed, ${pending} skipped`);
   return { text: lines.join("\n"), failed: isRefused || passes === 0 };
+}
+
+/**
+ * Returns the package of a test file.
+ *
+ * @param {string} file relative to the root, for example "packages/cache/test/cache.test.ts"
+ */
+export function packageOf(file) {
+  const [folder, name] = file.split("/");
+  return folder === "packages" || folder === "examples" ? `${folder}/${name}` : folder;
+}
+
+/** @param {readonly TestFile[]} files of one package */
+export function countsOf(files) {
+  const { passes, failures, pending } = sumOf(files);
+  const words = [
+    `${passes} passed`,
+    ...(failures > 0 ? [`${failures} FAILED`] : []),
+    ...(pending > 0 ? [`${pending} skipped`] : []),
+  ];
+  return `${words.join(", ")} in ${files.length} ${files.length === 1 ? "file" : "files"}`;
+}
+
+function sumOf(files) {
+  const sum = { passes: 0, failures: 0, pending: 0, ms: 0 };
+  for (const file of files) for (const key of Object.keys(sum)) sum[key] += file[key];
+  return sum;
+}
+
+function slowestLines(files) {
+  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+  if (slowest.length === 0) return [];
+  return ["slowest files:", ...slowest.map(({ file, ms }) => `  ${secondsOf(ms).padStart(6)} s  ${file}`)];
+}
+
+function tableLines(files) {
+  const packages = [...Map.groupBy(files, (file) => file.package)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (packages.length === 0) return [];
+  const rows = packages.map(([name, ofPackage]) => {
+    const { passes, failures, pending, ms } = sumOf(ofPackage);
+    return [name, passes, failures, pending, secondsOf(ms)].map(String);
+  });
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return [["package", "passed", "failed", "skipped", "seconds"], ...rows].map(
+    ([name, ...cells]) => `${name.padEnd(width)}${cells.map((cell) => cell.padStart(9)).join("")}`,
+  );
+}
+
+function secondsOf(ms) {
+  return (ms / 1000).toFixed(1);
 }
 
 /** Returns each reason once with its number of tests and its suites, then the tests without a reason. */

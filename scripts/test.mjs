@@ -1,21 +1,31 @@
 // Builds with types, then runs all tests: first in parallel those that can share the machine, then one by one those that measure.
-// Ends with the skipped tests, their reasons and the counts on one line. Arguments name test files to run instead of all.
-import { spawnSync } from "node:child_process";
+// Prints its progress by package. Ends with the slowest files, a table by package, the skipped tests with their reasons and the
+// counts on one line. Arguments name test files to run instead of all.
+import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { mustRunAll, summaryOf } from "./test-summary.mjs";
+import { mustRunAll, packageOf, summaryOf } from "./test-summary.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
 const counts = join(folder, "counts");
-const env = { ...process.env, SVC_TEST_RUN: folder, SVC_TEST_COUNTS: counts };
+const env = {
+  ...process.env,
+  SVC_TEST_RUN: folder,
+  SVC_TEST_COUNTS: counts,
+  SVC_TEST_STARTED: String(Date.now()),
+};
 // Hundreds of processes load the same sources, so cache the compiled code. Coverage counts only code compiled in the run.
 if (env.NODE_V8_COVERAGE === undefined) env.NODE_COMPILE_CACHE = join(folder, "compiled");
 const started = performance.now();
+/** A step that prints nothing itself prints its time this often. */
+const SILENT_S = 15;
 
 const alone = [
   "bench/test/{budget,command-line}.test.ts",
   "experiments/test/{memory-soak,readiness-herd}.test.ts",
+  // The conformance kit judges deadlines of one second.
+  "examples/full-service/test/test-mode.test.ts",
 ];
 const tests = [
   "packages/*/test/**/*.test.ts",
@@ -55,14 +65,18 @@ const groups = [
 
 let failed = false;
 try {
-  failed = !run("build", "tsc", ["-b"]);
+  failed = !(await run("build", "tsc", ["-b"]));
   if (!failed && env.NODE_COMPILE_CACHE !== undefined)
-    run("compile", process.execPath, ["--conditions=@svc/source", "scripts/compile-all.mjs"]);
+    await run("compile", process.execPath, ["--conditions=@svc/source", "scripts/compile-all.mjs"]);
   const chosen = process.argv.slice(2);
   for (const group of failed ? [] : groups) {
     const files = group.files.filter((file) => chosen.length === 0 || chosen.includes(file));
     if (files.length === 0) continue;
-    if (!run(group.name, "mocha", ["--reporter", "scripts/reporter.cjs", ...group.args, ...files]))
+    const args = ["--reporter", "scripts/reporter.cjs", ...group.args, ...files];
+    const perPackage = Object.fromEntries(
+      Object.entries(Object.groupBy(files, packageOf)).map(([name, { length }]) => [name, length]),
+    );
+    if (!(await run(group.name, "mocha", args, { SVC_TEST_FILES: JSON.stringify(perPackage) })))
       failed = true;
   }
   const summary = summaryOf(countsOfAll(), {
@@ -81,12 +95,26 @@ function inOrder(files) {
   return [...first, ...names.filter((file) => !first.includes(file))];
 }
 
-function run(name, command, args) {
+async function run(name, command, args, more) {
   const before = performance.now();
-  const { status } = spawnSync(command, args, { stdio: "inherit", env, shell: process.platform === "win32" });
-  const seconds = ((performance.now() - before) / 1000).toFixed(1);
+  const secondsSince = (from, digits = 0) => ((performance.now() - from) / 1000).toFixed(digits);
+  const child = spawn(command, args, {
+    stdio: "inherit",
+    env: { ...env, ...more },
+    shell: process.platform === "win32",
+  });
+  // The reporter of the tests prints its own progress.
+  const progress = more === undefined && setInterval(tell, SILENT_S * 1000);
+  function tell() {
+    console.log(`${name}: running for ${secondsSince(before)} s`);
+  }
+  const status = await new Promise((resolve) => {
+    child.on("error", resolve);
+    child.on("close", resolve);
+  });
+  clearInterval(progress);
   console.log(
-    `${name}: ${status === 0 ? "ok" : "FAILED"} after ${seconds} s (${Math.round((performance.now() - started) / 1000)} s in all)`,
+    `${name}: ${status === 0 ? "ok" : "FAILED"} after ${secondsSince(before, 1)} s (${secondsSince(started)} s in all)`,
   );
   return status === 0;
 }

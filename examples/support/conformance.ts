@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { unlessHeldUp } from "@svc/test-support";
 import { expect } from "chai";
 
 const program = fileURLToPath(new URL("../../packages/conformance/src/command-line.ts", import.meta.url));
@@ -13,25 +12,18 @@ export function secretIn(folder: URL): string {
   return secret;
 }
 
-/** The surroundings of the service. */
-export interface Surroundings {
-  /** The base URL of a second replica. */
-  readonly replica?: string | undefined;
-  /** Makes one round trip to the service's store, which the service considers down after a second without an answer. */
-  readonly askStore?: (() => Promise<unknown>) | undefined;
-}
-
 /**
  * Runs the conformance kit against a service as the command line does, conventions included, with `keys.json` and
  * `probes.json` of a folder, and expects that no rule fails.
  *
+ * @param replica the base URL of a second replica
  * @returns the number of rules that passed
  */
 export async function expectConformance(
   url: string,
   folder: URL,
   profile: "full" | "reduced",
-  { replica, askStore }: Surroundings = {},
+  replica?: string,
 ): Promise<number> {
   const files = ["keys", "probes"].flatMap((name) => [
     `--${name}`,
@@ -48,24 +40,11 @@ export async function expectConformance(
     ...second,
     "--house",
   ];
-  const judge = async (): Promise<{ readonly code: number | null; readonly table: string }> => {
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    let table = "";
-    child.stdout.on("data", (chunk: Buffer) => (table += chunk.toString()));
-    const [code] = (await once(child, "close")) as [number | null];
-    return { code, table };
-  };
-  const failed = (table: string): readonly string[] => table.match(/^FAIL.*\n.*\n.*/gm) ?? [];
-  // Without a store and without breakable dependencies, no checked rule has a deadline below a second.
-  const { code, table } =
-    askStore === undefined
-      ? await judge()
-      : await unlessHeldUp(judge, {
-          leastMs: 700,
-          ask: askStore,
-          show: ({ code, table }) => failed(table).join("; ") || `exit code ${code}`,
-        });
-  expect(failed(table)).to.deep.equal([]);
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let table = "";
+  child.stdout.on("data", (chunk: Buffer) => (table += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  expect(table.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
   expect(code, table).to.equal(0);
   return Number(/(\d+) passed, 0 failed/.exec(table)?.[1]);
 }

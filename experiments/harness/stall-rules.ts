@@ -1,8 +1,8 @@
 import { tally } from "./client.ts";
-import type { HeldUp } from "./held-up.ts";
 import { quantile, type Report } from "./report.ts";
 import { inWords } from "./session-client.ts";
 import type { LogLine, Seen, Span, Timed } from "./stalled-service.ts";
+import type { Stalls } from "./witness.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
@@ -30,15 +30,15 @@ export interface Stall {
   readonly windowMs: number;
   /** Additional milliseconds for a busy machine. */
   readonly roomMs: number;
-  /** Stalls of this process or the witness. */
-  readonly heldUp: HeldUp;
+  /** The stalls that the witness saw. */
+  readonly stalls: Stalls;
 }
 
 /** Judges requests with good tokens: accepted without the check, or refused at once; no client waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
   const { commandMs, windowMs, roomMs, calmAt, begunAt, endedAt } = stall;
   const clients = seen.clients.map((each) =>
-    each.map((one): Waited => ({ ...one, waitedMs: waitedOf(one, seen.open, stall.heldUp) })),
+    each.map((one): Waited => ({ ...one, waitedMs: waitedOf(one, seen.open, stall.stalls) })),
   );
   const all = clients.flat();
   const during = all.filter((each) => each.endedAt >= begunAt && each.startedAt <= endedAt);
@@ -92,13 +92,13 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
       `${name}: good tokens are answered 503 with Retry-After (${tally(wrong)})`,
     );
   }
-  report.rule(seen.lives, `${name}: the process lives`);
+  report.rule(seen.lives, `${name}: the process lives (${seen.ending})`);
   report.rule(
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
     `${name}: requests without a token are answered 200`,
   );
   // Not reduced by other requests: these are the requests by which the machine's share is estimated.
-  const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.heldUp)));
+  const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.stalls)));
   report.rule(
     longestOpen <= openMs + roomMs,
     `${name}: no request without a token waits longer than ${openMs + roomMs} ms (${Math.round(longestOpen)} ms)`,
@@ -116,28 +116,28 @@ interface Waited extends Timed {
 
 /**
  * Returns the milliseconds of a request less the machine's share: the longest concurrent request that the fault does not
- * affect, or the stalls of this process, whichever is longer.
+ * affect, or the stalls that the witness saw, whichever is longer.
  */
-export function waitedOf(span: Span, others: readonly Span[], heldUp: HeldUp): number {
-  return span.ms - takenFrom(span, others, heldUp);
+export function waitedOf(span: Span, others: readonly Span[], stalls: Stalls): number {
+  return span.ms - takenFrom(span, others, stalls);
 }
 
 function takenFrom(
   { startedAt, endedAt }: Pick<Span, "startedAt" | "endedAt">,
   others: readonly Span[],
-  heldUp: HeldUp,
+  stalls: Stalls,
 ): number {
   const meanwhile = others.filter((each) => each.startedAt < endedAt && each.endedAt > startedAt);
-  return Math.max(heldUp.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
+  return Math.max(stalls.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
 }
 
 /** Returns the waits that began less than a window after an earlier wait of the same client. */
-function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, heldUp }: Stall): readonly Timed[] {
+function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, stalls }: Stall): readonly Timed[] {
   return waits.filter((each, n) => {
     const last = waits[n - 1];
     if (last === undefined) return false;
     // A stalled process starts the first wait late, or sees its end late.
-    const lateMs = heldUp.between(n === 1 ? begunAt : last.startedAt, last.endedAt);
+    const lateMs = stalls.between(n === 1 ? begunAt : last.startedAt, last.endedAt);
     return each.startedAt - last.endedAt < windowMs - 150 - lateMs;
   });
 }
@@ -145,7 +145,7 @@ function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, heldUp }: St
 /** Returns whether all kinds of judged requests were sent during the fault; `endingAt` is now. */
 export function isAskedMeanwhile(
   seen: Seen,
-  stall: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "heldUp">,
+  stall: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "stalls">,
 ): boolean {
   if (seen.ready.length === 0) return true;
   return (
@@ -161,10 +161,10 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
 /** Returns the reports requested after the fault must be known; a report from before it is reused for one second. */
 function reportsOf(
   { ready, open }: Seen,
-  { begunAt, endingAt, knownMs, heldUp }: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "heldUp">,
+  { begunAt, endingAt, knownMs, stalls }: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "stalls">,
 ): readonly Timed[] {
   const dueAt = begunAt + knownMs + 1000 + feltMs;
-  const knownAt = dueAt + takenFrom({ startedAt: begunAt, endedAt: dueAt }, open, heldUp);
+  const knownAt = dueAt + takenFrom({ startedAt: begunAt, endedAt: dueAt }, open, stalls);
   return ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
 }
 
@@ -184,7 +184,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
       .filter((each) => each !== good && !each.startsWith("503 "));
     report.figure(name, `${what} answered 503`, refused.length, "count");
     report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
-    const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.heldUp)));
+    const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.stalls)));
     // One deadline for the check; then the store's command, which is repeated for a while, each time for a deadline.
     const mostMs = 3 * stall.commandMs + storeAgainMs + stall.roomMs;
     report.rule(longest <= mostMs, `${name}: no request of the ${what} waits longer than ${mostMs} ms`);
@@ -222,12 +222,12 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
  * busy, when the breaker was open.
  */
 function calmTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
-  const { calmAt, begunAt, healedAt, commandMs, windowMs, heldUp } = stall;
+  const { calmAt, begunAt, healedAt, commandMs, windowMs, stalls } = stall;
   const isCalm = (each: Span): boolean => each.endedAt < begunAt || each.startedAt > healedAt;
   // A long time without a stall of the machine is a fault of the service.
-  const isHeldUp = (each: Span): boolean => waitedOf(each, seen.open, heldUp) < commandMs / 2;
+  const isMachineStall = (each: Span): boolean => waitedOf(each, seen.open, stalls) < commandMs / 2;
   const late = lateOf(seen, stall).filter(
-    (each) => isCalm(each) && each.startedAt > calmAt && isHeldUp(each),
+    (each) => isCalm(each) && each.startedAt > calmAt && isMachineStall(each),
   );
   const upsets = [...late, ...missedBefore(seen, stall)];
   return (each) => isCalm(each) && !upsets.some((one) => isUpset(each, one, windowMs));

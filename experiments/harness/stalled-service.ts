@@ -40,6 +40,8 @@ export interface Seen {
   /** Requests without a token, to routes that need none. */
   readonly open: readonly Timed[];
   readonly lives: boolean;
+  /** How the process ended, and the end of its standard error. */
+  readonly ending: string;
 }
 
 export interface LogLine {
@@ -183,7 +185,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
     async end() {
       load.abort();
       await Promise.all(asking);
-      return { ...seen, lives: service.exit === undefined };
+      return { ...seen, lives: service.exit === undefined, ending: service.ending };
     },
     async [Symbol.asyncDispose]() {
       load.abort();
@@ -200,6 +202,7 @@ type Collecting = {
   readonly setUp: Span[];
   readonly clients: readonly Timed[][];
   readonly lives: boolean;
+  readonly ending: string;
 };
 
 function emptySeen(failOpen: boolean, inFlight: number): Collecting {
@@ -214,6 +217,7 @@ function emptySeen(failOpen: boolean, inFlight: number): Collecting {
     ready: [],
     open: [],
     lives: true,
+    ending: "",
   };
 }
 

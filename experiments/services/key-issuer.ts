@@ -16,7 +16,7 @@ interface Ring {
 const { keys } = settingsOfParent<KeyIssuerSettings>();
 /** The number of key-set fetches that a verifier has started. */
 let fetches = 0;
-answerQuestions({ fetches: () => fetches, awake: () => true });
+answerQuestions({ fetches: () => fetches });
 
 async function start(): Promise<void> {
   const service = await createService({

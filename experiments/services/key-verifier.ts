@@ -1,45 +1,40 @@
 import { createService } from "@svc/express";
 import { createKeySetSource, requireScopes } from "@svc/jwt-auth";
-import { watchHeldUp } from "../harness/held-up.ts";
 import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
 
 export interface KeyVerifierSettings {
   readonly jwksUrl: string;
   /** The maximum age of the keys. */
   readonly maxAgeSeconds: number;
-  /** A longer time without a fetch counts as overdue. */
-  readonly mostRestMs: number;
+  /** Milliseconds between two ticks of the timer by which the time between two fetches is judged. */
+  readonly tickMs: number;
 }
 
 /** The time between two fetches of the key set. */
 export interface KeyRest {
   readonly ms: number;
-  /** Milliseconds beyond the allowed time, less the stalls of this process after the fetch was due. */
-  readonly overdueMs: number;
+  /** Ticks of a timer of this process: a stall delays it as it delays the fetch. */
+  readonly ticks: number;
 }
 
-const { jwksUrl, maxAgeSeconds, mostRestMs } = settingsOfParent<KeyVerifierSettings>();
-const heldUp = watchHeldUp();
-/** Start and end by `performance.now()`. */
-const rests: (readonly [from: number, to: number])[] = [];
-let fetchedAt: number | undefined;
-answerQuestions({
-  rests: () =>
-    [...rests, ...(fetchedAt === undefined ? [] : [[fetchedAt, performance.now()] as const])].map(restOf),
-});
+const { jwksUrl, maxAgeSeconds, tickMs } = settingsOfParent<KeyVerifierSettings>();
+const rests: KeyRest[] = [];
+let last: { readonly at: number; readonly tick: number } | undefined;
+let tick = 0;
+setInterval(() => (tick += 1), tickMs);
+answerQuestions({ rests: () => [...rests, ...currentRest()] });
 
-function restOf([from, to]: readonly [from: number, to: number]): KeyRest {
-  const due = from + mostRestMs;
-  return { ms: to - from, overdueMs: to < due ? 0 : to - due - heldUp.between(due, to) };
+function currentRest(): readonly KeyRest[] {
+  return last === undefined ? [] : [{ ms: performance.now() - last.at, ticks: tick - last.tick }];
 }
 
 async function fetchKeys(...given: Parameters<typeof fetch>): Promise<Response> {
-  if (fetchedAt !== undefined) rests.push([fetchedAt, performance.now()]);
-  fetchedAt = undefined;
+  rests.push(...currentRest());
+  last = undefined;
   try {
     return await fetch(...given);
   } finally {
-    fetchedAt = performance.now();
+    last = { at: performance.now(), tick };
   }
 }
 

@@ -104,7 +104,7 @@ async function start(): Promise<number | undefined> {
 
 async function main(): Promise<void> {
   const other = isTwo ? await start() : undefined;
-  answerQuestions({ cpu: () => process.cpuUsage(), other: () => other, awake: () => true });
+  answerQuestions({ cpu: () => process.cpuUsage(), other: () => other });
   announce(await start());
 }
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
-import { startWitness } from "../harness/witness.ts";
+import { createRetry, startWitness } from "../harness/witness.ts";
 
 describe("startWitness()", () => {
   it("returns how long the plain server stalled", async () => {
@@ -25,12 +25,72 @@ describe("startWitness()", () => {
     const to = performance.now();
     await delay(200);
     expect(witness.between(from, to)).to.be.within(350, to - from);
+    expect(witness.longest(from, to)).to.be.within(350, to - from);
   });
 
   it("throws after the plain server has ended", async () => {
     await using witness = await startWitness();
     process.kill(witness.pid, "SIGKILL");
     await delay(300);
-    expect(() => witness.between(0, performance.now())).to.throw("the witness has ended");
+    expect(() => witness.between(0, performance.now())).to.throw(
+      "the witness has ended: it ended with SIGKILL",
+    );
+  });
+});
+
+describe("createRetry()", () => {
+  /** A stall of `ms` milliseconds at one moment of `performance.now()`. */
+  const stalled = (ms: number, at = performance.now()): Parameters<typeof createRetry>[0] => ({
+    longest: (from, to) => (from <= at && at <= to ? ms : 0),
+  });
+
+  it("repeats only work whose result a stall may have caused", async () => {
+    const retry = createRetry(stalled(500), 1);
+    expect(
+      await retry(
+        async (turn) => turn,
+        () => false,
+      ),
+    ).to.equal(0);
+    expect(
+      await retry(
+        async (turn) => turn,
+        () => true,
+      ),
+    ).to.equal(1);
+    expect(retry.discarded).to.equal(1);
+  });
+
+  it("returns the second doubtful result of a run, so that its rules fail", async () => {
+    const retry = createRetry(stalled(500), 1);
+    const works = [0, 0];
+    for (const n of works.keys())
+      await retry(
+        async () => void (works[n] = (works[n] ?? 0) + 1),
+        () => true,
+      );
+    expect(works).to.deep.equal([2, 1]);
+    expect(retry.discarded).to.equal(1);
+  });
+
+  it("returns the first result without a stall, or after a short or an old one", async () => {
+    const old = performance.now() - 6000;
+    for (const witness of [stalled(0), stalled(300), stalled(5000, old)]) {
+      const retry = createRetry(witness, 1);
+      expect(
+        await retry(
+          async (turn) => turn,
+          () => true,
+        ),
+      ).to.equal(0);
+      expect(retry.discarded).to.equal(0);
+    }
+    const recent = createRetry(stalled(500, performance.now() - 4000), 1);
+    expect(
+      await recent(
+        async (turn) => turn,
+        () => true,
+      ),
+    ).to.equal(1);
   });
 });

@@ -67,6 +67,6 @@ export function probesFor({ authorizationEndpoint }: DemoProvider): object {
       trust_unscoped_principals: true,
       tenants: ["harbour-cafe", "nordic-bikes"],
     },
-    limits: { max_body_bytes: 65_536, request_timeout_seconds: 2, readiness_timeout_seconds: 1 },
+    limits: { max_body_bytes: 65_536, request_timeout_seconds: 5, readiness_timeout_seconds: 2 },
   };
 }

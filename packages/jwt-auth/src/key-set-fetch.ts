@@ -13,6 +13,8 @@ export interface FetchPlan {
   /** Timeout for all attempts, their pauses and the body. */
   readonly timeoutMs: number;
   readonly fetch: typeof globalThis.fetch;
+  /** Monotonic clock in milliseconds. */
+  readonly now: () => number;
   readonly random: () => number;
 }
 
@@ -27,18 +29,18 @@ const HEADERS = { accept: "application/jwk-set+json, application/json" } as cons
  * @throws KeySetError when no attempt succeeds
  */
 export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promise<unknown> {
-  const { attempts, timeoutMs } = plan;
+  const { attempts, timeoutMs, now } = plan;
   const delayMs = backoff({ baseMs: 1000, maxMs: 1000, minMs: 200, random: plan.random });
-  const endsAt = performance.now() + timeoutMs;
+  const endsAt = now() + timeoutMs;
   for (let made = 1; ; made++) {
-    const left = endsAt - performance.now();
+    const left = endsAt - now();
     try {
       // The signal ends the last attempt, so that the error names the whole timeout.
       return await tryOnce(plan, made === attempts ? Infinity : left / (attempts - made + 1), signal);
     } catch (error) {
       signal.throwIfAborted();
       const failure = keySetErrorOf(error);
-      const pause = pauseMs(failure, delayMs(made), endsAt - performance.now());
+      const pause = pauseMs(failure, delayMs(made), endsAt - now());
       if (made === attempts || pause === undefined) throw failure;
       await sleep(pause, undefined, { signal });
     }

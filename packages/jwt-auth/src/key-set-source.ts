@@ -12,12 +12,12 @@ import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
  */
 export function createKeySetSource(options: KeySetOptions): RefreshedKeySource {
   const { url, attempts, fetch, algorithms, ...plan } = resolveKeySetOptions(options);
-  const { timeoutMs, random } = plan;
+  const { timeoutMs, now, random } = plan;
   return refreshedKeys({
     ...plan,
     place: url.origin + url.pathname,
     load: async (signal, before) => {
-      const document = await fetchDocument({ url, attempts, timeoutMs, fetch, random }, signal);
+      const document = await fetchDocument({ url, attempts, timeoutMs, fetch, now, random }, signal);
       return keySetFromJwks(document, algorithms, before);
     },
   });

@@ -146,8 +146,9 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
   function wake(): void {
     dropStale();
     if (flight !== undefined) return;
-    if (now() >= dueAt && start() !== undefined) return;
-    if (dueAt <= now()) dueAt = now() + COLD_MS;
+    const isDue = now() >= dueAt;
+    if (isDue && start() !== undefined) return;
+    if (isDue) dueAt = now() + COLD_MS;
     outside(wait);
   }
 

@@ -1,7 +1,9 @@
-import { collectingLogger, rejection, unlessHeldUp } from "@svc/test-support";
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { pipeline } from "node:stream";
+import { mock } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { createKeySetSource, type KeySetOptions } from "@svc/jwt-auth";
 import { expect } from "chai";
@@ -93,34 +95,80 @@ describe("the fetch of a key set", () => {
     held.destroy();
   });
 
-  it("retries when an attempt hangs (KEY-8)", async () => {
-    // An event-loop stall of this process can use up the time of either attempt.
-    const { requests, key } = await unlessHeldUp(async () => {
-      await using keys = await issuer();
-      keys.answer(() => keys.publish(jwkOf("p256")));
-      using source = sourceOf(keys.url, { timeoutSeconds: 4 });
-      const key: unknown = await source.refresh("p256", ES).catch((error: unknown) => error);
-      return { requests: keys.requests, key };
-    });
-    expect(key).not.to.be.instanceOf(Error);
-    expect(key).not.to.equal(undefined);
-    expect(requests).to.equal(2);
-  });
+  describe("by a clock of the test", () => {
+    let clock = 0;
+    // The pause between two attempts stays real.
+    beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
+    afterEach(() => mock.timers.reset());
 
-  it("ends at the one deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
-    // An event-loop stall of this process can leave no time for a second attempt.
-    const { tries, message } = await unlessHeldUp(async () => {
-      let made = 0;
-      const hanging: typeof fetch = () => {
-        made += 1;
-        return new Promise(() => undefined);
+    /** Advances the clock and the timers of the source, and runs all resulting callbacks. */
+    async function pass(ms: number): Promise<void> {
+      clock += ms;
+      mock.timers.tick(ms);
+      for (let turns = 0; turns < 10; turns++) await turn();
+    }
+
+    /** A fetch whose first attempts get no answer; the later ones get the key set. */
+    function hangingFirst(hanging: number): {
+      readonly fetch: typeof fetch;
+      readonly signals: AbortSignal[];
+    } {
+      const signals: AbortSignal[] = [];
+      return {
+        signals,
+        fetch: (_url, { signal } = {}) => {
+          signals.push(signal as AbortSignal);
+          return signals.length <= hanging
+            ? new Promise(() => undefined)
+            : Promise.resolve(Response.json({ keys: [jwkOf("p256")] }));
+        },
       };
-      using source = sourceOf("http://127.0.0.1:9/", { fetch: hanging, timeoutSeconds: 2, attempts: 2 });
-      const error = await rejection(source.refresh("p256", ES));
-      return { tries: made, message: error.message };
+    }
+
+    it("ends the attempt at its share of the time, and retries (KEY-8)", async () => {
+      const { fetch, signals } = hangingFirst(1);
+      using source = sourceOf("http://127.0.0.1:9/", { fetch, timeoutSeconds: 4, now: () => clock });
+      const refreshed = source.refresh("p256", ES);
+      await pass(1999);
+      expect(signals.map(({ aborted }) => aborted)).to.deep.equal([false]);
+      await pass(1);
+      expect(signals.map(({ aborted }) => aborted)).to.deep.equal([true]);
+      expect(await refreshed).not.to.equal(undefined);
+      expect(signals).to.have.lengthOf(2);
     });
-    expect(message).to.match(/no complete answer within 2 s$/);
-    expect(tries).to.equal(2);
+
+    it("fetches keys of full age when their timer fires while the clock reaches that age", async () => {
+      for (let early = 0.2; early < 3; early += 0.2) {
+        const { fetch, signals } = hangingFirst(0);
+        let stepMs = 0;
+        const now = (): number => (clock += stepMs);
+        const options = { fetch, now, maxAgeSeconds: 1, random: () => 0.5 };
+        using source = sourceOf("http://127.0.0.1:9/", options);
+        await source.refresh("p256", ES);
+        // The timer is due 1000 ms after the fetch; it fires before the clock says so.
+        clock -= early;
+        stepMs = 0.3;
+        await pass(1000);
+        await pass(20);
+        await pass(20);
+        expect(signals, `${early} ms early`).to.have.lengthOf(2);
+      }
+    });
+
+    it("ends at the one deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
+      const { fetch, signals } = hangingFirst(Infinity);
+      const options = { fetch, timeoutSeconds: 2, attempts: 2, now: () => clock };
+      using source = sourceOf("http://127.0.0.1:9/", options);
+      let message: string | undefined;
+      void rejection(source.refresh("p256", ES)).then((error) => (message = error.message));
+      await pass(1000);
+      await until("the second attempt starts", () => signals.length === 2);
+      await pass(999);
+      expect(message).to.equal(undefined);
+      await pass(1);
+      expect(message).to.match(/no complete answer within 2 s$/);
+      expect(signals).to.have.lengthOf(2);
+    });
   });
 
   it("waits 0.2 to 1.0 s before a retry, with full jitter (KEY-8)", async () => {

@@ -8,13 +8,13 @@ const MOST_ANEW = 5;
 const MOST_THROWN = 1;
 
 /** Measures the event-loop stalls of this process. */
-export interface Watch {
+interface Watch {
   /** Stops measuring. Resolves with the longest stall in milliseconds, including one that lasts until this call. */
   readonly end: () => Promise<number>;
 }
 
 /** @param ask one round trip to a server, whose delays count as well */
-export function watchHoldUps(ask?: () => Promise<unknown>): Watch {
+function watchHoldUps(ask?: () => Promise<unknown>): Watch {
   let isOver = false;
   let longest = 0;
   const watching = (async () => {
@@ -38,7 +38,7 @@ export function watchHoldUps(ask?: () => Promise<unknown>): Watch {
 }
 
 /** The options of {@link unlessHeldUp}. */
-export interface HoldUps<T> {
+interface HoldUps<T> {
   /** One round trip to a server that must not stall either. */
   readonly ask?: (() => Promise<unknown>) | undefined;
   /** The shortest stall that counts, in milliseconds. Default: 250 */
@@ -52,6 +52,8 @@ export interface HoldUps<T> {
 }
 
 /**
+ * Only tests of `@svc/conformance` still use this; it goes with the last of them, because it hides faults.
+ *
  * Runs `find` again when this process stalled meanwhile: its result depends on time and is then unreliable. Repeats good and
  * bad results alike, because repeating only failures would hide a fault that shows now and then. Repeats at most five times
  * within a minute, and an error at most once.
