@@ -7,7 +7,6 @@ export { rawRequest, type RawAnswer } from "./raw-request.ts";
 export { codeBlocks, runSample, type RunningSample, type SampleOptions } from "./readme-sample.ts";
 export { rejection } from "./rejection.ts";
 export { signToken, type SigningKey } from "./sign-token.ts";
-export { unlessHeldUp } from "./unless-held-up.ts";
 export { badTenantIds, goodTenantIds } from "./tenant-ids.ts";
 export { until } from "./until.ts";
 export { type Ending, endingOf, type Freezable, whileExhausted, whileFrozen } from "./stalls.ts";
