@@ -177,6 +177,15 @@ const cases = {
     assert.equal(redis.readiness().name, "redis");
     await redis.stop();
   },
+  async "cli-options"({ use }) {
+    const { defineCommandLine, wholeNumber } = await use("@svc/cli-options");
+    const commands = { show: { meaning: "prints" } };
+    const settings = { limit: { value: "N", read: wholeNumber(1, 9), meaning: "how many" } };
+    const about = { name: "notes", code: "ERR_NOTES_USAGE", about: "Notes.", exitCodes: "0" };
+    const commandLine = defineCommandLine({ ...about, commands, settings });
+    assert.equal(commandLine.parse(["show", "--limit", "3"]).limit, 3);
+    assert.throws(() => commandLine.parse(["show", "--limt", "3"]), /did you mean --limit/);
+  },
   async "route-template"({ use, app }) {
     const { routesOf } = await use("@svc/route-template");
     app.get("/items/:id", (_req, res) => res.end());

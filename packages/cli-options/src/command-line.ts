@@ -1,0 +1,274 @@
+import { nearestName } from "@svc/options";
+import { parseArgs } from "node:util";
+import type { Reader } from "./readers.ts";
+
+/** A flag, or an environment variable, of a command line. The flag of `delaySeconds` is `--delay-seconds`. */
+export interface Setting {
+  /** What it is for, without its commands and its default. The help omits a setting without it. */
+  readonly meaning?: string;
+  /** What the help calls its value, for instance `N`. */
+  readonly value?: string;
+  /** Default: none, the flag is on or off. */
+  readonly read?: Reader<unknown>;
+  /** Its value when it is not given. Default: undefined; false for a flag that is on or off. */
+  readonly default?: string | number;
+  /** What the help shows as its default. Default: `default`. */
+  readonly shown?: string;
+  /** The commands that take it. Default: all. */
+  readonly of?: readonly string[];
+  /** Whether those commands need it. Default: false. */
+  readonly required?: boolean;
+  /** Whether the flag may be repeated; its value is then a list. Default: false. */
+  readonly multiple?: boolean;
+  /** The environment variable that holds the value; there is no flag then. Default: none. */
+  readonly variable?: string;
+}
+
+/** One command of a command line, for instance `retry`. */
+export interface Command {
+  readonly meaning: string;
+  /** Its positional arguments: `["ID"]`, `["[ID]"]` when optional, `["ID..."]` when repeatable. Default: none. */
+  readonly operands?: readonly string[];
+  /** What the error calls missing operands. Default: their names. */
+  readonly needs?: string;
+  /** A flag that replaces the operands, and its meaning: `["all", "all of them"]`. Default: none. */
+  readonly or?: readonly [flag: string, meaning: string];
+}
+
+/** The value of each setting. */
+export type Values<S> = {
+  readonly [N in keyof S]: S[N] extends { readonly read: Reader<infer T> }
+    ? S[N] extends { readonly multiple: true }
+      ? readonly T[] | undefined
+      : S[N] extends { readonly default: unknown } | { readonly required: true }
+        ? T
+        : T | undefined
+    : boolean;
+};
+
+/** A parsed command line: the command, its positional arguments and the value of each setting. */
+export type Given<C, S> = {
+  readonly command: keyof C & string;
+  readonly operands: readonly string[];
+} & Values<S>;
+
+/** The one definition of a command line, from which parsing, errors, help and the tables of a README come. */
+export interface CommandLineDefinition<C, S> {
+  /** The program's name, for instance `svc-jobs`. */
+  readonly name: string;
+  /** The code of {@link InvalidUse}. */
+  readonly code: string;
+  /** One sentence about the program. */
+  readonly about: string;
+  /** Its commands by name; a program without commands defines a single one with the name "". */
+  readonly commands: C;
+  /** Its flags and variables by name. */
+  readonly settings: S;
+  /** Returns what is wrong with a combination of flags and arguments. Default: every combination is allowed. */
+  readonly check?: (given: Given<C, S>) => string | undefined;
+  /** The last paragraph of the help. */
+  readonly exitCodes: string;
+}
+
+/** What is known about an error that is not an {@link InvalidUse}. */
+export interface FailureDetails {
+  /** Whether to print JSON with `code`, `reason` and `message`. */
+  readonly json: boolean;
+  readonly code: string;
+  readonly reason?: string | undefined;
+  readonly message: string;
+}
+
+/** A command line: its parser and its documentation. */
+export interface CommandLine<G = object> {
+  /**
+   * Parses the arguments after the program's name.
+   *
+   * @param environment holds the variables
+   * @returns undefined when the help is wanted: with `--help`, or without arguments when the program has commands
+   * @throws InvalidUse that names the argument and says what is allowed
+   */
+  parse(given: readonly string[], environment?: Readonly<Record<string, string | undefined>>): G | undefined;
+  /** The text of `--help`. */
+  readonly usage: string;
+  /** The commands and settings as tables for a README. */
+  readonly markdown: string;
+  /** Returns the text for standard error, and the exit code: 2 for {@link InvalidUse}, otherwise 1. */
+  failure(error: unknown, details: FailureDetails): { readonly text: string; readonly exitCode: number };
+}
+
+/** An invalid command line; the exit code is 2. */
+export class InvalidUse extends Error {
+  override readonly name = "InvalidUse";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Defines a command line once. */
+export function defineCommandLine<
+  const C extends Readonly<Record<string, Command>>,
+  const S extends Readonly<Record<string, Setting>>,
+>(definition: CommandLineDefinition<C, S>): CommandLine<Given<C, S>> {
+  const { name, code, check } = definition;
+  const commands: Readonly<Record<string, Command>> = definition.commands;
+  const settings = Object.entries<Setting>(definition.settings);
+  const isSingle = "" in commands;
+  const flags = new Map(settings.filter(([, { variable }]) => variable === undefined).map(flagOf));
+  const options = Object.fromEntries(
+    [...flags].map(([flag, { read, multiple = false }]) => {
+      return [flag, { type: read === undefined ? "boolean" : "string", multiple } as const];
+    }),
+  );
+  const invalid = (message: string): InvalidUse => new InvalidUse(code, message);
+
+  function split(given: readonly string[]): {
+    readonly values: Readonly<Record<string, unknown>>;
+    readonly positionals: readonly string[];
+  } {
+    const known = { ...options, help: { type: "boolean" } as const };
+    try {
+      return parseArgs({ args: [...given], allowPositionals: true, options: known });
+    } catch (error) {
+      const { code: kind, message } = error as NodeJS.ErrnoException;
+      const flag = kind === "ERR_PARSE_ARGS_UNKNOWN_OPTION" ? /'(-[^']*)'/.exec(message)?.[1] : undefined;
+      throw invalid(flag === undefined ? message : `Unknown option '${flag}'; ${hint(flag, known, "--")}`);
+    }
+  }
+
+  function commandOf(word: string | undefined): string {
+    if (isSingle) return "";
+    if (word === undefined) throw invalid(`a command is missing: ${Object.keys(commands).join(", ")}`);
+    if (Object.hasOwn(commands, word)) return word;
+    throw invalid(`${word} is not a command; ${hint(word, commands)}`);
+  }
+
+  function checkOperands(command: string, operands: readonly string[], isReplaced: boolean): void {
+    const { operands: forms = [], needs = forms.join(" ") } = commands[command] ?? {};
+    const most = forms.some((form) => form.endsWith("...")) ? Infinity : forms.length;
+    if (operands.length > most) throw invalid(`unexpected argument ${operands[most]}`);
+    const least = forms.filter((form) => !form.startsWith("[")).length;
+    if (operands.length < least && !isReplaced) throw invalid(`${command || name} needs ${needs}`);
+  }
+
+  function valueOf(called: string, setting: Setting, command: string, given: unknown): unknown {
+    const { read, required, variable, meaning, value } = setting;
+    if (read === undefined) return given ?? false;
+    if (given === undefined && required === true && takes(command, setting)) {
+      const lacks = `${command || name} needs ${called} ${value}`;
+      throw invalid(variable === undefined ? lacks : `${variable} must be ${meaning}`);
+    }
+    if (given === undefined) return setting.default;
+    try {
+      return Array.isArray(given) ? given.map((each) => read(each, called)) : read(given as string, called);
+    } catch (error) {
+      throw invalid((error as Error).message);
+    }
+  }
+
+  return {
+    parse(given, environment = {}) {
+      const { values, positionals } = split(given);
+      if (values["help"] === true || (given.length === 0 && !isSingle)) return undefined;
+      const command = commandOf(positionals[0]);
+      for (const [flag, setting] of flags) {
+        if (flag in values && !takes(command, setting)) throw invalid(`${command} does not take --${flag}`);
+      }
+      const operands = isSingle ? positionals : positionals.slice(1);
+      checkOperands(command, operands, values[commands[command]?.or?.[0] ?? ""] === true);
+      const read = settings.map(([key, setting]) => {
+        const [flag] = flagOf([key, setting]);
+        const { variable } = setting;
+        if (variable === undefined) return [key, valueOf(`--${flag}`, setting, command, values[flag])];
+        return [key, valueOf(variable, setting, command, environment[variable] || undefined)];
+      });
+      const parsed = { command, operands, ...Object.fromEntries(read) } as Given<C, S>;
+      const fault = check?.(parsed);
+      if (fault !== undefined) throw invalid(fault);
+      return parsed;
+    },
+    ...documentation(definition, commands, settings),
+    failure(error, { json, code: known, reason, message }) {
+      const isInvalid = error instanceof InvalidUse;
+      const help = isInvalid ? `${name} --help tells more\n` : "";
+      const text = json
+        ? `${JSON.stringify({ code: isInvalid ? error.code : known, reason, message })}\n`
+        : `${name}: ${message}\n${help}`;
+      return { text, exitCode: isInvalid ? 2 : 1 };
+    },
+  };
+}
+
+function flagOf([key, setting]: readonly [string, Setting]): readonly [string, Setting] {
+  return [key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), setting];
+}
+
+function takes(command: string, { of }: Setting): boolean {
+  return of === undefined || of.includes(command);
+}
+
+/** Suggests the nearest known name, or lists all of them. */
+function hint(word: string, known: object, before = ""): string {
+  const nearest = nearestName(word.replace(/^-+/, ""), Object.keys(known));
+  if (nearest !== undefined) return `did you mean ${before}${nearest}?`;
+  return Object.keys(known)
+    .map((each) => before + each)
+    .join(", ");
+}
+
+function documentation(
+  { name, about, exitCodes }: Omit<CommandLineDefinition<unknown, unknown>, "check">,
+  commands: Readonly<Record<string, Command>>,
+  settings: readonly (readonly [string, Setting])[],
+): { readonly usage: string; readonly markdown: string } {
+  const single = commands[""];
+  const forms = Object.entries(single === undefined ? commands : {}).flatMap(
+    ([command, { operands = [], meaning, or }]) => [
+      [[command, ...operands].join(" "), meaning] as const,
+      ...(or === undefined ? [] : [[`${command} --${or[0]}`, or[1]] as const]),
+    ],
+  );
+  const shown = settings.flatMap(([key, setting]) => {
+    const { meaning, value = "", variable, of = [] } = setting;
+    const called = variable ?? `--${flagOf([key, setting])[0]} ${value}`.trim();
+    const fallback = setting.shown ?? `${setting.default ?? ""}`;
+    return meaning === undefined ? [] : [{ called, of, fallback, meaning, isFlag: variable === undefined }];
+  });
+
+  const lines = shown
+    .filter(({ isFlag }) => isFlag)
+    .map(({ called, of, fallback, meaning }) => {
+      const takers = of.length === 0 ? "" : `${of.join(", ")}: `;
+      return [called, takers + [meaning, fallback && `(${fallback})`].join(" ").trim()] as const;
+    });
+  const width = Math.max(21, ...[...forms, ...lines].map(([left]) => left.length + 2));
+  const listed = (rows: readonly (readonly [string, string])[]): string =>
+    rows
+      .map(
+        ([left, right]) => `  ${left.padEnd(width)}${right.replaceAll("\n", `\n${" ".repeat(width + 2)}`)}`,
+      )
+      .map((line) => `${line.trimEnd()}\n`)
+      .join("");
+  const operands = single === undefined ? "<command>" : (single.operands ?? []).join(" ");
+  const lists = [...(single === undefined ? [listed(forms)] : []), listed([...lines, ["--help", ""]])];
+  const usage = [`Usage: ${name} ${operands} [options]\n`, `${about}\n`, ...lists, `${exitCodes}\n`].join(
+    "\n",
+  );
+
+  const row = (...cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  const code = (text: string): string => text && `\`${text}\``;
+  const markdown = [
+    ...(single === undefined ? [row("command", "what it does"), row("---", "---")] : []),
+    ...forms.map(([form, meaning]) => row(code(form), meaning)),
+    ...(single === undefined ? [""] : []),
+    row("flag or variable", "of", "default", "meaning"),
+    row("---", "---", "---", "---"),
+    ...shown.map(({ called, of, fallback, meaning }) =>
+      row(code(called), of.map(code).join(", "), code(fallback), meaning.replaceAll("\n", " ")),
+    ),
+  ].join("\n");
+  return { usage, markdown };
+}
