@@ -3,16 +3,20 @@ import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readJobCommand } from "../src/cli/arguments.ts";
-import { type Answer, runJobCommand } from "../src/cli/run.ts";
+import { type Answer, runJobCommand, svcJobs } from "../src/cli/run.ts";
 import { openBench, openClient } from "./support/bench.ts";
 
 const program = fileURLToPath(new URL("../src/cli/command-line.ts", import.meta.url));
 const interrupted = new AbortController().signal;
+
+/** Removes the padding of a table. */
+function compact(markdown: string): string {
+  return markdown.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
+}
 
 interface Ended {
   readonly code: number | null;
@@ -258,7 +262,7 @@ describe("svc-jobs", function () {
     ["--json", "a command is missing"],
     ["retry", "retry needs the ids of dead jobs, or --all"],
     ["retry a --all", "--all goes without ids"],
-    ["stats x", "x is too much"],
+    ["stats x", "unexpected argument x"],
     ["stats --limit 1", "stats does not take --limit"],
     ["dead --limit 0", "--limit must be a whole number from 1 to 10000"],
     ["enqueue", "enqueue needs the name of a task"],
@@ -268,15 +272,22 @@ describe("svc-jobs", function () {
       "--payload: payload[0] is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
     ],
     ["drain", "drain needs --handlers FILE"],
-    ["stats --nonsense", "--nonsense"],
+    ["stats --nonsense", "Unknown option '--nonsense'; --table, --limit"],
+    ["stats --tabel a", "Unknown option '--tabel'; did you mean --table?"],
   ];
   for (const [line, message] of wrong) {
     it(`rejects \`${line}\``, () => {
-      expect(() => readJobCommand(line.split(" ")))
+      expect(() => svcJobs.parse(line.split(" "), { DATABASE_URL: database.url }))
         .to.throw(message)
         .with.property("code", "ERR_SVC_JOBS_USAGE");
     });
   }
+
+  it("documents its commands and flags in the README", async () => {
+    expect(compact(await readFile(new URL("../README.md", import.meta.url), "utf8"))).to.include(
+      compact(svcJobs.markdown),
+    );
+  });
 
   it("requires DATABASE_URL", async () => {
     const error = await rejection(

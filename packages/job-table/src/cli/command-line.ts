@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { safeErrorText } from "@svc/sql";
-import { InvalidUse } from "./arguments.ts";
-import { runJobCommand } from "./run.ts";
+import { runJobCommand, svcJobs } from "./run.ts";
 import { JobError } from "../errors.ts";
 
 const given = process.argv.slice(2);
@@ -37,15 +36,10 @@ runJobCommand(given, {
     end(process.stdout, text, exitCode);
   },
   (error: unknown) => {
-    const wrongUse = error instanceof InvalidUse;
-    const exitCode = wrongUse ? 2 : 1;
-    const message = messageOf(error);
-    if (given.includes("--json")) {
-      const code = wrongUse || error instanceof JobError ? error.code : "ERR_SVC_JOBS";
-      return end(process.stderr, `${JSON.stringify({ code, message })}\n`, exitCode);
-    }
-    const help = wrongUse ? "svc-jobs --help tells more\n" : "";
-    end(process.stderr, `svc-jobs: ${message}\n${help}`, exitCode);
+    const code = error instanceof JobError ? error.code : "ERR_SVC_JOBS";
+    const json = given.includes("--json");
+    const { text, exitCode } = svcJobs.failure(error, { json, code, message: messageOf(error) });
+    end(process.stderr, text, exitCode);
   },
 );
 

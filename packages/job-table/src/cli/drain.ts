@@ -1,3 +1,4 @@
+import { InvalidUse } from "@svc/cli-options";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -7,7 +8,6 @@ import { readySql } from "../sql/operator.ts";
 import type { WorkerEvent } from "../worker/events.ts";
 import type { JobHandler } from "../worker/running-job.ts";
 import { createWorker } from "../worker/worker.ts";
-import { InvalidUse, type JobCommand } from "./arguments.ts";
 
 /** Counts of how jobs ended during a drain. */
 export interface Drained {
@@ -16,6 +16,14 @@ export interface Drained {
   dead: number;
   released: number;
   lost: number;
+}
+
+/** Settings of a drain. */
+export interface DrainSettings {
+  /** The module of handlers. */
+  readonly handlers: string;
+  readonly concurrency: number | undefined;
+  readonly watch: boolean;
 }
 
 /** Signals that end a drain early: gracefully, and immediately. */
@@ -31,7 +39,7 @@ const QUIET_MS = 5 * POLL_MS;
 /** Runs the jobs of a table until none is due; with `watch`, until it is interrupted. */
 export async function drain(
   table: JobTable,
-  { handlers: file = "", concurrency, watch }: JobCommand,
+  { handlers: file, concurrency, watch }: DrainSettings,
   { interrupted, insisted }: Interruptions,
 ): Promise<Drained> {
   const handlers = await handlersOf(file);
@@ -76,20 +84,20 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new Error(
-      `${file} could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${file} could not be loaded: ${reason}`, { cause: error });
   }
   const { default: given, ...named } = module;
   // A module may export more than handlers; an object of handlers may not.
   const functions = Object.entries(named).filter(([, value]) => typeof value === "function");
   const object = typeof given === "object" && given !== null ? Object.entries(given) : [];
   const wrong = object.find(([, value]) => typeof value !== "function");
-  if (wrong !== undefined) throw new InvalidUse(`${file}: the handler of ${wrong[0]} must be a function`);
+  if (wrong !== undefined) throw invalidUse(`${file}: the handler of ${wrong[0]} must be a function`);
   const found = [...functions, ...object];
-  if (found.length === 0) throw new InvalidUse(`${file} exports no handler: a function named as its task`);
+  if (found.length === 0) throw invalidUse(`${file} exports no handler: a function named as its task`);
   return Object.fromEntries(found) as Readonly<Record<string, JobHandler>>;
+}
+
+function invalidUse(message: string): InvalidUse {
+  return new InvalidUse("ERR_SVC_JOBS_USAGE", message);
 }

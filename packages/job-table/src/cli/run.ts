@@ -1,9 +1,105 @@
+import { type CommandLine, defineCommandLine, type Reader, text, wholeNumber } from "@svc/cli-options";
+import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import type { Pool } from "pg";
 import { createJobTable, type JobTable } from "../job-table.ts";
 import { DEFAULT_TABLE } from "../options.ts";
-import { InvalidUse, type JobCommand, readJobCommand, usage } from "./arguments.ts";
 import { drain } from "./drain.ts";
 import { columns, oneLine } from "./print.ts";
+
+const json: Reader<unknown> = (value, flag) => {
+  try {
+    return parseExactJson(value, "payload");
+  } catch (error) {
+    if (error instanceof InexactIntegerError) throw new Error(`${flag}: ${error.message}`, { cause: error });
+    throw new Error(`${flag} must be JSON`, { cause: error });
+  }
+};
+
+const connectionString: Reader<string> = (value, variable) => {
+  // `pg` would treat any other text as a database name on the host `base`.
+  if (/^(?:postgres(?:ql)?:|socket:|\/)/.test(value)) return value;
+  throw new Error(`${variable} must be a connection string: postgres://user:password@host/database`);
+};
+
+const commandLine = defineCommandLine({
+  name: "svc-jobs",
+  code: "ERR_SVC_JOBS_USAGE",
+  about: "Looks after a table of jobs. The connection is DATABASE_URL of the environment.",
+  commands: {
+    stats: { meaning: "how many jobs are pending, running and dead" },
+    dead: { meaning: "dead jobs with their errors, those that were queued last first" },
+    retry: {
+      operands: ["ID..."],
+      meaning: "makes dead jobs pending again, with no attempts",
+      or: ["all", "all of them"],
+      needs: "the ids of dead jobs, or --all",
+    },
+    enqueue: { operands: ["TASK"], meaning: "queues a job", needs: "the name of a task" },
+    drain: { meaning: "runs jobs until none is left that may run now" },
+    ensure: { meaning: "makes what is missing of the table" },
+  },
+  settings: {
+    table: { value: "NAME", read: text, default: DEFAULT_TABLE, meaning: "the table, or schema.table" },
+    limit: {
+      of: ["dead"],
+      value: "N",
+      read: wholeNumber(1, 10_000),
+      shown: "100",
+      meaning: "how many, 1 to 10000",
+    },
+    payload: { of: ["enqueue"], value: "JSON", read: json, shown: "{}", meaning: "" },
+    id: {
+      of: ["enqueue"],
+      value: "ID",
+      read: text,
+      shown: "32 hex, UUIDv7",
+      meaning: "queued once as long as it is in the table",
+    },
+    delaySeconds: {
+      of: ["enqueue"],
+      value: "N",
+      read: wholeNumber(0, 316_224_000),
+      shown: "0",
+      meaning: "not before",
+    },
+    maxAttempts: {
+      of: ["enqueue"],
+      value: "N",
+      read: wholeNumber(1, 1000),
+      shown: "3",
+      meaning: "1 to 1000",
+    },
+    handlers: {
+      of: ["drain"],
+      value: "FILE",
+      read: text,
+      required: true,
+      meaning: "a module that exports a function for every task, or an object of them as default",
+    },
+    concurrency: {
+      of: ["drain"],
+      value: "N",
+      read: wholeNumber(1, 1000),
+      shown: "4",
+      meaning: "1 to 1000",
+    },
+    watch: { of: ["drain"], meaning: "goes on until it is interrupted" },
+    all: { of: ["retry"] },
+    json: { meaning: "for programs" },
+    databaseUrl: {
+      variable: "DATABASE_URL",
+      read: connectionString,
+      required: true,
+      meaning: "the connection string of the database",
+    },
+  },
+  check: ({ all, operands }) => (all && operands.length > 0 ? "--all goes without ids" : undefined),
+  exitCodes: "Exit code: 0 done, 1 refused or failed (drain: also when a job failed), 2 wrong use.",
+});
+type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
+
+/** The command line of `svc-jobs`. */
+export const svcJobs: CommandLine = commandLine;
 
 // Longer than in a service: some commands read or change the whole table.
 const COMMAND_TIMEOUT_MS = 60_000;
@@ -31,20 +127,13 @@ export interface Answer {
  * @throws InvalidUse for an invalid command line; errors of the database
  */
 export async function runJobCommand(given: readonly string[], around: Surroundings): Promise<Answer> {
-  const command = readJobCommand(given);
-  if (command.command === "help") return { text: usage, exitCode: 0 };
-  if (around.databaseUrl === undefined || around.databaseUrl === "") {
-    throw new InvalidUse("DATABASE_URL must be the connection string of the database");
-  }
-  // `pg` would treat any other text as a database name on the host `base`.
-  if (!/^(?:postgres(?:ql)?:|socket:|\/)/.test(around.databaseUrl)) {
-    throw new InvalidUse("DATABASE_URL must be a connection string: postgres://user:password@host/database");
-  }
-  const pool = await openPool(around.databaseUrl);
+  const command = commandLine.parse(given, { DATABASE_URL: around.databaseUrl });
+  if (command === undefined) return { text: commandLine.usage, exitCode: 0 };
+  const pool = await openPool(command.databaseUrl);
   try {
     const table = createJobTable({
       db: pool,
-      name: command.table ?? DEFAULT_TABLE,
+      name: command.table,
       commandTimeoutMs: COMMAND_TIMEOUT_MS,
     });
     return await run(command, table, around);
@@ -104,8 +193,6 @@ async function run(command: JobCommand, table: JobTable, around: Surroundings): 
       const result = await table.ensureSchema();
       return answer(command, { table: table.name, result }, `${table.name}: ${result}\n`);
     }
-    case "help":
-      return { text: usage, exitCode: 0 };
   }
 }
 
