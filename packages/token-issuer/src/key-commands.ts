@@ -1,5 +1,5 @@
-import type { Algorithm } from "@svc/jwt-auth";
-import { readKeyCommand, type KeyCommand, usage } from "./command-arguments.ts";
+import { type CommandLine, defineCommandLine, oneOf, type Reader, wholeNumber } from "@svc/cli-options";
+import { type Algorithm, algorithms } from "@svc/jwt-auth";
 import { readKeyFile, ringFile, whileLocked, writeKeyFile } from "./key-file.ts";
 import {
   generateKey,
@@ -11,9 +11,100 @@ import {
 import { KeyRingError } from "./key-ring-error.ts";
 import { keyTable } from "./key-table.ts";
 import { notesOf } from "./live-ring.ts";
-import { currentOf, type RingDocument } from "./ring-document.ts";
+import { contractLifetimes, currentOf, type RingDocument } from "./ring-document.ts";
 import { addKey, dueAt, newRing, promoteKey, retireKey } from "./ring-rules.ts";
 import { readRing, writeRing } from "./ring-text.ts";
+
+const path: Reader<string> = (value, flag) => {
+  if (value === "") throw new Error(`${flag} is empty`);
+  return value;
+};
+const algorithmName = oneOf(algorithms);
+const seconds = (min: number): Reader<number> => wholeNumber(min, 1e10);
+
+const commandLine = defineCommandLine({
+  name: "svc-keys",
+  code: "ERR_SVC_KEYS_USAGE",
+  about: "Keeps the signing keys of a token issuer in a file.",
+  commands: {
+    init: { meaning: "makes the file with a first key, which signs at once" },
+    add: { meaning: "announces another key; services get to know it, it does not sign yet" },
+    list: { meaning: "shows the keys, and when each may be promoted or retired" },
+    promote: {
+      operands: ["[KID]"],
+      meaning: "lets the announced key sign, and the one before it verify only",
+    },
+    retire: {
+      operands: ["KID"],
+      meaning: "takes a key out once all of its tokens have expired",
+      or: ["due", "takes out all of those"],
+      needs: "the kid of a key, or --due",
+    },
+  },
+  settings: {
+    file: {
+      value: "PATH",
+      read: path,
+      default: "keys.json",
+      meaning: "the file, or a directory with keys.json in it",
+    },
+    algorithm: {
+      of: ["init", "add"],
+      value: "NAME",
+      read: algorithmName,
+      shown: "RS256; add: as the current key",
+      meaning: `${algorithms.slice(0, 6).join(" ")}\n${algorithms.slice(6).join(" ")}`,
+    },
+    from: {
+      of: ["init", "add"],
+      value: "PATH",
+      read: path,
+      meaning: "takes this key, a private PEM or a secret, instead of drawing one",
+    },
+    rsaBits: {
+      of: ["init", "add"],
+      value: "BITS",
+      read: wholeNumber(2048, 8192),
+      shown: "2048",
+      meaning: "2048 to 8192",
+    },
+    accessSeconds: {
+      of: ["init"],
+      value: "N",
+      read: seconds(1),
+      default: contractLifetimes.accessSeconds,
+      meaning: "how long access tokens live",
+    },
+    refreshSeconds: {
+      of: ["init"],
+      value: "N",
+      read: seconds(1),
+      default: contractLifetimes.refreshSeconds,
+      meaning: "how long refresh tokens live",
+    },
+    leewaySeconds: {
+      of: ["init"],
+      value: "N",
+      read: seconds(0),
+      default: contractLifetimes.leewaySeconds,
+      meaning: "how wrong the clocks of services may be",
+    },
+    force: { of: ["promote"], meaning: "earlier than 120 s after add" },
+    now: {
+      of: ["retire"],
+      meaning: "though tokens live, and though it signs (the announced key takes over)",
+    },
+    due: { of: ["retire"] },
+    json: { meaning: "for programs" },
+  },
+  check: ({ due, now, operands }) =>
+    due && (now || operands.length > 0) ? "--due goes with neither a kid nor --now" : undefined,
+  exitCodes: "Exit code: 0 done, 1 refused or failed, 2 wrong use. Private keys and secrets are never shown.",
+});
+type KeyCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
+
+/** The command line of `svc-keys`. */
+export const svcKeys: CommandLine = commandLine;
 
 /**
  * Runs one command of `svc-keys`.
@@ -24,8 +115,8 @@ import { readRing, writeRing } from "./ring-text.ts";
  * @throws InvalidUse for invalid arguments, KeyRingError when the change is rejected
  */
 export async function runKeyCommand(given: readonly string[], now: () => number): Promise<string> {
-  const command = readKeyCommand(given);
-  if (command.command === "help") return usage;
+  const command = commandLine.parse(kidsLast(given));
+  if (command === undefined) return commandLine.usage;
   const file = ringFile(command.file);
   const before = command.command === "init" ? undefined : await open(file);
   if (command.command === "list") return shown(command, file, before, [], now());
@@ -42,6 +133,12 @@ export async function runKeyCommand(given: readonly string[], now: () => number)
   });
 }
 
+// A kid may begin with a dash and would be parsed as a flag.
+function kidsLast(given: readonly string[]): readonly string[] {
+  const kids = given.filter((each) => /^-[\w-]{42}$/.test(each));
+  return kids.length === 0 ? given : [...given.filter((each) => !kids.includes(each)), "--", ...kids];
+}
+
 type Change = (document: RingDocument | undefined) => RingDocument;
 
 async function changeFor(
@@ -49,14 +146,17 @@ async function changeFor(
   before: RingDocument | undefined,
   now: () => number,
 ): Promise<Change> {
-  const { kid, force, due, lifetimes } = command;
+  const { operands, force, due } = command;
+  const [kid] = operands;
   if (command.command === "promote") return (document) => promoteKey(need(document), now(), { kid, force });
   if (command.command === "retire") {
     if (due) return (document) => retireDue(need(document), now());
     return (document) => retireKey(need(document), kid ?? "", now(), { immediately: command.now });
   }
   const material = await newKey(command, before);
-  if (before === undefined) return () => newRing(material, now(), lifetimes);
+  const { accessSeconds, refreshSeconds, leewaySeconds } = command;
+  if (before === undefined)
+    return () => newRing(material, now(), { accessSeconds, refreshSeconds, leewaySeconds });
   return (document) => addKey(need(document), material, now());
 }
 

@@ -1,3 +1,4 @@
+import { InvalidUse } from "@svc/cli-options";
 import { createVerifier } from "@svc/jwt-auth";
 import { createKeyRing, readRing, writeRing } from "@svc/token-issuer";
 import { expect } from "chai";
@@ -18,8 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { InvalidUse, readKeyCommand } from "../src/command-arguments.ts";
-import { runKeyCommand } from "../src/key-commands.ts";
+import { runKeyCommand, svcKeys } from "../src/key-commands.ts";
 import { claims, key } from "./support/rings.ts";
 
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
@@ -288,6 +288,12 @@ describe("svc-keys", function () {
     }
   });
 
+  it("documents its commands and flags in the README", async () => {
+    const compact = (markdown: string): string => markdown.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
+    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    expect(compact(readme)).to.include(compact(svcKeys.markdown));
+  });
+
   const misuses: readonly [readonly string[], string][] = [
     [["lst"], "lst is not a command; did you mean list?"],
     [["--json"], "a command is missing"],
@@ -305,11 +311,13 @@ describe("svc-keys", function () {
     [["init", "--leeway-seconds", "1.5"], "--leeway-seconds must be a whole number from 0"],
     [["init", "--file", ""], "--file is empty"],
     [["list", "--from", "x"], "list does not take --from"],
-    [["init", "--colour"], "Unknown option '--colour'"],
+    [["init", "--colour"], "Unknown option '--colour'; --file, --algorithm,"],
+    [["init", "--algoritm", "ES256"], "Unknown option '--algoritm'; did you mean --algorithm?"],
+    [["init", "--algorithm", "ES265"], "did you mean ES256?"],
   ];
   for (const [args, message] of misuses) {
     it(`rejects: svc-keys ${args.join(" ")}`, () => {
-      expect(() => readKeyCommand(args)).to.throw(InvalidUse, message);
+      expect(() => svcKeys.parse(args)).to.throw(InvalidUse, message);
     });
   }
 
