@@ -397,7 +397,7 @@ export const edge: Mutants = {
     replace: "check: { name, critical: true, check },",
   },
   "RDY-19": {
-    file: "packages/events/src/redis/redis-streams-bus.ts",
+    file: "packages/events/src/bus/broker-bus.ts",
     find: 'name: "event-bus", critical: false, check',
     replace: 'name: "event-bus", critical: true, check',
   },

@@ -36,6 +36,18 @@ type BusKinds = {
   >;
 } & { readonly logger: OptionalKind<Logger, undefined> };
 
+/** The options that the base of all buses uses, with all defaults applied. */
+export interface ResolvedBus {
+  readonly timeoutMs: number;
+  readonly prefetch: number;
+  readonly startFrom: "oldest" | "newest";
+  readonly retryBaseMs: number;
+  readonly retryMaxMs: number;
+  readonly stopTimeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly logger: Logger | undefined;
+}
+
 export const milliseconds: Kind<number> = number({ min: 10, max: 86_400_000 });
 
 /** Option kinds for `resolveOptions`; each broker adds its own. */

@@ -3,7 +3,7 @@ import { millis, nanos } from "@nats-io/transport-node";
 import { createHash } from "node:crypto";
 import { refused } from "../bus/event-bus-error.ts";
 import { BROKER, isNoConsumer } from "./errors.ts";
-import type { JetStream } from "./link.ts";
+import type { JetStream } from "./connection.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
 /** The durable consumer of one group and one topic. */
@@ -12,7 +12,7 @@ export interface BoundConsumer {
   /** Milliseconds after which the server redelivers an unacknowledged message. */
   readonly ackWaitMs: number;
   /** Its creation time by the server's clock, ISO 8601. */
-  readonly madeAt: string;
+  readonly createdAt: string;
 }
 
 // The server's limit is 255 characters.
@@ -65,7 +65,7 @@ export async function ensureConsumer(
   return {
     consumer: client.consumers.getConsumerFromInfo(info),
     ackWaitMs: millis(info.config.ack_wait ?? nanos(30_000)),
-    madeAt: info.created,
+    createdAt: info.created,
   };
 
   async function found(): Promise<ConsumerInfo> {

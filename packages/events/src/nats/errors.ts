@@ -1,6 +1,5 @@
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
-import { DeadlineError } from "@svc/resilience";
 import { EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
 
 export const BROKER = "NATS";
@@ -36,18 +35,15 @@ export function isNoConsumer(error: unknown): boolean {
 }
 
 /** Whether no stream received the message: the stream is missing, or the server has no JetStream. */
-export function nobodyTook(error: unknown): boolean {
-  const said = error instanceof Error && error.cause instanceof errors.RequestError ? error.cause : error;
-  return said instanceof errors.RequestError && said.isNoResponders();
+export function hasNoStream(error: unknown): boolean {
+  const answer = error instanceof Error && error.cause instanceof errors.RequestError ? error.cause : error;
+  return answer instanceof errors.RequestError && answer.isNoResponders();
 }
 
 const MESSAGE_TOO_LARGE = 10054;
 
 /** Converts an error of the client into one that callers see. */
 export function explained(error: unknown): EventBusError {
-  if (error instanceof EventBusError) return error;
-  if (error instanceof DeadlineError)
-    return unavailable(BROKER, `no answer within ${Math.round(error.ms)} ms`);
   if (error instanceof JetStreamApiError) {
     const { code, status, message } = error;
     if (code === MESSAGE_TOO_LARGE)
@@ -55,7 +51,7 @@ export function explained(error: unknown): EventBusError {
     const text = `${message} (${code})`;
     return status >= 500 ? unavailable(BROKER, text) : refused(BROKER, text);
   }
-  if (nobodyTook(error)) return refused(BROKER, "JetStream is not enabled, or no stream takes the subject");
+  if (hasNoStream(error)) return refused(BROKER, "JetStream is not enabled, or no stream takes the subject");
   if (error instanceof Error && error.cause instanceof JetStreamApiError) return explained(error.cause);
   if (error instanceof errors.PermissionViolationError)
     return refused(BROKER, `the user may not do this (${error.operation} on ${error.subject})`);

@@ -1,16 +1,13 @@
-import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
-import { closedBus, EventBusError } from "../bus/event-bus-error.ts";
-import type { RunningConsumption } from "../bus/running.ts";
-import { checkConsumption, checkMessages } from "../bus/messages.ts";
+import { busOf } from "../bus/broker-bus.ts";
+import { EventBusError } from "../bus/event-bus-error.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
-import { startConsumption } from "./consumption.ts";
-import { BROKER, explained, isNoStream, nobodyTook } from "./errors.ts";
+import { type JetStream, openConnection } from "./connection.ts";
+import { BROKER, explained, hasNoStream, isNoStream } from "./errors.ts";
 import { encoded, headersOf } from "./headers.ts";
-import { type JetStream, openLink } from "./link.ts";
 import { type NatsJetStreamOptions, resolveNatsJetStreamOptions } from "./options.ts";
 import { ensureStream } from "./stream.ts";
+import { createSubscription, type NatsDelivery } from "./subscription.ts";
 
 // Messages published concurrently; further ones wait.
 const UNDER_WAY = 256;
@@ -33,22 +30,20 @@ const TRIES = 10;
  */
 export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   const options = resolveNatsJetStreamOptions(given);
-  const { stream, prefix, timeoutMs, maxBodyBytes } = options;
-  const link = openLink(options);
-  const consumptions = new Set<RunningConsumption>();
+  const { stream, prefix, timeoutMs, manageStream } = options;
+  const connection = openConnection(options);
   // Topics that the stream is known to accept.
   const known = new Set<string>();
-  let closed: Promise<void> | undefined;
 
   async function prepare(jetStream: JetStream, topics: readonly string[]): Promise<void> {
     const unknown = topics.filter((topic) => !known.has(topic));
     if (unknown.length === 0) return;
-    if (await ensureStream(jetStream, options, unknown)) link.forgotten();
+    if (await ensureStream(jetStream, options, unknown)) connection.reset();
     if (known.size > KNOWN_TOPICS) known.clear();
     for (const topic of unknown) known.add(topic);
   }
 
-  async function put({ client }: JetStream, message: BusMessage): Promise<void> {
+  async function send({ client }: JetStream, message: BusMessage): Promise<void> {
     const { id, topic, body } = message;
     await client.publish(prefix + topic, body, {
       msgID: encoded(id),
@@ -59,32 +54,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
     });
   }
 
-  async function putAll(messages: readonly BusMessage[], signal: AbortSignal): Promise<void> {
-    const jetStream = await link.now();
-    const limit = jetStream.connection.info?.max_payload ?? Infinity;
-    for (const message of messages) {
-      const bytes =
-        Buffer.byteLength(message.body) + encoded(message.id + (message.key ?? "")).length + HEADER_BYTES;
-      if (bytes <= limit) continue;
-      const text = `message ${JSON.stringify(message.id)} cannot be published: the server takes ${limit} bytes at most`;
-      throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", text, message);
-    }
-    const topics = [...new Set(messages.map(({ topic }) => topic))];
-    for (let attempt = 1; ; attempt++) {
-      await prepare(jetStream, topics);
-      try {
-        await putInOrder(jetStream, messages, signal);
-        return;
-      } catch (error) {
-        // The stream was removed, or another replica overwrote its subjects.
-        if (!nobodyTook(error) || attempt === TRIES) throw error;
-        known.clear();
-        await sleep(Math.random() * 10 * attempt, undefined, { signal });
-      }
-    }
-  }
-
-  async function putInOrder(
+  async function sendInOrder(
     jetStream: JetStream,
     messages: readonly BusMessage[],
     signal: AbortSignal,
@@ -92,72 +62,55 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
     for (let at = 0; at < messages.length; at += UNDER_WAY) {
       signal.throwIfAborted();
       // Send all in this order before the first answer arrives.
-      await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => put(jetStream, message)));
+      await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => send(jetStream, message)));
     }
   }
 
-  async function check(signal: AbortSignal): Promise<CheckResult> {
-    if (closed !== undefined) return { healthy: false, detail: "closed" };
-    const meta = {
-      stream,
-      consumptions: consumptions.size,
-      in_hand: [...consumptions].reduce((sum, { inHand }) => sum + inHand, 0),
-    };
-    try {
-      await withDeadline(
-        Math.min(timeoutMs, 1500),
-        async () => (await link.now()).manager.streams.info(stream),
-        { signal },
-      );
-    } catch (error) {
-      if (isNoStream(error) && consumptions.size === 0)
-        return { healthy: options.manageStream, detail: `connected; there is no stream ${stream} yet`, meta };
-      return { healthy: false, detail: explained(error).message, meta };
-    }
-    const stuck = [...consumptions].find(({ trouble }) => trouble !== undefined);
-    if (stuck === undefined) return { healthy: true, detail: "connected", meta };
-    return { healthy: false, detail: `group ${stuck.group}: ${stuck.trouble}`, meta };
-  }
-
-  async function end(): Promise<void> {
-    await Promise.all([...consumptions].map((each) => each.stop()));
-    await link.close();
-  }
-
-  const readiness: ReadinessCheck = { name: "event-bus", critical: false, check };
-  return {
-    name: "nats-jetstream",
-    async publish(messages, { signal } = {}) {
-      if (isClosed()) throw closedBus(BROKER);
-      signal?.throwIfAborted();
-      checkMessages(messages, maxBodyBytes);
-      if (messages.length === 0) return;
-      try {
-        await withDeadline(timeoutMs, (until) => putAll(messages, until), { signal });
-      } catch (error) {
-        signal?.throwIfAborted();
-        throw explained(error);
-      }
+  return busOf<NatsDelivery>(
+    {
+      name: "nats-jetstream",
+      title: BROKER,
+      meta: { stream },
+      async publish(messages, signal) {
+        const jetStream = await connection.now();
+        checkSizes(messages, jetStream.connection.info?.max_payload ?? Infinity);
+        const topics = [...new Set(messages.map(({ topic }) => topic))];
+        for (let attempt = 1; ; attempt++) {
+          await prepare(jetStream, topics);
+          try {
+            await sendInOrder(jetStream, messages, signal);
+            return;
+          } catch (error) {
+            // The stream was removed, or another replica overwrote its subjects.
+            if (!hasNoStream(error) || attempt === TRIES) throw error;
+            known.clear();
+            await sleep(Math.random() * 10 * attempt, undefined, { signal });
+          }
+        }
+      },
+      async ping(isConsuming) {
+        try {
+          await (await connection.now()).manager.streams.info(stream);
+          return undefined;
+        } catch (error) {
+          if (!isNoStream(error) || isConsuming) throw error;
+          return { healthy: manageStream, detail: `connected; there is no stream ${stream} yet` };
+        }
+      },
+      subscribe: (subscriber) => createSubscription(subscriber, { options, connection }),
+      explain: explained,
+      close: () => connection.close(),
     },
-    async consume(asked) {
-      checkConsumption(asked);
-      if (isClosed()) throw closedBus(BROKER);
-      try {
-        const consumption = await startConsumption(asked, { options, link });
-        consumptions.add(consumption);
-        void consumption.stopped.then(() => consumptions.delete(consumption));
-        if (isClosed()) await consumption.stop();
-        return consumption;
-      } catch (error) {
-        throw explained(error);
-      }
-    },
-    readiness: () => readiness,
-    close: () => (closed ??= end()),
-  };
+    options,
+  );
+}
 
-  // A function, because TypeScript would otherwise assume that the signal cannot abort in between.
-  function isClosed(): boolean {
-    return closed !== undefined;
+/** @throws EventBusError `ERR_SVC_EVENT_BUS_MESSAGE` for a message that the server would reject */
+function checkSizes(messages: readonly BusMessage[], limit: number): void {
+  for (const message of messages) {
+    const headers = encoded(message.id + (message.key ?? "")).length + HEADER_BYTES;
+    if (Buffer.byteLength(message.body) + headers <= limit) continue;
+    const text = `message ${JSON.stringify(message.id)} cannot be published: the server takes ${limit} bytes at most`;
+    throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", text, message);
   }
 }

@@ -2,7 +2,7 @@ import { JetStreamApiError, type StreamConfig } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
 import { refused } from "../bus/event-bus-error.ts";
 import { BROKER, isNoStream } from "./errors.ts";
-import type { JetStream } from "./link.ts";
+import type { JetStream } from "./connection.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
 const TRIES = 10;

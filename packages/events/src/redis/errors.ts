@@ -1,5 +1,4 @@
-import { DeadlineError } from "@svc/resilience";
-import { EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
+import { type EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
 
 export const BROKER = "Redis";
 
@@ -52,9 +51,6 @@ export function isOfSelect(error: unknown): boolean {
 
 /** Converts an error for the caller; omits the client's text, which contains commands with their arguments. */
 export function explained(error: unknown): EventBusError {
-  if (error instanceof EventBusError) return error;
-  if (error instanceof DeadlineError)
-    return unavailable(BROKER, `no answer within ${Math.round(error.ms)} ms`);
   const word = replyWord(error);
   if (word === undefined) return unavailable(BROKER, `the connection was lost (${connectionWord(error)})`);
   if (PASSING.has(word)) return unavailable(BROKER, `it cannot do this now (${word})`);

@@ -51,7 +51,8 @@ function consumer({ groupId }) {
       self.paused.add(place);
       return () => self.paused.delete(place);
     };
-    await eachMessage({ topic, partition, message: { ...record, offset: String(at) }, pause });
+    const message = { ...record, offset: String(at) };
+    await eachMessage({ topic, partition, message, pause, heartbeat: async () => undefined });
     self.busy.delete(place);
   }
 

@@ -1,18 +1,18 @@
 import { backoff } from "@svc/resilience";
 import { Redis, type RedisOptions } from "ioredis";
 import { closedBus } from "../bus/event-bus-error.ts";
-import { calledOrAborted } from "../bus/waiting.ts";
+import { createAvailability } from "../bus/availability.ts";
 import { BROKER, connectionWord, isOfSelect, notConnected } from "./errors.ts";
 
 /** One connection, opened on first use and reopened after every loss. */
-export interface Line {
+export interface Connection {
   /**
    * Sends a command. Waits for the first attempt to connect, after the start or after a loss; later it rejects at once
    * while there is no connection.
    */
   send<T>(use: (client: Redis) => Promise<T>): Promise<T>;
-  /** Resolves when there is a connection or the signal aborts. */
-  connected(signal: AbortSignal): Promise<void>;
+  /** Resolves when there is a connection, the signal aborts or the connection is closed. */
+  reached(signal: AbortSignal): Promise<void>;
   /** Replaces the current connection, which does not answer. */
   renew(): void;
   close(): void;
@@ -31,22 +31,13 @@ export function clientsOf(redis: string | Redis): { readonly make: MakeClient; r
 }
 
 /** @param silentMs milliseconds without an answer to a pending command after which the connection counts as dead */
-export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: number): Line {
-  const waiters = new Set<(connected: boolean) => void>();
+export function openConnection(make: MakeClient, connectTimeoutMs: number, silentMs: number): Connection {
+  const availability = createAvailability(() => (closed ? closedBus(BROKER) : notConnected(lastFailure)));
   let client: Redis | undefined;
-  let up = false;
-  // Whether the first attempt, after the start or after a loss, is still running.
-  let hoping = true;
   let closed = false;
   // Whether the server rejected the database: commands would go to database 0, which may belong to another service.
-  let elsewhere = false;
+  let isWrongDatabase = false;
   let lastFailure: string | undefined;
-
-  function settle(connected: boolean): void {
-    const all = [...waiters];
-    waiters.clear();
-    for (const tell of all) tell(connected);
-  }
 
   function opened(): Redis {
     if (client !== undefined) return client;
@@ -76,60 +67,42 @@ export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: n
     made.on("error", (error: unknown) => {
       lastFailure = connectionWord(error);
       if (!isOfSelect(error)) return;
-      elsewhere = true;
+      isWrongDatabase = true;
       made.disconnect(true);
     });
     made.on("ready", () => {
-      if (elsewhere) return;
-      up = true;
-      hoping = true;
+      if (isWrongDatabase) return;
       lastFailure = undefined;
-      settle(true);
+      availability.up();
     });
     made.on("close", () => {
-      elsewhere = false;
-      if (up) {
-        up = false;
-        return;
-      }
-      hoping = false;
-      settle(false);
+      isWrongDatabase = false;
+      if (availability.isUp) availability.lost();
+      else availability.failed();
     });
-    made.on("end", () => {
-      hoping = false;
-      settle(false);
-    });
+    made.on("end", () => availability.failed());
     made.connect().catch(() => undefined);
     return made;
   }
 
-  const away = (): Error => (closed ? closedBus(BROKER) : notConnected(lastFailure));
-
   return {
     async send(use) {
-      if (closed) throw away();
-      const line = opened();
-      if (!up) {
-        if (!hoping) throw away();
-        const { promise, resolve } = Promise.withResolvers<boolean>();
-        waiters.add(resolve);
-        if (!(await promise)) throw away();
-      }
-      return use(line);
+      if (closed) throw closedBus(BROKER);
+      const connection = opened();
+      if (!availability.isUp) await availability.ready();
+      return use(connection);
     },
-    async connected(signal) {
-      while (!up && !closed && !signal.aborted) {
-        opened();
-        await calledOrAborted(waiters, signal);
-      }
+    async reached(signal) {
+      if (!closed) opened();
+      await availability.reached(signal);
     },
     renew() {
-      if (up) client?.disconnect(true);
+      if (availability.isUp) client?.disconnect(true);
     },
     close() {
       closed = true;
       client?.disconnect();
-      settle(false);
+      availability.close();
     },
   };
 }

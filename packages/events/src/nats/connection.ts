@@ -2,8 +2,8 @@ import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManage
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { backoff } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createAvailability } from "../bus/availability.ts";
 import { closedBus } from "../bus/event-bus-error.ts";
-import { calledOrAborted } from "../bus/waiting.ts";
 import { BROKER, connectionWord, notConnected } from "./errors.ts";
 import { connectOptionsOf, type ResolvedNatsJetStream } from "./options.ts";
 
@@ -15,57 +15,48 @@ export interface JetStream {
 }
 
 /** Manages the connection to NATS: opens it on first use and reconnects until closed. */
-export interface Link {
+export interface Connection {
   /**
    * Returns the connection. Waits for the first attempt to connect, after the start or after a loss; later it rejects
    * at once while there is no connection.
    */
   now(): Promise<JetStream>;
-  /** Resolves when there is a connection or the signal aborts. */
-  connected(signal: AbortSignal): Promise<void>;
-  /** Calls the listener when the server may have lost pending requests. Returns the function that unsubscribes. */
-  onForgotten(tell: () => void): () => void;
-  /** Notifies the listeners: the server was unavailable or the stream was re-created. */
-  forgotten(): void;
+  /** Resolves when there is a connection, the signal aborts or the connection is closed. */
+  reached(signal: AbortSignal): Promise<void>;
+  /** Calls the listener when the server may have lost requests and consumers. Returns the function that unsubscribes. */
+  onReset(listener: () => void): () => void;
+  /** Calls the listeners: the server was unavailable or the stream was re-created. */
+  reset(): void;
   close(): Promise<void>;
 }
 
-export function openLink(options: ResolvedNatsJetStream): Link {
+export function openConnection(options: ResolvedNatsJetStream): Connection {
   const { servers, connection: given, timeoutMs } = options;
-  const waiters = new Set<() => void>();
   const listeners = new Set<() => void>();
   const closing = new AbortController();
   const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 2000 });
+  const availability = createAvailability(() =>
+    closing.signal.aborted ? closedBus(BROKER) : notConnected(lastFailure),
+  );
   let current: JetStream | undefined;
-  let up = false;
-  let hoping = true;
   let lastFailure: string | undefined;
-  let holding: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
 
-  function settle(): void {
-    const all = [...waiters];
-    waiters.clear();
-    for (const tell of all) tell();
+  function reset(): void {
+    for (const listener of listeners) listener();
   }
 
-  function forgotten(): void {
-    for (const tell of listeners) tell();
+  function failed(why: unknown): void {
+    lastFailure = connectionWord(why);
+    availability.failed();
   }
 
-  function giveUpHope(why?: unknown): void {
-    if (why !== undefined) lastFailure = connectionWord(why);
-    hoping = false;
-    settle();
-  }
-
-  function came(): void {
-    up = true;
-    hoping = true;
+  function up(): void {
     lastFailure = undefined;
-    settle();
+    availability.up();
   }
 
-  async function speak(connection: NatsConnection): Promise<JetStream> {
+  async function clientsOf(connection: NatsConnection): Promise<JetStream> {
     const settings = { timeout: timeoutMs };
     const manager = await jetstreamManager(connection, { ...settings, checkAPI: false });
     return { connection, client: jetstream(connection, settings), manager };
@@ -77,33 +68,35 @@ export function openLink(options: ResolvedNatsJetStream): Link {
     const watching = (async () => {
       for await (const { type } of connection.status()) {
         if (type === "disconnect") {
-          up = false;
+          availability.lost();
           tries = 0;
         } else if (type === "reconnecting") {
           // A second attempt starts only after the first one failed.
-          if (++tries > 1) giveUpHope();
+          if (++tries > 1) availability.failed();
         } else if (type === "reconnect") {
-          came();
-          forgotten();
+          up();
+          reset();
         }
       }
     })();
     const why = await connection.closed();
-    up = false;
+    availability.lost();
     if (why instanceof Error) lastFailure = connectionWord(why);
     await watching;
   }
 
-  async function hold(): Promise<void> {
-    if (given !== undefined) {
-      if (!given.isClosed()) {
-        current = await speak(given);
-        came();
-        await follow(given);
-      }
-      lastFailure ??= "the connection that was given is closed";
-      return giveUpHope();
+  /** Uses the given connection until it is closed. */
+  async function useGiven(connection: NatsConnection): Promise<void> {
+    if (!connection.isClosed()) {
+      current = await clientsOf(connection);
+      up();
+      await follow(connection);
     }
+    lastFailure ??= "the connection that was given is closed";
+    availability.failed();
+  }
+
+  async function connectAgainAndAgain(): Promise<void> {
     for (let failures = 0; !closing.signal.aborted;) {
       try {
         const connection = await connect({
@@ -120,49 +113,46 @@ export function openLink(options: ResolvedNatsJetStream): Link {
           maxPingOut: options.connect?.maxPingOut ?? 2,
           ignoreAuthErrorAbort: true,
         });
-        current = await speak(connection);
+        current = await clientsOf(connection);
         if (closing.signal.aborted) await connection.close();
-        else came();
+        else up();
         failures = 0;
         await follow(connection);
       } catch (error) {
-        giveUpHope(error);
+        failed(error);
       }
       failures++;
       await sleep(pause(failures), undefined, { signal: closing.signal }).catch(() => undefined);
     }
   }
 
-  const away = (): Error => (closing.signal.aborted ? closedBus(BROKER) : notConnected(lastFailure));
-
-  /** Starts connecting on first use; returns whether the connection is up. */
-  function started(): boolean {
-    holding ??= hold();
-    return up;
+  /** Starts connecting on first use. */
+  function start(): void {
+    running ??= given === undefined ? connectAgainAndAgain() : useGiven(given);
   }
 
   return {
     async now() {
-      if (closing.signal.aborted) throw away();
-      if (!started() && hoping) await new Promise<void>((resolve) => void waiters.add(resolve));
-      if (!started() || current === undefined) throw away();
+      if (closing.signal.aborted) throw closedBus(BROKER);
+      start();
+      if (!availability.isUp) await availability.ready();
+      if (current === undefined) throw notConnected(lastFailure);
       return current;
     },
-    async connected(signal) {
-      while (!started() && !closing.signal.aborted && !signal.aborted) {
-        await calledOrAborted(waiters, signal);
-      }
+    async reached(signal) {
+      if (!closing.signal.aborted) start();
+      await availability.reached(signal);
     },
-    onForgotten(tell) {
-      listeners.add(tell);
-      return () => void listeners.delete(tell);
+    onReset(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
-    forgotten,
+    reset,
     async close() {
       closing.abort();
-      settle();
+      availability.close();
       if (given === undefined) await current?.connection.close();
-      if (given === undefined) await holding;
+      if (given === undefined) await running;
     },
   };
 }

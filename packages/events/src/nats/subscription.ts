@@ -1,0 +1,168 @@
+import type { ConsumerMessages, JsMsg } from "@nats-io/jetstream";
+import { withDeadline } from "@svc/resilience";
+import type { Delivery, Reader, Subscriber, Subscription } from "../bus/broker.ts";
+import type { Connection } from "./connection.ts";
+import { type BoundConsumer, durableName, ensureConsumer } from "./consumer.ts";
+import { messageOf } from "./headers.ts";
+import type { ResolvedNatsJetStream } from "./options.ts";
+import { ensureStream } from "./stream.ts";
+
+/** A message of the stream that was fetched. */
+export interface NatsDelivery extends Delivery {
+  /** The latest delivery; an older one can no longer be acknowledged. */
+  from: JsMsg;
+}
+
+// How long one fetch request lasts, and how often the server sends a heartbeat meanwhile.
+const FETCH_MS = 15_000;
+const HEARTBEAT_MS = 2_000;
+// An acknowledgement can be lost with its connection; this many handled messages are remembered and not handled twice.
+const REMEMBERED = 1000;
+
+/** Reads one durable consumer per topic. */
+export function createSubscription(
+  subscriber: Subscriber<NatsDelivery>,
+  { options, connection }: { readonly options: ResolvedNatsJetStream; readonly connection: Connection },
+): Subscription<NatsDelivery> {
+  const { group, topics, prefetch, stopping } = subscriber;
+  const { timeoutMs, stream } = options;
+  // Give every topic a share of several messages, so that not each message costs a request.
+  const share = Math.max(Math.min(8, prefetch), Math.floor(prefetch / topics.length));
+  const requests = new Set<ConsumerMessages>();
+  const handled = new Set<string>();
+  const createdAt = new Map<string, string>();
+  const bound = new Map<string, BoundConsumer>();
+  let resets = 0;
+  let keepAliveMs = options.ackWaitMs / 3;
+
+  // The server may have lost requests and consumers.
+  const unsubscribe = connection.onReset(() => {
+    resets++;
+    bound.clear();
+    for (const request of requests) request.stop();
+  });
+
+  async function bind(topic: string): Promise<BoundConsumer> {
+    const before = resets;
+    const jetStream = await connection.now();
+    await ensureStream(jetStream, options, [topic]);
+    const consumer = await ensureConsumer(jetStream, options, group, topic, createdAt.get(topic));
+    if (!createdAt.has(topic)) createdAt.set(topic, consumer.createdAt);
+    keepAliveMs = Math.min(keepAliveMs, consumer.ackWaitMs / 3);
+    if (before === resets) bound.set(topic, consumer);
+    return consumer;
+  }
+
+  function deliver(topic: string, from: JsMsg): void {
+    if (stopping.aborted) return ignoreClosed(() => from.nak());
+    // A re-created stream counts from 1 again; the timestamp distinguishes its messages from the old ones.
+    const position = `${topic} ${from.seq} ${from.info.timestampNanos}`;
+    const held = subscriber.find(position);
+    if (held !== undefined) {
+      held.from = from;
+      return;
+    }
+    if (handled.has(position)) return ignoreClosed(() => from.ack());
+    const message = messageOf(topic, from);
+    if (message === undefined) {
+      subscriber.skipped({ topic, sequence: from.seq });
+      return ignoreClosed(() => from.ack());
+    }
+    subscriber.deliver({ position, message, deliveries: from.info.deliveryCount, from });
+  }
+
+  function readerOf(topic: string): Reader {
+    return {
+      // Wait until half the share is free: a request for each message would cost a round trip each.
+      room() {
+        const held = subscriber.all().reduce((sum, { message }) => sum + Number(message.topic === topic), 0);
+        return share - held < share / 2 ? 0 : share - held;
+      },
+      async fetch(count) {
+        await connection.reached(stopping);
+        if (stopping.aborted) return;
+        try {
+          const consumer = bound.get(topic) ?? (await withDeadline(timeoutMs, () => bind(topic)));
+          subscriber.recovered();
+          await receive(topic, consumer, count);
+        } catch (error) {
+          bound.delete(topic);
+          throw error;
+        }
+      },
+    };
+  }
+
+  async function receive(topic: string, { consumer }: BoundConsumer, count: number): Promise<void> {
+    const request = await consumer.fetch({
+      max_messages: count,
+      expires: FETCH_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+    });
+    requests.add(request);
+    if (stopping.aborted) request.stop();
+    try {
+      for await (const message of request) deliver(topic, message);
+    } finally {
+      requests.delete(request);
+    }
+  }
+
+  /**
+   * Returns messages to the server. While a fetch request of an ended subscription is still open, the server may lose
+   * track of the first returned message until its ack wait ends; querying the consumer makes it drop such requests.
+   */
+  async function giveBack(list: readonly NatsDelivery[]): Promise<void> {
+    if (list.length === 0) return;
+    const concerned = [...new Set(list.map(({ message: { topic } }) => topic))];
+    await tryBriefly(async () => {
+      const { manager } = await connection.now();
+      await Promise.all(concerned.map((topic) => manager.consumers.info(stream, durableName(group, topic))));
+    });
+    for (const { from } of list) ignoreClosed(() => from.nak());
+  }
+
+  /** Runs a cleanup step for at most one second and ignores its failure. */
+  async function tryBriefly(run: () => Promise<unknown>): Promise<void> {
+    await withDeadline(Math.min(timeoutMs, 1000), run).catch(() => undefined);
+  }
+
+  return {
+    readers: topics.map(readerOf),
+    async open() {
+      await ensureStream(await connection.now(), options, topics);
+      await Promise.all(topics.map(bind));
+    },
+    acknowledge({ position, from }) {
+      handled.add(position);
+      const [oldest] = handled;
+      if (handled.size > REMEMBERED && oldest !== undefined) handled.delete(oldest);
+      ignoreClosed(() => from.ack());
+    },
+    get keepAliveMs() {
+      return keepAliveMs;
+    },
+    keepAlive() {
+      for (const { from } of subscriber.all()) ignoreClosed(() => from.working());
+    },
+    async stop(unstarted) {
+      unsubscribe();
+      for (const request of requests) request.stop();
+      await giveBack(unstarted);
+    },
+    async close(abandoned) {
+      await giveBack(abandoned);
+      // An acknowledgement counts only after the server has read it.
+      await tryBriefly(async () => (await connection.now()).connection.flush());
+    },
+  };
+}
+
+/** Ignores a closed connection: the server redelivers after its timeout. */
+function ignoreClosed(send: () => void): void {
+  try {
+    send();
+  } catch {
+    // The server delivers the message again.
+  }
+}

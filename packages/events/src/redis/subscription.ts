@@ -1,0 +1,195 @@
+import { withDeadline } from "@svc/resilience";
+import type { Redis } from "ioredis";
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Delivery, Subscriber, Subscription } from "../bus/broker.ts";
+import { createAcks } from "./acks.ts";
+import type { Connection } from "./connection.ts";
+import { type Entry, entriesOf, messageOf, streamsOf } from "./entries.ts";
+import { replyWord } from "./errors.ts";
+import type { ResolvedRedisStreams } from "./options.ts";
+import { RECLAIM, REFRESH, RELEASE, runScript, type Script, TIDY } from "./scripts.ts";
+
+/** The connections and options of a subscription. */
+export interface Surroundings {
+  readonly options: ResolvedRedisStreams;
+  /** The connection for all commands that do not block. */
+  readonly commands: Connection;
+  /** The connection for the blocking read. */
+  readonly reader: Connection;
+  /** Returns the stream of a topic. */
+  readonly keyOf: (topic: string) => string;
+}
+
+/** An entry of a stream that was read. */
+export interface RedisDelivery extends Delivery {
+  readonly stream: string;
+  readonly entry: string;
+}
+
+const LONGEST_BLOCK_MS = 5000;
+const LONGEST_KEEP_ALIVE_MS = 10_000;
+
+/**
+ * Returns how long one read may block, in milliseconds; short, because each read also shows that this consumer lives.
+ */
+export function blockMs(minIdleMs: number): number {
+  return Math.ceil(Math.min(LONGEST_BLOCK_MS, minIdleMs));
+}
+
+/** Reads the streams of the topics as one consumer of a group. */
+export function createSubscription(
+  subscriber: Subscriber<RedisDelivery>,
+  { options, commands, reader, keyOf }: Surroundings,
+): Subscription<RedisDelivery> {
+  const { group, prefetch, startFrom, stopping } = subscriber;
+  const { timeoutMs, minIdleMs, trimEverySeconds } = options;
+  const idleMs = Math.ceil(minIdleMs);
+  // Host and process id tell an operator where the consumer runs.
+  const consumer = `${hostname().replaceAll(/[^\w.-]/g, "_")}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const topics = new Map(subscriber.topics.map((topic) => [keyOf(topic), topic] as const));
+  const streams = [...topics.keys()];
+  const cursors = new Map<string, string>();
+  // Where a group started: a re-created group starts there again, so that it misses no message published meanwhile.
+  const begun = new Map<string, string>();
+  let tidyAt = Infinity;
+  let unstarted: readonly RedisDelivery[] = [];
+  const acks = createAcks(async (stream, ids) => {
+    await ask((client) => client.xack(stream, group, ...ids));
+  }, stopping);
+
+  function ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
+    return withDeadline(timeoutMs, () => commands.send(send), { onTimeout: () => commands.renew() });
+  }
+
+  const run = (script: Script, stream: string, ...args: readonly (string | number)[]): Promise<unknown> =>
+    ask((client) => runScript(client, script, [stream], [group, consumer, ...args]));
+
+  /** Creates the group on every stream that lacks it. */
+  async function createGroups(): Promise<void> {
+    for (const stream of streams) {
+      try {
+        const from = startFrom === "oldest" ? "0" : (begun.get(stream) ?? "$");
+        await ask((client) => client.xgroup("CREATE", stream, group, from, "MKSTREAM"));
+      } catch (error) {
+        if (replyWord(error) !== "BUSYGROUP") throw error;
+      }
+      if (startFrom === "newest" && !begun.has(stream)) {
+        const at = positionOf(await ask((client) => client.xinfo("GROUPS", stream)), group);
+        if (at !== undefined) begun.set(stream, at);
+      }
+    }
+  }
+
+  function deliver(stream: string, entry: Entry, deliveries: number): void {
+    const message = messageOf(topics.get(stream) ?? stream, entry);
+    if (message !== undefined) {
+      const position = `${stream} ${entry.id}`;
+      subscriber.deliver({ position, message, deliveries, stream, entry: entry.id });
+      return;
+    }
+    subscriber.skipped({ stream, entry: entry.id });
+    void acks.add(stream, entry.id);
+  }
+
+  /** Reads new entries; blocks until there are some or the time is over. */
+  async function fetch(count: number): Promise<void> {
+    await reader.reached(stopping);
+    if (stopping.aborted) return;
+    // COUNT applies to each stream.
+    const each = Math.max(1, Math.floor(count / streams.length));
+    const block = blockMs(minIdleMs);
+    const keys = [...streams, ...streams.map(() => ">")];
+    try {
+      const answer = await reader.send((client) =>
+        client.xreadgroup("GROUP", group, consumer, "COUNT", each, "BLOCK", block, "STREAMS", ...keys),
+      );
+      for (const { key, entries } of streamsOf(answer)) {
+        for (const entry of entriesOf(entries)) deliver(key, entry, 1);
+      }
+    } catch (error) {
+      // A Redis that restarted empty has lost its groups.
+      if (replyWord(error) !== "NOGROUP") throw error;
+      await createGroups();
+    }
+  }
+
+  /** Signals that this consumer lives, and drops the entries that another one has taken over. */
+  async function refresh(): Promise<void> {
+    for (const stream of streams) {
+      const mine = subscriber.all().filter((delivery) => delivery.stream === stream);
+      if (mine.length === 0) continue;
+      const lost = await run(REFRESH, stream, ...mine.map(({ entry }) => entry));
+      for (const id of Array.isArray(lost) ? lost : []) subscriber.drop(`${stream} ${String(id)}`);
+    }
+  }
+
+  /** Takes over entries of consumers that show no sign of life. */
+  async function reclaim(): Promise<void> {
+    for (const stream of streams) {
+      const free = prefetch - subscriber.all().length;
+      if (free <= 0 || stopping.aborted) return;
+      const answer = await run(RECLAIM, stream, idleMs, cursors.get(stream) ?? "0-0", free);
+      if (!Array.isArray(answer)) continue;
+      const [cursor, list] = answer as readonly unknown[];
+      cursors.set(stream, String(cursor));
+      for (const each of list as readonly (readonly unknown[])[]) {
+        for (const entry of entriesOf([each])) deliver(stream, entry, Number(each[2]));
+      }
+    }
+  }
+
+  /** Removes long-dead consumers, and entries that every group has acknowledged. */
+  async function tidy(): Promise<void> {
+    if (stopping.aborted || trimEverySeconds === 0 || performance.now() < tidyAt) return;
+    tidyAt = performance.now() + trimEverySeconds * 1000;
+    for (const stream of streams) await run(TIDY, stream, 4 * idleMs);
+  }
+
+  return {
+    readers: [{ fetch }],
+    keepAliveMs: Math.min(LONGEST_KEEP_ALIVE_MS, minIdleMs / 3),
+    async open() {
+      tidyAt = performance.now() + trimEverySeconds * 1000;
+      await createGroups();
+    },
+    acknowledge: ({ stream, entry }) => acks.add(stream, entry),
+    async keepAlive() {
+      try {
+        await refresh();
+        await reclaim();
+        await tidy();
+      } catch (error) {
+        // The reader re-creates lost groups.
+        if (replyWord(error) !== "NOGROUP") throw error;
+      }
+    },
+    stop(list) {
+      unstarted = list;
+      reader.close();
+    },
+    /** Leaves all entries to the next consumer that looks. */
+    async close(abandoned) {
+      // Redis counted a delivery that no handler received; take it back.
+      const counts = [
+        ...unstarted.map((delivery) => [delivery, Math.max(0, delivery.deliveries - 1)] as const),
+        ...abandoned.map((delivery) => [delivery, delivery.deliveries] as const),
+      ];
+      await Promise.allSettled(
+        streams.map((stream) => {
+          const mine = counts.filter(([delivery]) => delivery.stream === stream);
+          return run(RELEASE, stream, idleMs, ...mine.flatMap(([{ entry }, count]) => [entry, count]));
+        }),
+      );
+    },
+  };
+}
+
+/** Returns the last entry delivered to a group, from a reply of XINFO GROUPS. */
+function positionOf(answer: unknown, group: string): string | undefined {
+  if (!Array.isArray(answer)) return undefined;
+  const one = (answer as readonly unknown[]).find((each) => Array.isArray(each) && each[1] === group);
+  const fields = (one ?? []) as readonly unknown[];
+  const at = fields.indexOf("last-delivered-id");
+  return at === -1 ? undefined : String(fields[at + 1]);
+}
