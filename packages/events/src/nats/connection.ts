@@ -2,7 +2,7 @@ import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManage
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { backoff } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAvailability } from "../bus/availability.ts";
+import { createAvailability } from "./availability.ts";
 import { closedBus } from "../bus/event-bus-error.ts";
 import { BROKER, connectionWord, notConnected } from "./errors.ts";
 import { connectOptionsOf, type ResolvedNatsJetStream } from "./options.ts";

@@ -1,7 +1,9 @@
 import type { Logger } from "@svc/context";
 import { integer, type Kind, number, resolveOptions, secret, string, withDefault } from "@svc/options";
-import type { Redis } from "ioredis";
+import type { openDedicated } from "@svc/redis";
 import { busKinds, type BusOptions, checkPauses, milliseconds } from "../bus/options.ts";
+
+type RedisSource = Parameters<typeof openDedicated>[0];
 
 /** Options of {@link createRedisStreamsBus}. */
 export interface RedisStreamsOptions extends BusOptions {
@@ -10,7 +12,7 @@ export interface RedisStreamsOptions extends BusOptions {
    * database, key prefix) the bus uses for its own connections; it neither uses nor closes that client. Rejects a
    * client of a Redis Cluster. Required.
    */
-  readonly redis: string | Redis;
+  readonly redis: RedisSource;
   /** Prefix of all stream keys: a stream's key is prefix + topic. Default: empty. */
   readonly prefix?: string | undefined;
   /**
@@ -33,9 +35,9 @@ export interface RedisStreamsOptions extends BusOptions {
 
 const SUBJECT = "createRedisStreamsBus()";
 
-const place: Kind<string | Redis> = {
+const place: Kind<RedisSource> = {
   expects: "a URL that begins with redis:// or rediss://, or a client of ioredis that is not a Cluster",
-  accepts: (value): value is string | Redis => {
+  accepts: (value): value is RedisSource => {
     if (typeof value === "string") return isRedisUrl(value);
     if (typeof value !== "object" || value === null) return false;
     const { duplicate, isCluster } = value as { readonly duplicate?: unknown; readonly isCluster?: unknown };

@@ -1,9 +1,9 @@
+import { openDedicated, runScript } from "@svc/redis";
 import { busOf } from "../bus/broker-bus.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
-import { clientsOf, openConnection } from "./connection.ts";
 import { BROKER, explained } from "./errors.ts";
 import { type RedisStreamsOptions, resolveRedisStreamsOptions } from "./options.ts";
-import { PUBLISH, runScript } from "./scripts.ts";
+import { PUBLISH } from "./scripts.ts";
 import { blockMs, createSubscription, type RedisDelivery } from "./subscription.ts";
 
 // The most messages in one script call, because other commands wait for it.
@@ -24,10 +24,12 @@ const CHUNK_CHARACTERS = 1024 * 1024;
 export function createRedisStreamsBus(given: RedisStreamsOptions): EventBus {
   const options = resolveRedisStreamsOptions(given);
   const { timeoutMs, minIdleMs, dedupSeconds, maxLengthWithoutGroups } = options;
-  const { make, keyPrefix } = clientsOf(options.redis);
-  const keyOf = (topic: string): string => keyPrefix + options.prefix + topic;
-  const connectMs = Math.min(timeoutMs, 5000);
-  const commands = openConnection(make, connectMs, Math.max(3000, 2 * timeoutMs));
+  const connectTimeoutMs = Math.min(timeoutMs, 5000);
+  const commands = openDedicated(options.redis, {
+    connectTimeoutMs,
+    silentMs: Math.max(3000, 2 * timeoutMs),
+  });
+  const keyOf = (topic: string): string => commands.keyPrefix + options.prefix + topic;
 
   async function add(topic: string, messages: readonly BusMessage[], signal: AbortSignal): Promise<void> {
     const keys = [keyOf(topic), `${keyOf(topic)}:ids`];
@@ -53,7 +55,8 @@ export function createRedisStreamsBus(given: RedisStreamsOptions): EventBus {
         return undefined;
       },
       subscribe(subscriber) {
-        const reader = openConnection(make, connectMs, blockMs(minIdleMs) + Math.max(3000, timeoutMs));
+        const silentMs = blockMs(minIdleMs) + Math.max(3000, timeoutMs);
+        const reader = openDedicated(options.redis, { connectTimeoutMs, silentMs });
         return createSubscription(subscriber, { options, commands, reader, keyOf });
       },
       explain: explained,

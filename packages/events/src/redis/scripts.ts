@@ -1,16 +1,4 @@
-import { createHash } from "node:crypto";
-import type { Redis } from "ioredis";
-import { replyWord } from "./errors.ts";
-
-/** A Lua script and the SHA-1 digest by which Redis knows it after its first run. */
-export interface Script {
-  readonly source: string;
-  readonly sha1: string;
-}
-
-function script(source: string): Script {
-  return { source, sha1: createHash("sha1").update(source).digest("hex") };
-}
+import { type Script, script } from "@svc/redis";
 
 /**
  * Publishes messages. KEYS: stream, ids. ARGV: window in ms, maximum length of a stream without groups, then for each
@@ -118,18 +106,3 @@ if not floor or floor == '0-0' then return 0 end
 local trimmed = redis.call('XTRIM', KEYS[1], 'MINID', '~', floor, 'LIMIT', 10000)
 if trimmed < 10000 then trimmed = trimmed + redis.call('XTRIM', KEYS[1], 'MINID', '=', floor) end
 return trimmed`);
-
-/** Runs a script by its digest, and with its text when Redis does not know it. */
-export async function runScript(
-  client: Redis,
-  { sha1, source }: Script,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-): Promise<unknown> {
-  try {
-    return await client.evalsha(sha1, keys.length, ...keys, ...args);
-  } catch (error) {
-    if (replyWord(error) !== "NOSCRIPT") throw error;
-    return client.eval(source, keys.length, ...keys, ...args);
-  }
-}

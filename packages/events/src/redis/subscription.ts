@@ -1,22 +1,20 @@
+import { type DedicatedConnection, replyWord, runScript, type Script } from "@svc/redis";
 import { withDeadline } from "@svc/resilience";
-import type { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Delivery, Subscriber, Subscription } from "../bus/broker.ts";
 import { createAcks } from "./acks.ts";
-import type { Connection } from "./connection.ts";
 import { type Entry, entriesOf, messageOf, streamsOf } from "./entries.ts";
-import { replyWord } from "./errors.ts";
 import type { ResolvedRedisStreams } from "./options.ts";
-import { RECLAIM, REFRESH, RELEASE, runScript, type Script, TIDY } from "./scripts.ts";
+import { RECLAIM, REFRESH, RELEASE, TIDY } from "./scripts.ts";
 
 /** The connections and options of a subscription. */
 export interface Surroundings {
   readonly options: ResolvedRedisStreams;
   /** The connection for all commands that do not block. */
-  readonly commands: Connection;
+  readonly commands: DedicatedConnection;
   /** The connection for the blocking read. */
-  readonly reader: Connection;
+  readonly reader: DedicatedConnection;
   /** Returns the stream of a topic. */
   readonly keyOf: (topic: string) => string;
 }
@@ -58,9 +56,8 @@ export function createSubscription(
     await ask((client) => client.xack(stream, group, ...ids));
   }, stopping);
 
-  function ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
-    return withDeadline(timeoutMs, () => commands.send(send), { onTimeout: () => commands.renew() });
-  }
+  const ask: DedicatedConnection["send"] = (send) =>
+    withDeadline(timeoutMs, () => commands.send(send), { onTimeout: () => commands.renew() });
 
   const run = (script: Script, stream: string, ...args: readonly (string | number)[]): Promise<unknown> =>
     ask((client) => runScript(client, script, [stream], [group, consumer, ...args]));
@@ -94,7 +91,7 @@ export function createSubscription(
 
   /** Reads new entries; blocks until there are some or the time is over. */
   async function fetch(count: number): Promise<void> {
-    await reader.reached(stopping);
+    await reader.connected(stopping);
     if (stopping.aborted) return;
     // COUNT applies to each stream.
     const each = Math.max(1, Math.floor(count / streams.length));
