@@ -1,6 +1,3 @@
-import type { Logger } from "@svc/context";
-import { createEmitter } from "@svc/resilience";
-
 /** A tick that this scheduler claimed. */
 export interface FiredTick {
   /** Name of the schedule. */
@@ -25,12 +22,3 @@ export type SchedulerEvent =
   | { readonly type: "failed"; readonly name: string; readonly error: unknown }
   /** A statement or the clock failed; the scheduler tries again. */
   | { readonly type: "fault"; readonly error: unknown };
-
-export type Tell = (event: SchedulerEvent) => void;
-
-/** Passes events to the listener; logs a listener that throws. */
-export function createTell(listener: Tell | undefined, logger: Logger | undefined): Tell {
-  return createEmitter(listener, (suppressed, error) =>
-    logger?.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
-  ).emit;
-}

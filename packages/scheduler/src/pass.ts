@@ -1,7 +1,7 @@
 import type { Logger } from "@svc/context";
-import type { FiredTick, Tell } from "./events.ts";
-import { createLanes } from "./lanes.ts";
+import type { FiredTick, SchedulerEvent } from "./events.ts";
 import { jobIdOf, type ResolvedSchedule } from "./schedule.ts";
+import { createStatementQueue } from "./statement-queue.ts";
 import type { TickStore } from "./tick-store.ts";
 import { newestOf } from "./times.ts";
 
@@ -14,7 +14,7 @@ export interface Pass {
 }
 
 /** A pass in progress. */
-export interface Begun {
+export interface RunningPass {
   /** Resolves when all due ticks are done or have failed. Never rejects. */
   readonly ended: Promise<Pass>;
 }
@@ -27,7 +27,7 @@ export interface Passes {
    *
    * @throws the database's error on reading the last ticks
    */
-  begin(options: { readonly retry: boolean; readonly onTime: (nowMs: number) => void }): Promise<Begun>;
+  begin(options: { readonly retry: boolean; readonly onTime: (nowMs: number) => void }): Promise<RunningPass>;
   /** Schedules that failed last, with the time of their next attempt by `performance.now()`. */
   readonly failing: ReadonlyMap<string, number>;
 }
@@ -35,8 +35,8 @@ export interface Passes {
 interface PassOptions {
   readonly retentionMs: number;
   readonly now: (() => number) | undefined;
-  readonly tell: Tell;
-  readonly logger: Logger | undefined;
+  readonly emit: (event: SchedulerEvent) => void;
+  readonly logger: Pick<Logger, "info"> | undefined;
 }
 
 /** Pause before the next attempt after an error. */
@@ -49,10 +49,10 @@ const PRUNE = "";
 export function createPasses(
   store: TickStore,
   schedules: readonly ResolvedSchedule[],
-  { retentionMs, now, tell, logger }: PassOptions,
+  { retentionMs, now, emit, logger }: PassOptions,
 ): Passes {
   const names = schedules.map(({ name }) => name);
-  const lanes = createLanes();
+  const queue = createStatementQueue();
   const failing = new Map<string, number>();
   const skipped = new Map<string, number>();
   let pruneAt = -Infinity;
@@ -69,12 +69,12 @@ export function createPasses(
       skipped.set(name, ms);
       const at = new Date(ms).toISOString();
       logger?.info({ schedule: name, at }, "a tick was missed, and is not caught up with");
-      tell({ type: "skipped", name, at });
+      emit({ type: "skipped", name, at });
     }
     return undefined;
   }
 
-  async function greet(name: string, nowMs: number): Promise<undefined> {
+  async function storeStart(name: string, nowMs: number): Promise<undefined> {
     await store.begin(name, nowMs);
     failing.delete(name);
   }
@@ -88,19 +88,19 @@ export function createPasses(
     const jobId = jobIdOf(name, at);
     const tick: FiredTick = { name, task, at, jobId, ...made, lateMs: Math.round(nowMs - ms) };
     logger?.info({ schedule: name, task, job_id: jobId, at, late_ms: tick.lateMs }, "a tick was queued");
-    tell({ type: "fired", tick });
+    emit({ type: "fired", tick });
     return tick;
   }
 
   async function prune(nowMs: number): Promise<void> {
     // The second condition allows pruning after the clock was set back.
-    if (lanes.isBusy(PRUNE) || (nowMs < pruneAt && nowMs >= pruneAt - PRUNE_EVERY_MS)) return;
+    if (queue.isBusy(PRUNE) || (nowMs < pruneAt && nowMs >= pruneAt - PRUNE_EVERY_MS)) return;
     pruneAt = nowMs + PRUNE_EVERY_MS;
     try {
-      const more = await lanes.enter(PRUNE, true, () => store.prune(nowMs - retentionMs));
+      const more = await queue.add(PRUNE, true, () => store.prune(nowMs - retentionMs));
       if (more) pruneAt = nowMs;
     } catch (error) {
-      tell({ type: "fault", error });
+      emit({ type: "fault", error });
     }
   }
 
@@ -114,10 +114,10 @@ export function createPasses(
 
       const fired: FiredTick[] = [];
       const failed: { name: string; error: unknown }[] = [];
-      const under: Promise<void>[] = [];
+      const attempts: Promise<void>[] = [];
       for (const schedule of schedules) {
         const { name } = schedule;
-        if (lanes.isBusy(name)) continue;
+        if (queue.isBusy(name)) continue;
         const last = lastMs.get(name);
         const ms = last === undefined ? undefined : dueOf(schedule, last, nowMs);
         if (last !== undefined && ms === undefined) {
@@ -129,22 +129,22 @@ export function createPasses(
         if (retryAt !== undefined && !retry && performance.now() < retryAt) continue;
         // No further attempt until this one ends.
         if (retryAt !== undefined) failing.set(name, Infinity);
-        const attempt = lanes.enter(name, retryAt !== undefined, () =>
-          ms === undefined ? greet(name, nowMs) : fire(schedule, ms, nowMs),
+        const attempt = queue.add(name, retryAt !== undefined, () =>
+          ms === undefined ? storeStart(name, nowMs) : fire(schedule, ms, nowMs),
         );
-        under.push(
+        attempts.push(
           attempt.then(
             (tick) => void (tick === undefined || fired.push(tick)),
             (error: unknown) => {
               failing.set(name, performance.now() + RETRY_MS);
               failed.push({ name, error });
-              tell({ type: "failed", name, error });
+              emit({ type: "failed", name, error });
             },
           ),
         );
       }
-      under.push(prune(nowMs));
-      return { ended: Promise.all(under).then(() => ({ fired, failed })) };
+      attempts.push(prune(nowMs));
+      return { ended: Promise.all(attempts).then(() => ({ fired, failed })) };
     },
   };
 }

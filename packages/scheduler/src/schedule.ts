@@ -135,59 +135,59 @@ function resolveOne(
 ): ResolvedSchedule | undefined {
   const key = `schedules.${name.slice(0, MAX_NAME)}`;
   const before = faults.length;
-  const say = (field: string, message: string): void => {
+  const addFault = (field: string, message: string): void => {
     faults.push({ key: field === "" ? key : `${key}.${field}`, message });
   };
   if (name === "" || name.length > MAX_NAME || CONTROL.test(name)) {
-    say("", `a name must have 1 to ${MAX_NAME} characters, none of them a control character`);
+    addFault("", `a name must have 1 to ${MAX_NAME} characters, none of them a control character`);
   }
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    say("", "must be an object with task, and cron or everySeconds");
+    addFault("", "must be an object with task, and cron or everySeconds");
     return undefined;
   }
-  checkFields(given, say);
+  checkFields(given, addFault);
   if (faults.length > before) return undefined;
   // checkFields() has checked every member.
   const schedule = given as Schedule;
   const { task, payload = {}, catchUp = true, maxAttempts = 3 } = schedule;
-  const times = timesOf(schedule, zoneOf, say);
+  const times = timesOf(schedule, zoneOf, addFault);
   if (times === undefined) return undefined;
   const resolved: ResolvedSchedule = { name, task, payload: { ...payload }, catchUp, maxAttempts, times };
   try {
     // Detect a job that the table rejects now, not at the first tick.
     access.enqueuePart(jobOf(resolved, new Date(0).toISOString()), { from: "nothing", first: 1 });
   } catch (error) {
-    say("", error instanceof Error ? error.message : "is not a valid job");
+    addFault("", error instanceof Error ? error.message : "is not a valid job");
     return undefined;
   }
   return resolved;
 }
 
-function checkFields(given: object, say: (field: string, message: string) => void): void {
+function checkFields(given: object, addFault: (field: string, message: string) => void): void {
   const known = Object.keys(KINDS);
   const values = given as Readonly<Record<string, unknown>>;
   for (const field of Object.keys(given)) {
     if (Object.hasOwn(KINDS, field)) continue;
     const nearest = nearestName(field, known);
     const hint = nearest === undefined ? `known are ${known.join(", ")}` : `did you mean ${nearest}?`;
-    say(field, `is unknown; ${hint}`);
+    addFault(field, `is unknown; ${hint}`);
   }
   for (const [field, kind] of Object.entries(KINDS)) {
     const value = values[field];
-    if (value !== undefined && !kind.accepts(value)) say(field, wrongValue(kind, value));
+    if (value !== undefined && !kind.accepts(value)) addFault(field, wrongValue(kind, value));
   }
   const { cron, everySeconds, zone, task } = values;
-  if (task === undefined) say("task", "is required and must be the name of a task");
+  if (task === undefined) addFault("task", "is required and must be the name of a task");
   if ((cron === undefined) === (everySeconds === undefined)) {
-    say("", "must have either cron or everySeconds");
+    addFault("", "must have either cron or everySeconds");
   }
-  if (zone !== undefined && cron === undefined) say("zone", "belongs to cron; intervals have no zone");
+  if (zone !== undefined && cron === undefined) addFault("zone", "belongs to cron; intervals have no zone");
 }
 
 function timesOf(
   schedule: Schedule,
   zoneOf: ZoneOf,
-  say: (field: string, message: string) => void,
+  addFault: (field: string, message: string) => void,
 ): Times | undefined {
   if (schedule.cron === undefined) return intervalTimes(schedule.everySeconds * 1000);
   const { cron, zone = "UTC" } = schedule;
@@ -196,14 +196,17 @@ function timesOf(
     fields = parseCron(cron);
   } catch (error) {
     if (!(error instanceof CronFault)) throw error;
-    say("cron", error.message);
+    addFault("cron", error.message);
     return undefined;
   }
   try {
     return cronTimes(fields, zoneOf(zone));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    say("zone", `${JSON.stringify(zone.slice(0, 64))} is not a time zone; write for example Europe/Berlin`);
+    addFault(
+      "zone",
+      `${JSON.stringify(zone.slice(0, 64))} is not a time zone; write for example Europe/Berlin`,
+    );
     return undefined;
   }
 }

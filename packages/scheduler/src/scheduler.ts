@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import type { Migration } from "@svc/job-table";
-import { atMostEvery, safeLogger } from "@svc/resilience";
+import { atMostEvery, createEmitter, safeLogger } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
-import { createTell } from "./events.ts";
 import { resolveSchedulerOptions, type SchedulerOptions } from "./options.ts";
-import { type Begun, createPasses, type Pass, RETRY_MS } from "./pass.ts";
+import { createPasses, type Pass, RETRY_MS, type RunningPass } from "./pass.ts";
 import { ensureTicks, ticksMigrations } from "./schema.ts";
 import { createTickStore } from "./tick-store.ts";
 
@@ -40,7 +39,7 @@ const MAX_SLEEP_MS = 30_000;
 const WARN_EVERY_MS = 10_000;
 
 // A scheduler started in a request or job must not inherit its async context.
-const outside = AsyncLocalStorage.snapshot();
+const withoutContext = AsyncLocalStorage.snapshot();
 
 /**
  * Creates a scheduler. Sends nothing before `start()` or `runDue()`.
@@ -52,42 +51,44 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   const { access, schedules, ticksTable, quotedTicks, retentionMs, now, claimant } = options;
   const { commandTimeoutMs, maintenanceTimeoutMs } = options;
   const logger = safeLogger(options.logger);
-  const tell = createTell(options.onEvent, logger);
+  const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
+    logger?.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
+  );
   const store = createTickStore(quotedTicks, access, claimant);
-  const passes = createPasses(store, schedules, { retentionMs, now, tell, logger });
+  const passes = createPasses(store, schedules, { retentionMs, now, emit, logger });
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.error({ reason: safeErrorText(error), suppressed }, "the scheduler cannot reach its ticks"),
   );
 
   let last: Promise<unknown> = Promise.resolve();
-  const underWay = new Set<Promise<unknown>>();
-  let looping: Promise<void> | undefined;
+  const runningPasses = new Set<Promise<unknown>>();
+  let watching: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   let wake: (() => void) | undefined;
   let fault: string | undefined;
   // Offset of the deciding clock (database or `now`) from the monotonic clock.
-  let ahead: number | undefined;
+  let clockOffsetMs: number | undefined;
 
   function currentMs(): number {
     if (now !== undefined) return now();
-    return ahead === undefined ? Date.now() : performance.now() + ahead;
+    return clockOffsetMs === undefined ? Date.now() : performance.now() + clockOffsetMs;
   }
 
   /** Runs passes one after another: concurrent ones would only compete for the same ticks. */
-  async function begin(retry: boolean): Promise<Begun> {
+  async function begin(retry: boolean): Promise<RunningPass> {
     const next = last.then(() =>
       passes.begin({
         retry,
         onTime(nowMs) {
-          ahead = nowMs - performance.now();
+          clockOffsetMs = nowMs - performance.now();
         },
       }),
     );
     last = next.catch(() => undefined);
-    const begun = await next;
-    underWay.add(begun.ended);
-    void begun.ended.finally(() => underWay.delete(begun.ended));
-    return begun;
+    const pass = await next;
+    runningPasses.add(pass.ended);
+    void pass.ended.finally(() => runningPasses.delete(pass.ended));
+    return pass;
   }
 
   async function watch(): Promise<void> {
@@ -104,7 +105,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
         pauseMs = RETRY_MS;
         fault = safeErrorText(error);
         warn(error);
-        tell({ type: "fault", error });
+        emit({ type: "fault", error });
       }
       if (stopping === undefined) await pauseFor(Math.min(pauseMs, untilRetry()));
     }
@@ -144,15 +145,15 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
 
   async function shutdown(): Promise<void> {
     wake?.();
-    await looping;
+    await watching;
     await last;
-    await Promise.all(underWay);
+    await Promise.all(runningPasses);
   }
 
   function check(): CheckResult {
     const meta = { schedules: schedules.length };
     if (stopping !== undefined) return { healthy: false, detail: "stopped", meta };
-    if (looping === undefined) return { healthy: false, detail: "not started", meta };
+    if (watching === undefined) return { healthy: false, detail: "not started", meta };
     if (fault !== undefined) return { healthy: false, detail: `not answering (${fault})`, meta };
     const [name] = passes.failing.keys();
     if (name === undefined) return { healthy: true, detail: "on time", meta };
@@ -169,7 +170,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
     start() {
       if (stopping !== undefined)
         throw new Error("a scheduler that was stopped does not start again: make another one");
-      looping ??= outside(watch);
+      watching ??= withoutContext(watch);
     },
     stop() {
       stopping ??= Promise.resolve().then(shutdown);

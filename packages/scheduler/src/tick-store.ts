@@ -2,7 +2,7 @@ import type { TableAccess } from "@svc/job-table";
 import { jobOf, type ResolvedSchedule } from "./schedule.ts";
 
 /** State of the schedules at one moment. */
-export interface Known {
+export interface LastTicks {
   /** Milliseconds since the Unix epoch, by the server's clock. */
   readonly serverMs: number;
   /** Newest tick of each schedule that was seen before. */
@@ -11,7 +11,7 @@ export interface Known {
 
 /** The table of ticks. Each call sends one statement. */
 export interface TickStore {
-  read(names: readonly string[]): Promise<Known>;
+  read(names: readonly string[]): Promise<LastTicks>;
   /** Stores the start of a new schedule, so that any scheduler fires its first tick after it. */
   begin(name: string, ms: number): Promise<void>;
   /** Claims a tick and queues its job (SCH-4). Returns undefined if it or a newer tick is claimed already. */
@@ -52,10 +52,10 @@ on conflict do nothing`,
       const tick = new Date(ms).toISOString();
       const job = access.enqueuePart(jobOf(schedule, tick), { from: "claimed", first: 4 });
       const values: unknown[] = [schedule.name, tick, claimant, ...job.values];
-      let told = "";
+      let notify = "";
       if (access.channel !== undefined) {
         values.push(access.channel);
-        told = `, case when exists(select from made) then pg_notify($${values.length}, '') end as told`;
+        notify = `, case when exists(select from made) then pg_notify($${values.length}, '') end as notified`;
       }
       const [row] = await access.query<{ claimed: boolean; enqueued: boolean }>(
         // The primary key alone would let a late process claim a pruned tick again.
@@ -67,7 +67,7 @@ on conflict do nothing`,
 ), made as (
   ${job.text}
 )
-select exists(select from claimed) as claimed, exists(select from made) as enqueued${told}`,
+select exists(select from claimed) as claimed, exists(select from made) as enqueued${notify}`,
         values,
       );
       return row?.claimed === true ? { enqueued: row.enqueued } : undefined;

@@ -1,0 +1,69 @@
+import { isConnectionError, SqlDeadlineError } from "@svc/sql";
+
+/** Runs statements of schedules, a few at a time, so that failing schedules delay the others only briefly. */
+export interface StatementQueue {
+  /** Returns whether a statement of a schedule is queued or running. */
+  isBusy(name: string): boolean;
+  /** Runs a statement when a slot is free; retries share one slot of their own. Rejects with the error of `run`. */
+  add<T>(name: string, isRetry: boolean, run: () => Promise<T>): Promise<T>;
+}
+
+interface Entry {
+  start(): Promise<unknown>;
+  reject(): void;
+}
+
+// Schedules due at the same moment must not take all connections of a pool.
+const CONCURRENCY = 4;
+
+export function createStatementQueue(): StatementQueue {
+  const busy = new Set<string>();
+  const first = createQueue(CONCURRENCY);
+  const retries = createQueue(1);
+
+  return {
+    isBusy: (name) => busy.has(name),
+    add<T>(name: string, isRetry: boolean, run: () => Promise<T>) {
+      busy.add(name);
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      (isRetry ? retries : first).push({
+        start() {
+          const running = run();
+          resolve(running);
+          return running;
+        },
+        reject: () => reject(new Error("not tried: the database does not answer")),
+      });
+      return promise.finally(() => busy.delete(name));
+    },
+  };
+}
+
+function createQueue(concurrency: number): { push(entry: Entry): void } {
+  const waiting: Entry[] = [];
+  let running = 0;
+  let timeouts = 0;
+
+  async function work(first: Entry): Promise<void> {
+    running += 1;
+    for (let entry: Entry | undefined = first; entry !== undefined; entry = waiting.shift()) {
+      try {
+        await entry.start();
+        timeouts = 0;
+      } catch (error) {
+        timeouts = error instanceof SqlDeadlineError || isConnectionError(error) ? timeouts + 1 : 0;
+      }
+      // The database is down: reject the queue, since each of its entries would wait for its own timeout.
+      if (timeouts >= concurrency) for (const each of waiting.splice(0)) each.reject();
+    }
+    running -= 1;
+    if (running === 0) timeouts = 0;
+  }
+
+  return {
+    push(entry) {
+      if (running < concurrency) void work(entry);
+      else waiting.push(entry);
+    },
+  };
+}
