@@ -220,7 +220,7 @@ export const work: Mutants = {
   "OUT-1": {
     file: "packages/events/src/relay/relay.ts",
     find: "const settled = await settle(delivery.sent);",
-    replace: "const settled = await settle(parcels);",
+    replace: "const settled = await settle(outgoing);",
   },
   "OUT-2": {
     file: "packages/events/src/inbox.ts",

@@ -10,6 +10,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Consumption, EventBus } from "./event-bus.ts";
 import type { Events } from "./events.ts";
 
@@ -49,7 +50,7 @@ export interface BusConsumer extends AsyncDisposable {
 
 const SUBJECT = "createBusConsumer()";
 const WARN_EVERY_MS = 10_000;
-const SLOWEST = 30;
+const LONGEST_FACTOR = 30;
 
 /**
  * Creates the consumer that passes a bus's events to `events.receive`. Sends nothing before `start()`.
@@ -82,14 +83,13 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
       "the event bus does not let itself be subscribed to",
     ),
   );
-  const delay = backoff({ baseMs: retryMs, maxMs: SLOWEST * retryMs });
-  let stopping = false;
+  const delay = backoff({ baseMs: retryMs, maxMs: LONGEST_FACTOR * retryMs });
+  const stopping = new AbortController();
   let running: Promise<void> | undefined;
   let consumption: Consumption | undefined;
-  let wake: (() => void) | undefined;
 
   async function subscribe(): Promise<void> {
-    for (let attempts = 1; !stopping; attempts++) {
+    for (let attempts = 1; !stopping.signal.aborted; attempts++) {
       try {
         const started = await bus.consume({
           group,
@@ -104,25 +104,14 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
         };
         void started.stopped.then(ended, ended);
         // stop() was called while the bus was subscribing.
-        if (stopping) await started.stop();
+        if (stopping.signal.aborted) await started.stop();
         return;
       } catch (error) {
-        if (stopping) return;
+        if (stopping.signal.aborted) return;
         warn(error);
-        await pause(delay(attempts));
+        await sleep(delay(attempts), undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
-  }
-
-  function pause(ms: number): Promise<void> {
-    if (stopping) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   const consumer: BusConsumer = {
@@ -130,13 +119,12 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
       return consumption !== undefined;
     },
     start() {
-      if (stopping)
+      if (stopping.signal.aborted)
         throw new Error("a consumer of a bus that was stopped does not start again: make another one");
       running ??= subscribe();
     },
     async stop() {
-      stopping = true;
-      wake?.();
+      stopping.abort();
       try {
         await running;
         await consumption?.stop();

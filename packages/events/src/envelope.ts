@@ -1,7 +1,7 @@
 import { currentContext, isRequestId, isTenantId, mintRequestId, TENANT_ID_EXPECTED } from "@svc/context";
 import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
-import { isKept, isText, MAX_TEXT, shown } from "./text.ts";
+import { isStorable, isText, MAX_TEXT, shown } from "./text.ts";
 
 /** The trace context of the publisher; empty if there is none. */
 export interface EventTrace {
@@ -161,7 +161,7 @@ function dataJson(data: unknown): string {
     throw refused("data cannot be written as JSON", error);
   }
   if (typeof json !== "string" || !json.startsWith("{")) throw refused("data is not an object as JSON");
-  if (!isKept(json))
+  if (!isStorable(json))
     throw refused("data contains NUL or half a surrogate pair, which PostgreSQL cannot keep");
   return json;
 }

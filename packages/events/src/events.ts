@@ -1,5 +1,5 @@
 import type { JobHandler } from "@svc/job-table";
-import { safeLogger, withDeadline } from "@svc/resilience";
+import { createEmitter, safeLogger, withDeadline } from "@svc/resilience";
 import type { Queryable } from "@svc/sql";
 import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "./envelope.ts";
 import { EventError, refused } from "./errors.ts";
@@ -8,7 +8,6 @@ import { type EventsOptions, type EventTypes, type ResolvedEvents, resolveEvents
 import { transactionOf, type Within } from "./query.ts";
 import { createReceiver } from "./receive.ts";
 import { subscriberHandlers, subscriberJobs } from "./subscriber-jobs.ts";
-import { createTell } from "./tell.ts";
 
 /**
  * With `tx` the event becomes part of the caller's transaction and is published when that commits; a bus then needs an
@@ -84,7 +83,10 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
 ): Events<M> {
   const options = resolveEventsOptions<M>(given);
   const { source, table, subscriptions, outbox, bus, busTimeoutMs, maxEventBytes, now } = options;
-  const tell = createTell(options.onEvent, safeLogger(options.logger));
+  const logger = safeLogger(options.logger);
+  const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
+    logger?.warn({ err: error, suppressed }, "the listener of events throws"),
+  );
 
   function written(event: NewEvent): Written {
     const one = writeEnvelope(event, source, maxEventBytes, now);
@@ -136,7 +138,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     }
     for (const { envelope } of all) {
       const jobs = outbox === undefined ? (subscriptions.get(envelope.type)?.length ?? 0) : 0;
-      tell({ type: "published", event: envelope, jobs, outbox: outbox !== undefined });
+      emit({ type: "published", event: envelope, jobs, outbox: outbox !== undefined });
     }
     return all.map(({ envelope }) => envelope);
   }
@@ -156,7 +158,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
       }
       return publishAll(list, given);
     },
-    receive: createReceiver(options, tell),
+    receive: createReceiver(options, emit),
   };
   internals.set(events, options);
   return events;

@@ -10,12 +10,12 @@ import { isText } from "./text.ts";
 
 const WARN_EVERY_MS = 10_000;
 // While the database hangs, each redelivery leaves a pending call in the pool; this bounds them.
-const MAX_UNDER_WAY = 1000;
+const MAX_PENDING = 1000;
 
 /** Creates the handler for messages from a bus. */
 export function createReceiver(
   options: ResolvedEvents,
-  tell: (event: EventsEvent) => void,
+  emit: (event: EventsEvent) => void,
 ): (message: BusMessage) => Promise<void> {
   const { source, table, subscriptions, topicPrefix, maxEventBytes, receiveTimeoutMs } = options;
   const logger = safeLogger(options.logger);
@@ -26,21 +26,21 @@ export function createReceiver(
     ),
   );
 
-  let underWay = 0;
+  let pending = 0;
 
   async function queue(jobs: readonly NewJob[]): Promise<void> {
-    if (underWay >= MAX_UNDER_WAY) throw new DeadlineError(receiveTimeoutMs);
-    underWay += 1;
+    if (pending >= MAX_PENDING) throw new DeadlineError(receiveTimeoutMs);
+    pending += 1;
     try {
       await table?.enqueueMany(jobs);
     } finally {
-      underWay -= 1;
+      pending -= 1;
     }
   }
 
   function drop(topic: string, error: unknown): void {
     warn(topic, error);
-    tell({ type: "refused", topic, error });
+    emit({ type: "refused", topic, error });
   }
 
   return async function receive(message: BusMessage): Promise<void> {
@@ -60,17 +60,17 @@ export function createReceiver(
         await withDeadline(receiveTimeoutMs, () => queue(jobs));
       } catch (error) {
         // A job that can never be stored would be redelivered forever and block its key.
-        if (!isRefusedJob(error) && !isUnkept(error)) throw error;
+        if (!isRefusedJob(error) && !isUnstorable(error)) throw error;
         drop(topic, error);
         return;
       }
     }
-    tell({ type: "received", event, jobs: mine.length, own });
+    emit({ type: "received", event, jobs: mine.length, own });
   };
 }
 
 /** Whether PostgreSQL cannot store the data: nested too deeply, or characters outside its encoding. */
-function isUnkept(error: unknown): boolean {
+function isUnstorable(error: unknown): boolean {
   return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
 }
 

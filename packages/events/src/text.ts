@@ -1,6 +1,6 @@
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 // JSON escapes that jsonb rejects: NUL and lone surrogates. An even number of backslashes is plain text.
-const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
 /** The longest id, key, tenant or topic, in characters. */
 export const MAX_TEXT = 255;
@@ -11,8 +11,8 @@ export function isText(value: unknown, max: number = MAX_TEXT): value is string 
 }
 
 /** Whether PostgreSQL can store this output of `JSON.stringify` as jsonb. */
-export function isKept(json: string): boolean {
-  return !json.includes("\\u") || !UNKEPT.test(json);
+export function isStorable(json: string): boolean {
+  return !json.includes("\\u") || !UNSTORABLE.test(json);
 }
 
 /** Describes a value for an error message without quoting a text. */

@@ -1,5 +1,5 @@
-import { calmLogger, type Logger } from "@svc/context";
-import { atMostEvery, backoff, withDeadline } from "@svc/resilience";
+import type { Logger } from "@svc/context";
+import { atMostEvery, backoff, safeLogger, withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConsumeOptions, Consumption } from "../event-bus.ts";
 import type { Broker, Delivery, Reader } from "./broker.ts";
@@ -62,15 +62,15 @@ export async function startConsumption<D extends Delivery>(
     roomMade = undefined;
   }
 
-  async function read({ room = () => prefetch - buffer.size, fetch }: Reader): Promise<void> {
+  async function read(reader: Reader): Promise<void> {
     for (let failures = 0; !stopping.signal.aborted;) {
-      const free = room();
+      const free = reader.room?.() ?? prefetch - buffer.size;
       if (free <= 0) {
         await (roomMade ??= Promise.withResolvers<void>()).promise;
         continue;
       }
       try {
-        await fetch(free);
+        await reader.fetch(free);
         failures = 0;
         if (!stopping.signal.aborted) journal.recovered();
       } catch (error) {
@@ -147,7 +147,7 @@ interface Journal {
 }
 
 function createJournal(given: Logger | undefined, broker: string, group: string): Journal {
-  const logger = calmLogger(given);
+  const logger = safeLogger(given);
   let trouble: string | undefined;
   const warn = atMostEvery(WARN_EVERY_MS, (_suppressed, why: string) =>
     logger?.warn({ group, broker, why }, "cannot read from the event bus; trying on"),

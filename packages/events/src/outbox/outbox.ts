@@ -5,7 +5,7 @@ import { refused } from "../errors.ts";
 import { type Migration, tableName, timeoutKinds, transactionOf, type Within } from "../query.ts";
 import { readEnvelope } from "../read-envelope.ts";
 import { isText } from "../text.ts";
-import { createBell, type Bell } from "./bell.ts";
+import { createWakeup, type Wakeup } from "./wakeup.ts";
 import { createOutboxCheck } from "./readiness.ts";
 import { ensureOutbox, outboxMigrations } from "./schema.ts";
 import { addSql, deadSql, type OutboxEntry, retrySql, statsSql } from "./sql.ts";
@@ -85,8 +85,8 @@ export interface OutboxAccess {
   readonly db: Database;
   /** The quoted table name. */
   readonly sql: string;
-  /** Rings after a write through this outbox. */
-  readonly bell: Bell;
+  /** Notifies relays after a write through this outbox. */
+  readonly wakeup: Wakeup;
 }
 
 const MAX_ENTRIES = 1000;
@@ -123,7 +123,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
     now: withDefault(func<() => number>(), () => performance.now()),
   });
   const sql = qualified(name);
-  const bell = createBell();
+  const wakeup = createWakeup();
   const send = async <R extends Row>(
     operation: string,
     text: string,
@@ -146,7 +146,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
       if (entries.length === 0) return 0;
       const { text, values } = addSql(sql, entries);
       const added = (await send("add()", text, values, tx)).length;
-      if (added > 0) bell.ring({ later: tx !== undefined });
+      if (added > 0) wakeup.notify({ later: tx !== undefined });
       return added;
     },
     async dead(limit = 100) {
@@ -162,7 +162,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
       }
       const values = [ids === "all" ? null : ids];
       const rows = await send<{ id: string }>("retryDead()", retrySql(sql), values, tx);
-      if (rows.length > 0) bell.ring({ later: tx !== undefined });
+      if (rows.length > 0) wakeup.notify({ later: tx !== undefined });
       return rows.map(({ id }) => id);
     },
     async stats() {
@@ -177,7 +177,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
     migrations: () => outboxMigrations(name),
     readiness: () => readiness,
   };
-  accesses.set(outbox, { db, sql, bell });
+  accesses.set(outbox, { db, sql, wakeup });
   return outbox;
 }
 

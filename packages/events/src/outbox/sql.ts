@@ -4,8 +4,8 @@ import { bodyOf, type EventEnvelope } from "../envelope.ts";
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 /** The stored error of a row whose lease expired on every attempt. */
-export const SPENT = "lease expired on the last attempt";
-const MAX_BURIED = 100;
+export const LEASE_EXPIRED = "lease expired on the last attempt";
+const MAX_EXHAUSTED = 100;
 
 // Rows found by id use this condition instead of `pending`: with `pending` the planner may choose the index of pending
 // rows, which also contains the id, and read all of it.
@@ -104,12 +104,12 @@ export function claimSql(table: string): string {
       order by created_at, id limit (select $1::int / greatest(count(*), 1) from heads)
     ) as waiting window chain as (order by created_at, id)
   ) as next where next.ready and heads.attempts < $5::int
-), spent as (
+), exhausted as (
   select id from (select id, attempts from heads union all select id, attempts from free) as both_kinds
-  where attempts >= $5::int limit ${MAX_BURIED}
-), buried as (
-  update ${table} as row set status = 'dead', last_error = '${SPENT}'
-  where id = any(array(select id from spent)) and ${found}
+  where attempts >= $5::int limit ${MAX_EXHAUSTED}
+), dead_lettered as (
+  update ${table} as row set status = 'dead', last_error = '${LEASE_EXPIRED}'
+  where id = any(array(select id from exhausted)) and ${found}
   returning row.id, row.attempts
 ), claimed as (
   update ${table} as row set attempts = row.attempts + 1, available_at = ${NOW} + $2::float8 * interval '1 second'
@@ -128,21 +128,21 @@ select id, kind, destination, case when octet_length(payload) <= $6::int then pa
   (select max(key) from visited) as last_key, (select count(*)::int from visited) as visited
 from claimed
 union all
-select id, '', '', null, null, attempts::int, '', 1, null, null, 0 from buried
+select id, '', '', null, null, attempts::int, '', 1, null, null, 0 from dead_lettered
 union all
 select '', '', '', null, null, 0, '', 2, null, (select max(key) from visited), (select count(*)::int from visited)
 order by kind_of_row, created_at, id`;
 }
 
 /** The condition that the caller's lease on a row is still valid. */
-const HELD = `row.id = lease.id and row.${WAITING} and row.attempts = lease.attempts
+const LEASE_IS_VALID = `row.id = lease.id and row.${WAITING} and row.attempts = lease.attempts
     and row.available_at = lease.until`;
 const LEASES = "unnest($1::text[], $2::int[], $3::timestamptz[]";
 
 /** Marks rows as published; returns those whose lease was still valid. */
 export function publishedSql(table: string): string {
   return `update ${table} as row set status = 'published', published_at = ${NOW}, last_error = null
-from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
+from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning row.id`;
 }
 
 /**
@@ -150,20 +150,20 @@ from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
  * dead at once, `$6` maximum attempts, `$7` whether the bus was unavailable; then no row uses up its attempts.
  */
 export function failedSql(table: string): string {
-  const dead = "lease.bury or (not $7::bool and row.attempts >= $6::int)";
+  const dead = "lease.is_permanent or (not $7::bool and row.attempts >= $6::int)";
   return `update ${table} as row set
   status = case when ${dead} then 'dead' else 'pending' end,
   attempts = case when $7::bool then least(row.attempts, $6::int - 1) else row.attempts end,
   available_at = ${NOW} + least(power(2, least(row.attempts, 10)), 300) * interval '1 second',
   last_error = left(lease.error, ${MAX_ERROR_LENGTH})
-from ${LEASES}, $4::text[], $5::bool[]) as lease (id, attempts, until, error, bury)
-where ${HELD} returning row.id, row.status`;
+from ${LEASES}, $4::text[], $5::bool[]) as lease (id, attempts, until, error, is_permanent)
+where ${LEASE_IS_VALID} returning row.id, row.status`;
 }
 
 /** Releases rows and takes back their attempt. */
 export function releasedSql(table: string): string {
   return `update ${table} as row set attempts = greatest(row.attempts - 1, 0), available_at = ${NOW}
-from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
+from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning row.id`;
 }
 
 /** Deletes at most `$2` events that were published more than `$1` days ago. */

@@ -1,27 +1,27 @@
 import { withDeadline } from "@svc/resilience";
 import type { EventBus } from "../event-bus.ts";
-import type { Parcel } from "./parcel.ts";
+import type { OutgoingEvent } from "./outgoing-event.ts";
 
 /** An event that could not be sent. */
 export interface Failure {
-  readonly parcel: Parcel;
+  readonly event: OutgoingEvent;
   readonly error: unknown;
   /** Whether a retry is useless. */
   readonly permanent: boolean;
 }
 
 /** The results of sending several events. */
-export interface Delivery {
-  readonly sent: readonly Parcel[];
+export interface SendResult {
+  readonly sent: readonly OutgoingEvent[];
   readonly failed: readonly Failure[];
   /** Not tried: an earlier event of the same key failed, or the time was over. */
-  readonly left: readonly Parcel[];
+  readonly skipped: readonly OutgoingEvent[];
   /** Whether the bus was unavailable; then no event counts as failed by its own fault. */
   readonly away: boolean;
 }
 
 /** Deadlines in milliseconds. */
-export interface Patience {
+export interface Deadlines {
   readonly callMs: number;
   readonly allMs: number;
 }
@@ -36,16 +36,16 @@ const MAX_FAILURES = 5;
  */
 export async function deliver(
   bus: EventBus | undefined,
-  parcels: readonly Parcel[],
-  { callMs, allMs }: Patience,
-): Promise<Delivery> {
-  if (bus === undefined || parcels.length === 0) return { sent: parcels, failed: [], left: [], away: false };
+  events: readonly OutgoingEvent[],
+  { callMs, allMs }: Deadlines,
+): Promise<SendResult> {
+  if (bus === undefined || events.length === 0) return { sent: events, failed: [], skipped: [], away: false };
   const endsAt = performance.now() + allMs;
-  const sent: Parcel[] = [];
+  const sent: OutgoingEvent[] = [];
   const failed: Failure[] = [];
-  const left: Parcel[] = [];
-  const held = new Set<string>();
-  const send = (batch: readonly Parcel[]): Promise<void> =>
+  const skipped: OutgoingEvent[] = [];
+  const blockedKeys = new Set<string>();
+  const send = (batch: readonly OutgoingEvent[]): Promise<void> =>
     withDeadline(Math.min(callMs, endsAt - performance.now()), (signal) =>
       bus.publish(
         batch.map(({ message }) => message),
@@ -53,40 +53,40 @@ export async function deliver(
       ),
     );
 
-  if (parcels.length > 1) {
+  if (events.length > 1) {
     try {
-      await send(parcels);
-      return { sent: parcels, failed: [], left: [], away: false };
+      await send(events);
+      return { sent: events, failed: [], skipped: [], away: false };
     } catch (error) {
       if (await isAway(bus)) {
-        const [first, ...others] = parcels as [Parcel, ...Parcel[]];
-        return { sent, failed: [{ parcel: first, error, permanent: false }], left: others, away: true };
+        const [first, ...others] = events as [OutgoingEvent, ...OutgoingEvent[]];
+        return { sent, failed: [{ event: first, error, permanent: false }], skipped: others, away: true };
       }
     }
   }
 
   let away = false;
   let failures = 0;
-  for (const parcel of parcels) {
-    const { key } = parcel.message;
-    const late = performance.now() >= endsAt || failures >= MAX_FAILURES;
-    if (away || late || (key !== null && held.has(key))) {
-      left.push(parcel);
+  for (const event of events) {
+    const { key } = event.message;
+    const isOver = performance.now() >= endsAt || failures >= MAX_FAILURES;
+    if (away || isOver || (key !== null && blockedKeys.has(key))) {
+      skipped.push(event);
       continue;
     }
     try {
-      await send([parcel]);
-      sent.push(parcel);
+      await send([event]);
+      sent.push(event);
     } catch (error) {
       const permanent = isPermanent(error);
-      failed.push({ parcel, error, permanent });
+      failed.push({ event, error, permanent });
       if (permanent) continue;
       failures += 1;
-      if (key !== null) held.add(key);
+      if (key !== null) blockedKeys.add(key);
       away = await isAway(bus);
     }
   }
-  return { sent, failed, left, away };
+  return { sent, failed, skipped, away };
 }
 
 function isPermanent(error: unknown): boolean {

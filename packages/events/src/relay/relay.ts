@@ -1,13 +1,12 @@
 import type { ReadinessCheck } from "@svc/context";
-import { atMostEvery, DeadlineError, safeLogger } from "@svc/resilience";
+import { atMostEvery, createEmitter, DeadlineError, safeLogger } from "@svc/resilience";
 import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 import { EventError } from "../errors.ts";
-import { SPENT } from "../outbox/sql.ts";
+import { LEASE_EXPIRED } from "../outbox/sql.ts";
 import { deliver } from "./deliver.ts";
 import { type RelayEvent, type RelayOptions, resolveRelayOptions } from "./options.ts";
-import { type Parcel, parcelOf } from "./parcel.ts";
-import { createLedger, type Settled, type Verdict } from "./ledger.ts";
-import { createTell } from "../tell.ts";
+import { type OutgoingEvent, outgoingEventOf } from "./outgoing-event.ts";
+import { createRelayStore, type Settled, type FailedRow } from "./relay-store.ts";
 
 /** The counts of one pass over the outbox. */
 export interface RelayPass {
@@ -42,7 +41,7 @@ interface Passed extends RelayPass {
   readonly more: boolean;
 }
 
-const isLate = (error: unknown): boolean =>
+const isTimeout = (error: unknown): boolean =>
   error instanceof DeadlineError || error instanceof SqlDeadlineError;
 
 const WARN_EVERY_MS = 10_000;
@@ -61,8 +60,10 @@ export function createRelay(given: RelayOptions): Relay {
   const options = resolveRelayOptions(given);
   const { outbox, access, events, batch, everyMs, leaseMs, busTimeoutMs, purgeAfterDays } = options;
   const logger = safeLogger(options.logger);
-  const tell = createTell<RelayEvent>(options.onEvent, logger);
-  const ledger = createLedger(options);
+  const { emit } = createEmitter<RelayEvent>(options.onEvent, (suppressed, error) =>
+    logger?.warn({ err: error, suppressed }, "the listener of events throws"),
+  );
+  const store = createRelayStore(options);
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.warn(
       { err: error, suppressed },
@@ -86,66 +87,70 @@ export function createRelay(given: RelayOptions): Relay {
   let stopping = false;
   let running: Promise<void> | undefined;
   let wake: (() => void) | undefined;
-  let rung = false;
+  let isWoken = false;
 
   async function pass(): Promise<Passed> {
     // During an outage one event tests whether the bus is back.
     const limit = away ? 1 : batch;
-    const claim = await ledger.claim(limit, nextKey);
+    const claim = await store.claim(limit, nextKey);
     nextKey = claim.nextKey;
-    for (const id of claim.spent) bury(id, new EventError("ERR_SVC_EVENT_UNDELIVERABLE", SPENT));
+    for (const id of claim.exhausted)
+      reportDead(id, new EventError("ERR_SVC_EVENT_UNDELIVERABLE", LEASE_EXPIRED));
 
-    const parcels: Parcel[] = [];
-    const verdicts: Verdict[] = [];
+    const outgoing: OutgoingEvent[] = [];
+    const failures: FailedRow[] = [];
     for (const row of claim.rows) {
       try {
-        const parcel = parcelOf(row, events);
-        parcels.push(parcel);
-        if (parcel.source !== events.source) warnForeign(parcel.source);
+        const event = outgoingEventOf(row, events);
+        outgoing.push(event);
+        if (event.source !== events.source) warnForeign(event.source);
       } catch (error) {
-        verdicts.push({ row, error, permanent: true });
+        failures.push({ row, error, permanent: true });
       }
     }
-    const delivery = await deliver(events.bus, parcels, { callMs: busTimeoutMs, allMs: leaseMs * BUS_SHARE });
-    if (events.bus !== undefined && parcels.length > 0) away = delivery.away;
+    const delivery = await deliver(events.bus, outgoing, {
+      callMs: busTimeoutMs,
+      allMs: leaseMs * BUS_SHARE,
+    });
+    if (events.bus !== undefined && outgoing.length > 0) away = delivery.away;
 
     const settled = await settle(delivery.sent);
-    if (settled.published.length > 0) tell({ type: "relayed", ids: settled.published });
-    if (settled.lost.length > 0) tell({ type: "lost", ids: settled.lost });
-    for (const { parcel, error, permanent } of [...delivery.failed, ...settled.failed]) {
-      verdicts.push({ row: parcel.row, error, permanent });
+    if (settled.published.length > 0) emit({ type: "relayed", ids: settled.published });
+    if (settled.lost.length > 0) emit({ type: "lost", ids: settled.lost });
+    for (const { event, error, permanent } of [...delivery.failed, ...settled.failed]) {
+      failures.push({ row: event.row, error, permanent });
     }
-    const dead = new Set(await ledger.fail(verdicts, delivery.away));
-    for (const { row, error } of verdicts) {
+    const dead = new Set(await store.fail(failures, delivery.away));
+    for (const { row, error } of failures) {
       if (dead.has(row.id)) {
-        bury(row.id, error);
+        reportDead(row.id, error);
         continue;
       }
       warnFailed(row.id, error);
-      tell({ type: "failed", id: row.id, error, away: delivery.away });
+      emit({ type: "failed", id: row.id, error, away: delivery.away });
     }
-    await ledger.release(delivery.left.map(({ row }) => row));
+    await store.release(delivery.skipped.map(({ row }) => row));
     return {
       claimed: claim.rows.length,
       relayed: settled.published.length,
-      failed: verdicts.length - dead.size,
-      dead: dead.size + claim.spent.length,
+      failed: failures.length - dead.size,
+      dead: dead.size + claim.exhausted.length,
       more:
         !delivery.away &&
         (settled.published.length > 0 ||
           claim.rows.length >= limit ||
-          claim.spent.length > 0 ||
+          claim.exhausted.length > 0 ||
           nextKey !== ""),
     };
   }
 
-  async function settle(sent: readonly Parcel[]): Promise<Settled> {
+  async function settle(sent: readonly OutgoingEvent[]): Promise<Settled> {
     try {
-      return await ledger.settle(sent);
+      return await store.settle(sent);
     } catch (error) {
       // If the database answers with an error, such as a missing job table, do not blame the events.
-      if (!isConnectionError(error) && !isLate(error)) {
-        await ledger.fail(
+      if (!isConnectionError(error) && !isTimeout(error)) {
+        await store.fail(
           sent.map(({ row }) => ({ row, error, permanent: false })),
           true,
         );
@@ -154,9 +159,9 @@ export function createRelay(given: RelayOptions): Relay {
     }
   }
 
-  function bury(id: string, error: unknown): void {
+  function reportDead(id: string, error: unknown): void {
     logger?.error({ event_id: id, err: error }, "an event is dead: it is not sent any more");
-    tell({ type: "dead", id, error });
+    emit({ type: "dead", id, error });
   }
 
   async function purge(): Promise<void> {
@@ -164,15 +169,15 @@ export function createRelay(given: RelayOptions): Relay {
     purgeAfter = performance.now() + PURGE_EVERY_MS;
     let count = 0;
     for (let round = 0; round < MAX_PURGES && !stopping; round++) {
-      const purged = await ledger.purge();
+      const purged = await store.purge();
       count += purged;
       if (purged === 0) break;
     }
-    if (count > 0) tell({ type: "purged", count });
+    if (count > 0) emit({ type: "purged", count });
   }
 
   function pause(): Promise<void> {
-    if (stopping || rung) return Promise.resolve();
+    if (stopping || isWoken) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, everyMs);
       wake = () => {
@@ -183,26 +188,26 @@ export function createRelay(given: RelayOptions): Relay {
   }
 
   async function run(): Promise<void> {
-    const silence = access.bell.onRing(() => {
-      rung = true;
+    const unsubscribe = access.wakeup.onNotify(() => {
+      isWoken = true;
       // A new event does not end the pause during an outage of the bus.
       if (!away) wake?.();
     });
     while (!stopping) {
-      rung = false;
+      isWoken = false;
       let more = false;
       try {
         ({ more } = await pass());
         await purge();
       } catch (error) {
         warnFault(error);
-        tell({ type: "fault", error });
-        rung = false;
+        emit({ type: "fault", error });
+        isWoken = false;
       }
-      if (away) rung = false;
+      if (away) isWoken = false;
       if (!more) await pause();
     }
-    silence();
+    unsubscribe();
   }
 
   const relay: Relay = {

@@ -5,7 +5,7 @@ import { isRefusedJob } from "../receive.ts";
 import { boundedTransaction } from "./bounded-transaction.ts";
 import type { Failure } from "./deliver.ts";
 import type { ResolvedRelay } from "./options.ts";
-import type { Parcel } from "./parcel.ts";
+import type { OutgoingEvent } from "./outgoing-event.ts";
 
 /** A claimed row, or the last row of the result, which says how far the claim has looked. */
 interface AnswerRow extends ClaimedRow {
@@ -17,7 +17,7 @@ interface AnswerRow extends ClaimedRow {
 export interface Claim {
   readonly rows: readonly ClaimedRow[];
   /** Ids of events that used up their attempts; this claim marked them as dead. */
-  readonly spent: readonly string[];
+  readonly exhausted: readonly string[];
   /** The key at which the next claim starts; `""` starts from the beginning. */
   readonly nextKey: string;
 }
@@ -30,17 +30,17 @@ export interface Settled {
 }
 
 /** All statements of a relay, each in a transaction with a deadline. */
-export interface Ledger {
+export interface RelayStore {
   claim(limit: number, fromKey: string): Promise<Claim>;
   /** Marks the sent events as published and queues their jobs, in one transaction. */
-  settle(sent: readonly Parcel[]): Promise<Settled>;
-  fail(failures: readonly Verdict[], away: boolean): Promise<readonly string[]>;
+  settle(sent: readonly OutgoingEvent[]): Promise<Settled>;
+  fail(failures: readonly FailedRow[], away: boolean): Promise<readonly string[]>;
   release(rows: readonly ClaimedRow[]): Promise<void>;
   purge(): Promise<number>;
 }
 
 /** A row that failed, and why. */
-export interface Verdict {
+export interface FailedRow {
   readonly row: ClaimedRow;
   readonly error: unknown;
   readonly permanent: boolean;
@@ -55,7 +55,7 @@ const MAX_LENGTH = 16 * 2 ** 20;
 // SQLSTATE classes that blame the data; a retry may help with all others.
 const DATA = /^(?:21|22|23|54)/;
 
-export function createLedger(options: ResolvedRelay): Ledger {
+export function createRelayStore(options: ResolvedRelay): RelayStore {
   const { access, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
   const { db, sql } = access;
   const maxBytes = SPACED * events.maxEventBytes;
@@ -69,7 +69,7 @@ export function createLedger(options: ResolvedRelay): Ledger {
   const inTime = <T>(work: (tx: Queryable) => Promise<T>): Promise<T> =>
     boundedTransaction(db, commandTimeoutMs, work);
 
-  async function mark(sent: readonly Parcel[]): Promise<Settled> {
+  async function mark(sent: readonly OutgoingEvent[]): Promise<Settled> {
     return inTime(async (tx) => {
       const { rows } = await tx.query<{ id: string }>(texts.published, leasesOf(sent.map(({ row }) => row)));
       const held = new Set(rows.map(({ id }) => id));
@@ -83,18 +83,18 @@ export function createLedger(options: ResolvedRelay): Ledger {
     });
   }
 
-  async function oneByOne(sent: readonly Parcel[]): Promise<Settled> {
+  async function oneByOne(sent: readonly OutgoingEvent[]): Promise<Settled> {
     const published: string[] = [];
     const lost: string[] = [];
     const failed: Failure[] = [];
-    for (const parcel of sent) {
+    for (const event of sent) {
       try {
-        const settled = await mark([parcel]);
+        const settled = await mark([event]);
         published.push(...settled.published);
         lost.push(...settled.lost);
       } catch (error) {
         if (!isOfTheRow(error)) throw error;
-        failed.push({ parcel, error, permanent: isRefusedJob(error) });
+        failed.push({ event, error, permanent: isRefusedJob(error) });
       }
     }
     return { published, lost, failed };
@@ -109,7 +109,7 @@ export function createLedger(options: ResolvedRelay): Ledger {
       const last = rows.at(-1);
       return {
         rows: rows.filter((row) => row.kind_of_row === 0),
-        spent: rows.filter((row) => row.kind_of_row === 1).map(({ id }) => id),
+        exhausted: rows.filter((row) => row.kind_of_row === 1).map(({ id }) => id),
         nextKey: last !== undefined && last.visited >= KEYS ? (last.last_key ?? "") : "",
       };
     },
@@ -155,10 +155,10 @@ function leasesOf(rows: readonly ClaimedRow[]): [string[], number[], string[]] {
 }
 
 /** Splits the jobs of the events into lists of a size that one statement can take. */
-function* chunks(parcels: readonly Parcel[]): Generator<NewJob[]> {
+function* chunks(outgoing: readonly OutgoingEvent[]): Generator<NewJob[]> {
   let chunk: NewJob[] = [];
   let length = 0;
-  for (const { jobs, message } of parcels) {
+  for (const { jobs, message } of outgoing) {
     for (const job of jobs) {
       if (chunk.length >= MAX_JOBS || (chunk.length > 0 && length + message.body.length > MAX_LENGTH)) {
         yield chunk;

@@ -8,7 +8,7 @@ import { readEnvelope } from "../read-envelope.ts";
 import { subscriberJobs } from "../subscriber-jobs.ts";
 
 /** A claimed event with its bus message and jobs. */
-export interface Parcel {
+export interface OutgoingEvent {
   readonly row: ClaimedRow;
   /** The service that published the event. */
   readonly source: string;
@@ -21,7 +21,7 @@ export interface Parcel {
  *
  * @throws EventError for a row that can never be delivered
  */
-export function parcelOf(row: ClaimedRow, options: ResolvedEvents): Parcel {
+export function outgoingEventOf(row: ClaimedRow, options: ResolvedEvents): OutgoingEvent {
   if (row.kind !== "event") {
     throw new EventError(
       "ERR_SVC_EVENT_ENVELOPE",

@@ -1,38 +1,38 @@
 /** Wakes the relays of this process after a write, so that they do not wait for the next poll. */
-export interface Bell {
+export interface Wakeup {
   /** `later`: the write is part of a transaction that commits soon. */
-  ring(options: { readonly later: boolean }): void;
+  notify(options: { readonly later: boolean }): void;
   /** Adds a listener; returns the function that removes it. */
-  onRing(listener: () => void): () => void;
+  onNotify(listener: () => void): () => void;
 }
 
 // Most transactions commit before the first signal, nearly all before the second; the next poll finds the rest.
 const LATER_MS = [20, 300];
 
-export function createBell(): Bell {
+export function createWakeup(): Wakeup {
   const listeners = new Set<() => void>();
   const timers = new Map<number, NodeJS.Timeout>();
 
-  function strike(): void {
+  function callListeners(): void {
     for (const listener of listeners) listener();
   }
 
-  function strikeIn(ms: number): void {
+  function callListenersIn(ms: number): void {
     if (timers.has(ms)) return;
     const timer = setTimeout(() => {
       timers.delete(ms);
-      strike();
+      callListeners();
     }, ms);
     timers.set(ms, timer.unref());
   }
 
   return {
-    ring({ later }) {
+    notify({ later }) {
       if (listeners.size === 0) return;
-      if (!later) strike();
-      else for (const ms of LATER_MS) strikeIn(ms);
+      if (!later) callListeners();
+      else for (const ms of LATER_MS) callListenersIn(ms);
     },
-    onRing(listener) {
+    onNotify(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
