@@ -54,7 +54,7 @@ function tableOf(folder) {
   const rows = systems.filter(({ folders }) => !folder || !folders || folders.includes(folder));
   const { peerDependencies = {} } = packages.get(folder) ?? {};
   const libraries = Object.entries(peerDependencies)
-    .filter(([name]) => name !== "express" && !name.startsWith("@types/"))
+    .filter(([name]) => name !== "express" && !/^@(?:svc|types)\//.test(name))
     .map(([name, range]) => ({ name: `\`${name}\``, versions: spoken(range), tested: locked(name) }));
   return [
     "| what | versions | tested with |",
