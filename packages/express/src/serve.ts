@@ -6,7 +6,7 @@ import { safeLogger } from "@svc/resilience";
 import { isExpressApp } from "./express-app.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
-import { resolveServeOptions, type ServeOptions } from "./serve-options.ts";
+import { serveOptions, type ServeOptions } from "./serve-options.ts";
 import { createRunner } from "./runner.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks } from "./stop.ts";
@@ -36,7 +36,7 @@ export interface Serving extends AsyncDisposable {
  * @throws ConfigurationError when an option is wrong; the error of `listen` when the port is taken
  */
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
-  const resolved = resolveServeOptions(options);
+  const resolved = serveOptions.resolve(options);
   // An error of the logger must not interrupt a stop or the handler of a signal.
   const log = safeLogger(resolved.logger);
   const logger = (): Logger | undefined => log;

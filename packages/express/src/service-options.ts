@@ -4,6 +4,7 @@ import {
   boolean,
   ConfigurationError,
   type Definition,
+  defineOptions,
   either,
   func,
   type Kind,
@@ -12,7 +13,7 @@ import {
   oneOf,
   optional,
   type OptionsOf,
-  resolveOptions,
+  type ResolvedOptions,
   secret,
   string,
   withDefault,
@@ -24,7 +25,7 @@ import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import type { AuthCode } from "./plugins/auth.ts";
 import { builtInPlugins } from "./plugins/built-in.ts";
 import { codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
-import type { JobCode, JobDatabase, ServiceRole } from "./plugins/job-code.ts";
+import type { JobCode, JobDatabase } from "./plugins/job-code.ts";
 import type { OwnPlugins, Service } from "./service.ts";
 import { type QueueCode, resolveJobCode, type ServiceJobs, type ServiceSubscribers } from "./service-jobs.ts";
 
@@ -39,31 +40,18 @@ type CodeOf<P extends OwnPlugins> = {
  */
 export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
 
-interface BuiltInOptions<P extends OwnPlugins> {
-  /**
-   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment, where
-   * `SVC_APP_NAME` names the service.
-   */
-  readonly config?: string | URL | InlineConfig | undefined;
-  /** Environment variables by name. Default: those of the process. */
-  readonly env?: Environment | undefined;
-  /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
-  readonly profile?: "full" | "reduced" | undefined;
-  /** The kind of the service; `api` is the only one so far (PROF-6). Default `api`. */
-  readonly kind?: "api" | undefined;
+/**
+ * The options that no plugin has. Some are written out: `routes` and `plugins` know the own plugins, and the declaration of
+ * a derived type would make the parameters of handlers strict.
+ */
+interface BuiltInOptions<P extends OwnPlugins> extends Omit<
+  OptionsOf<typeof serviceOptions>,
+  "routes" | "plugins" | "jobs" | "subscribers"
+> {
   /** Registers the application's routes. Called once, before the service starts. Default none. */
   readonly routes?: ((app: Express, service: Service<P>) => void | Promise<void>) | undefined;
   /** Own plugins, each switched on by its name in `[plugins] enabled`. Default none. */
   readonly plugins?: P | undefined;
-  /** An Express application of either major to build on. Default a new one. */
-  readonly app?: Express | undefined;
-  /** Runs for every request, after the request id and before the routes. Default none. */
-  readonly middleware?: readonly Middleware[] | undefined;
-  /**
-   * Options of authentication that need code: the revocation store, a second location of tokens, the refresh hook, own
-   * keys, and the handlers for sign-in through providers. Needs the plugin `auth`. Default none.
-   */
-  readonly auth?: AuthCode | undefined;
   /**
    * The handlers by task, `(payload, job, service) => ...`. Needs the plugin `queue`. Default none: this process runs no
    * jobs.
@@ -75,28 +63,12 @@ interface BuiltInOptions<P extends OwnPlugins> {
    */
   readonly subscribers?: ServiceSubscribers | undefined;
   /**
-   * The schedules of jobs by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
-   * Needs the plugin `queue`, and a handler in `jobs` for every task if this process runs jobs. Default none.
+   * Options of authentication that need code: the revocation store, a second location of tokens, the refresh hook, own
+   * keys, and the handlers for sign-in through providers. Needs the plugin `auth`. Default none.
    */
-  readonly schedules?: Schedules | undefined;
-  /**
-   * Whether this process answers the application's requests (`server`), runs jobs (`worker`), or both. A worker still
-   * answers `/health`, `/ready`, `/info` and `/metrics`, but does not use `routes` and `middleware`. Default `both`.
-   */
-  readonly role?: ServiceRole | undefined;
+  readonly auth?: AuthCode | undefined;
   /** Options of the plugin `queue` that need code: the guard of its page. Default none. */
   readonly queue?: QueueCode | undefined;
-  /**
-   * The database of jobs and events, a pool of `pg` or a database of `@svc/database`. The caller closes it after the service
-   * has stopped. Default that of the plugin `database`.
-   */
-  readonly db?: JobDatabase | undefined;
-  /** Readiness checks of the application. Default none. */
-  readonly checks?: readonly ReadinessCheck[] | undefined;
-  /** The destination of log lines, for example `{ write(line) {} }`. Default standard output. */
-  readonly logDestination?: LineDestination | undefined;
-  /** Whether signals and uncaught errors of the process stop the service once it is started. Default true. */
-  readonly signals?: boolean | undefined;
 }
 
 /** A configuration in code, for tests and for services without a file. */
@@ -111,14 +83,58 @@ const inline: Kind<InlineConfig> = {
     typeof value === "object" && value !== null && "toml" in value && typeof value.toml === "string",
 };
 
+const serviceOptions = defineOptions("createService()", {
+  /**
+   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment, where
+   * `SVC_APP_NAME` names the service.
+   */
+  config: { kind: optional(either(string(), either(fileUrl, inline))) },
+  /** Environment variables by name. Default: those of the process. */
+  env: { kind: optional(secret(objectWith<Environment>("an object of environment variables by name"))) },
+  /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
+  profile: { kind: withDefault(oneOf("full", "reduced"), "full") },
+  /** The kind of the service; `api` is the only one so far (PROF-6). Default `api`. */
+  kind: { kind: withDefault(oneOf("api"), "api") },
+  routes: { kind: optional(func<(app: Express, service: Service) => void | Promise<void>>()) },
+  plugins: { kind: withDefault(pluginKind, {}) },
+  /** An Express application of either major to build on. Default a new one. */
+  app: { kind: optional(objectWith<Express>("an Express application", "use", "set", "get")) },
+  /** Runs for every request, after the request id and before the routes. Default none. */
+  middleware: { kind: withDefault(listOf(func<Middleware>()), []) },
+  jobs: { kind: optional(objectWith<ServiceJobs>("an object with a handler for every task")) },
+  subscribers: {
+    kind: optional(objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
+  },
+  /**
+   * The schedules of jobs by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
+   * Needs the plugin `queue`, and a handler in `jobs` for every task if this process runs jobs. Default none.
+   */
+  schedules: { kind: optional(objectWith<Schedules>("an object of schedules by name")) },
+  /**
+   * Whether this process answers the application's requests (`server`), runs jobs (`worker`), or both. A worker still
+   * answers `/health`, `/ready`, `/info` and `/metrics`, but does not use `routes` and `middleware`. Default `both`.
+   */
+  role: { kind: withDefault(oneOf("server", "worker", "both"), "both") },
+  /**
+   * The database of jobs and events, a pool of `pg` or a database of `@svc/database`. The caller closes it after the service
+   * has stopped. Default that of the plugin `database`.
+   */
+  db: { kind: optional(objectWith<JobDatabase>("a pool or a database")) },
+  /** Readiness checks of the application. Default none. */
+  checks: { kind: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []) },
+  /** The destination of log lines, for example `{ write(line) {} }`. Default standard output. */
+  logDestination: { kind: optional(objectWith<LineDestination>("a destination", "write")) },
+  /** Whether signals and uncaught errors of the process stop the service once it is started. Default true. */
+  signals: { kind: withDefault(boolean(), true) },
+});
+
+type Resolved = ResolvedOptions<(typeof serviceOptions)["keys"]>;
+
 /** The options with every default filled in. */
-export interface ResolvedServiceOptions {
-  readonly config: string | URL | InlineConfig | undefined;
-  readonly env: Environment | undefined;
-  readonly profile: "full" | "reduced";
-  readonly routes: ServiceOptions["routes"];
-  readonly app: Express | undefined;
-  readonly middleware: readonly Middleware[];
+export interface ResolvedServiceOptions extends Omit<
+  Resolved,
+  "plugins" | "kind" | "jobs" | "subscribers" | "schedules" | "role" | "db"
+> {
   /** The built-in plugins, then the own ones. */
   readonly plugins: readonly AnyPlugin[];
   /** The options of each plugin in code. */
@@ -126,32 +142,19 @@ export interface ResolvedServiceOptions {
   /** The names of plugins with options in code. */
   readonly withCode: readonly string[];
   readonly work: JobCode;
-  readonly checks: readonly ReadinessCheck[];
-  readonly logDestination: LineDestination | undefined;
-  readonly signals: boolean;
 }
 
-const kinds = {
-  config: optional(either(string(), either(fileUrl, inline))),
-  env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
-  profile: withDefault(oneOf("full", "reduced"), "full"),
-  kind: withDefault(oneOf("api"), "api"),
-  routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
-  plugins: withDefault(pluginKind, {}),
-  app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
-  middleware: withDefault(listOf(func<Middleware>()), []),
-  jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
-  subscribers: optional(objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
-  schedules: optional(objectWith<Schedules>("an object of schedules by name")),
-  role: withDefault(oneOf("server", "worker", "both"), "both"),
-  db: optional(objectWith<JobDatabase>("a pool or a database")),
-  checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
-  logDestination: optional(objectWith<LineDestination>("a destination", "write")),
-  signals: withDefault(boolean(), true),
-};
-
 /** The members of a service and options that no plugin may be named after. */
-const reserved = [...Object.keys(kinds), "start", "stop", "server", "health", "log", "address", "onStop"];
+const reserved = [
+  ...Object.keys(serviceOptions.keys),
+  "start",
+  "stop",
+  "server",
+  "health",
+  "log",
+  "address",
+  "onStop",
+];
 
 /** @throws ConfigurationError */
 export function resolveServiceOptions(
@@ -160,16 +163,12 @@ export function resolveServiceOptions(
 ): ResolvedServiceOptions {
   const { plugins: own = {} } = (given ?? {}) as { readonly plugins?: unknown };
   const plugins = [...builtInPlugins, ...(pluginKind.accepts(own) ? Object.values(own) : [])] as AnyPlugin[];
-  const codeKinds = Object.fromEntries(
-    plugins.map(({ name, options }) => [
-      name,
-      optional(objectWith<object>(codeText(Object.entries(options.keys)))),
-    ]),
+  const ofPlugins = Object.fromEntries(
+    plugins.map(({ name, options }) => [name, { kind: optional(objectWith<object>(codeText(options))) }]),
   );
-  const { jobs, subscribers, schedules, role, db, ...resolved } = resolveOptions("createService()", given, {
-    ...codeKinds,
-    ...kinds,
-  });
+  const { subject, keys } = serviceOptions;
+  const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;
+  const { jobs, subscribers, schedules, role, db, ...resolved } = all.resolve(given);
   if (resolved.profile === "reduced" && resolved.config !== undefined) {
     const message = "is read by the full profile only; the reduced one is configured by the environment";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
@@ -186,7 +185,7 @@ export function resolveServiceOptions(
   };
 }
 
-function codeText(entries: readonly (readonly [string, object])[]): string {
-  const names = entries.flatMap(([name, entry]) => ("key" in entry ? [] : [name]));
+function codeText({ keys }: Pick<Definition, "keys">): string {
+  const names = Object.entries(keys).flatMap(([name, entry]) => ("key" in entry ? [] : [name]));
   return `an object { ${names.join(", ")} }`;
 }
