@@ -72,7 +72,9 @@ function slowestLines(files) {
 }
 
 function tableLines(files) {
-  const packages = [...Map.groupBy(files, (file) => file.package)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  // A worker without a file reports an empty one.
+  const counted = files.filter(({ passes, failures, pending }) => passes + failures + pending > 0);
+  const packages = [...Map.groupBy(counted, (file) => file.package)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (packages.length === 0) return [];
   const rows = packages.map(([name, ofPackage]) => {
     const { passes, failures, pending, ms } = sumOf(ofPackage);

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "..");
 // Commands may read the environment, libraries may not.
 const READERS = ["config", "cli", "conformance", "load-test", "dev-services"];
 // A test run sets these for its own workers; they are not user settings.
-const HANDED_TO_WORKERS = ["SVC_TEST_RUN", "SVC_TEST_COUNTS"];
+const HANDED_TO_WORKERS = ["SVC_TEST_RUN", "SVC_TEST_COUNTS", "SVC_TEST_STARTED", "SVC_TEST_FILES"];
 
 describe("the environment", () => {
   it("ENV-6 is read only by the configuration package and by commands", () => {
