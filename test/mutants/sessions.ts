@@ -132,8 +132,8 @@ export const sessions: Mutants = {
   },
   "REV-7": {
     file: "packages/redis/src/options.ts",
-    find: "commandTimeoutMs: withDefault(milliseconds, 1000),",
-    replace: "commandTimeoutMs: withDefault(milliseconds, 5000),",
+    find: "commandTimeoutMs: { kind: withDefault(milliseconds, 1000) },",
+    replace: "commandTimeoutMs: { kind: withDefault(milliseconds, 5000) },",
   },
   "REV-8": {
     file: "packages/redis/src/guard.ts",

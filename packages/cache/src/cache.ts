@@ -2,7 +2,7 @@ import { createRedis, type GuardedRedis, type RedisConnection, type RedisOwner }
 import { createEmitter, safeLogger } from "@svc/resilience";
 import { createEntries, type Entries } from "./entries.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
-import { type CacheEvent, type CacheOptions, resolveCacheOptions } from "./options.ts";
+import { type CacheEvent, type CacheOptions, cacheOptions } from "./options.ts";
 
 /** A Redis that many parts of a service share. */
 export interface Cache
@@ -24,7 +24,7 @@ const CACHE: RedisOwner = {
  * @throws ConfigurationError for invalid options
  */
 export function createCache(options: CacheOptions): Cache {
-  const { onEvent, maxValueBytes, fillTimeoutMs, ...connection } = resolveCacheOptions(options);
+  const { onEvent, maxValueBytes, fillTimeoutMs, ...connection } = cacheOptions.resolve(options);
   const logger = safeLogger(connection.logger);
   const { emit } = createEmitter<CacheEvent>(onEvent, (suppressed, error) =>
     logger?.warn(

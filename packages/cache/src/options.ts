@@ -1,11 +1,15 @@
-import { func, integer, number, optional, resolveOptions, withDefault } from "@svc/options";
 import {
-  checkServer,
-  connectionName,
-  connectKinds,
-  type ConnectOptions,
-  type ResolvedConnectOptions,
-} from "@svc/redis";
+  defineOptions,
+  func,
+  inSeconds,
+  integer,
+  number,
+  optional,
+  type OptionsOf,
+  withDefault,
+} from "@svc/options";
+// The subpath loads no client, so the plugin can read its options without one.
+import { connectionName, faultsOfServer, redisOptions } from "@svc/redis/options";
 
 /**
  * An event for metrics. `hit`, `miss`: a lookup in Redis; `suppressed`: a caller of `getOrSet` shared the lookup and fill of
@@ -14,37 +18,31 @@ import {
  */
 export type CacheEvent = "hit" | "miss" | "suppressed" | "unavailable" | "error" | "too_large";
 
+const { keyPrefix, commandTimeoutMs } = redisOptions.keys;
+
+export const cacheOptions = defineOptions(
+  "createCache()",
+  {
+    ...redisOptions.keys,
+    /** Prefix of all keys, after the prefix of `client`; without braces, which would decide the slot. Default: empty. */
+    keyPrefix: { ...keyPrefix, key: "key_prefix" },
+    /** Deadline of a command, including the wait for a connection (REV-7). Default: 1,000. */
+    commandTimeoutMs: {
+      ...commandTimeoutMs,
+      key: "command_timeout",
+      inFile: inSeconds(number({ min: 0.001, max: 60 })),
+    },
+    /** Name of the readiness check, and of the cache in log messages. Default: `cache`. */
+    name: { kind: withDefault(connectionName, "cache") },
+    /** Maximum size of a value in bytes of JSON. Default: 1,048,576. */
+    maxValueBytes: { kind: withDefault(integer({ min: 1, max: 512 * 1024 * 1024 }), 1024 * 1024) },
+    /** Time limit of a filler of `getOrSet`. Default: 10,000. */
+    fillTimeoutMs: { kind: withDefault(number({ min: 1, max: 2 ** 31 - 1 }), 10_000) },
+    /** Receives hits, misses and errors, for metrics. Its errors are ignored. Default: none. */
+    onEvent: { kind: optional(func<(event: CacheEvent) => void>()) },
+  },
+  (options, name) => faultsOfServer(options, name, "the cache"),
+);
+
 /** Options of {@link createCache}. Times are in milliseconds. */
-export interface CacheOptions extends ConnectOptions {
-  /** Name of the readiness check, and of the cache in log messages. Default: `cache`. */
-  readonly name?: string | undefined;
-  /** Maximum size of a value in bytes of JSON. Default: 1,048,576. */
-  readonly maxValueBytes?: number | undefined;
-  /** Time limit of a filler of `getOrSet`. Default: 10,000. */
-  readonly fillTimeoutMs?: number | undefined;
-  /** Receives hits, misses and errors, for metrics. Its errors are ignored. Default: none. */
-  readonly onEvent?: ((event: CacheEvent) => void) | undefined;
-}
-
-/** The options with their defaults filled in. */
-export interface ResolvedCacheOptions extends ResolvedConnectOptions {
-  readonly name: string;
-  readonly maxValueBytes: number;
-  readonly fillTimeoutMs: number;
-  readonly onEvent: CacheOptions["onEvent"];
-}
-
-const SUBJECT = "createCache()";
-
-/** @throws ConfigurationError for invalid options */
-export function resolveCacheOptions(given: CacheOptions): ResolvedCacheOptions {
-  const resolved = resolveOptions(SUBJECT, given, {
-    ...connectKinds,
-    name: withDefault(connectionName, "cache"),
-    maxValueBytes: withDefault(integer({ min: 1, max: 512 * 1024 * 1024 }), 1024 * 1024),
-    fillTimeoutMs: withDefault(number({ min: 1, max: 2 ** 31 - 1 }), 10_000),
-    onEvent: optional(func<(event: CacheEvent) => void>()),
-  });
-  checkServer(SUBJECT, "the cache", resolved);
-  return resolved;
-}
+export type CacheOptions = OptionsOf<typeof cacheOptions>;

@@ -1,5 +1,6 @@
-import { defineOptions, inSeconds, number, secret, string, withDefault } from "@svc/options";
+import { defineOptions, pickOptions, secret, string } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
+import { cacheOptions } from "./options.ts";
 
 export type { Cache } from "./cache.ts";
 
@@ -9,24 +10,7 @@ export const cachePlugin = definePlugin({
   options: defineOptions("[plugin.cache]", {
     /** `redis://...`; usually a reference such as `${REDIS_URL}`. Required. */
     url: { key: "url", kind: secret(string({ pattern: /^rediss?:\/\//, expects: "a URL redis://..." })) },
-    /** The prefix of all keys. Default: empty. */
-    keyPrefix: {
-      key: "key_prefix",
-      kind: withDefault(
-        string({
-          allowEmpty: true,
-          pattern: /^[^{}\s]{0,64}$/,
-          expects: "at most 64 characters without braces and white space",
-        }),
-        "",
-      ),
-    },
-    /** Time limit for one command. Default: 1 second. */
-    commandTimeoutMs: {
-      key: "command_timeout",
-      kind: withDefault(number({ min: 1, max: 60_000 }), 1000),
-      inFile: inSeconds(number({ min: 0.001, max: 60 })),
-    },
+    ...pickOptions(cacheOptions, "keyPrefix", "commandTimeoutMs"),
   }),
   async start({ options, logger }) {
     const { createCache } = await import("./cache.ts");

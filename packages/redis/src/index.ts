@@ -10,11 +10,8 @@ export {
   type UnavailableReason,
 } from "./errors.ts";
 export {
-  checkServer,
   type ClusterSeed,
-  connectionName,
   type ConnectionOptions,
-  connectKinds,
   type ConnectOptions,
   type RedisEvent,
   type RedisOptions,

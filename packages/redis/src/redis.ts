@@ -3,7 +3,7 @@ import { atMostEvery, type BreakerState, createEmitter, safeLogger } from "@svc/
 import { createCommands, type GuardedRedis } from "./commands.ts";
 import { openConnection } from "./connection.ts";
 import { RedisCommandError, RedisUnavailableError } from "./errors.ts";
-import { type RedisEvent, type RedisOptions, type RedisOwner, resolveRedisOptions } from "./options.ts";
+import { type RedisEvent, type RedisOptions, redisOptions, type RedisOwner } from "./options.ts";
 import { createProbe } from "./readiness.ts";
 
 /** A guarded connection to a Redis or a Redis Cluster. */
@@ -35,7 +35,7 @@ const REDIS: RedisOwner = {
  * @throws ConfigurationError for invalid options
  */
 export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): RedisConnection {
-  const resolved = resolveRedisOptions(options);
+  const resolved = redisOptions.resolve(options);
   const { name, onEvent, now, readinessTimeoutMs } = resolved;
   const { logField } = owner;
   const logger = safeLogger(resolved.logger);
