@@ -1,4 +1,5 @@
 import type { ReadinessCheck } from "@svc/context";
+import { namesOf } from "@svc/options";
 import {
   atMostEvery,
   type BreakerChange,
@@ -18,9 +19,10 @@ import {
   withTransaction,
 } from "@svc/sql";
 import { type ClientBase, Pool, type PoolClient } from "pg";
+import { clientConfig } from "./client-config.ts";
 import { cut, type Guard, guardedClient } from "./guarded-client.ts";
 import { lend, type LentConnection } from "./lent-connection.ts";
-import { type DatabaseOptions, resolveDatabaseOptions } from "./options.ts";
+import { type DatabaseOptions, databaseOptions } from "./options.ts";
 import { exhausted, notAnswering } from "./problems.ts";
 import { createProbe } from "./readiness.ts";
 import { createWatch, createWithTenant, type Watch } from "./tenant.ts";
@@ -80,10 +82,11 @@ const WARN_EVERY_MS = 5000;
  * @throws ConfigurationError
  */
 export function createDatabase(given: DatabaseOptions): Database {
-  const resolved = resolveDatabaseOptions(given);
+  const resolved = databaseOptions.resolve(given);
+  const client = clientConfig(resolved, namesOf(given, databaseOptions.subject));
   // A logger that throws must not break a connection handler or a readiness check.
   const logger = safeLogger(resolved.logger);
-  const options = { ...resolved, logger };
+  const options = { ...resolved, client, logger };
   const { name, max, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
 
   const breaker = createBreaker({
@@ -101,7 +104,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     madeIn: new WeakMap<ClientBase, number>(),
   };
   const pool = new Pool({
-    ...options.client,
+    ...client,
     max,
     Client: guardedClient(guard),
     connectionTimeoutMillis: options.acquireTimeoutMs,

@@ -1,9 +1,9 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
 import { isConnectionError, safeErrorText, sqlStateOf } from "@svc/sql";
-import { Client, type ClientBase } from "pg";
+import { Client, type ClientBase, type ClientConfig } from "pg";
 import { cut } from "./guarded-client.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedDatabase } from "./options.ts";
 
 /** The readiness check of a database, with the function that closes its connection. */
 export interface Probe {
@@ -39,7 +39,7 @@ select rolsuper or rolbypassrls as bypasses from pg_catalog.pg_roles where rolna
  * @param open set of open connections to which the check adds its own
  */
 export function createProbe(
-  options: ResolvedOptions,
+  options: ResolvedDatabase & { readonly client: ClientConfig },
   open: Set<ClientBase>,
   { rowSecurity, meta }: Asked,
 ): Probe {

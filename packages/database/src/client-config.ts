@@ -1,0 +1,36 @@
+import { ConfigurationError, type Names } from "@svc/options";
+import { Client, type ClientConfig } from "pg";
+import type { ResolvedDatabase } from "./options.ts";
+
+const LONGEST_MS = 2 ** 31 - 1;
+/** Time a healthy server gets to cancel a statement by itself, before it counts as hung. */
+const GRACE_MS = 500;
+
+/**
+ * Returns the configuration for `pg`.
+ *
+ * @param names the names of the options in errors
+ * @throws ConfigurationError
+ */
+export function clientConfig(options: ResolvedDatabase, names: Names): ClientConfig {
+  const { url, host, port, database, user, password, ssl, applicationName, statementTimeoutMs } = options;
+  const place = { host, port, database, user, password, ssl, connectionString: url };
+  const config: ClientConfig = {
+    ...Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)),
+    application_name: applicationName,
+    statement_timeout: Math.ceil(statementTimeoutMs),
+    query_timeout: Math.min(Math.ceil(statementTimeoutMs) + GRACE_MS, LONGEST_MS),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+  try {
+    // `pg` rejects wrong escapes and missing certificate files only when a client is made.
+    new Client(config);
+  } catch (error) {
+    // Its message may quote the URL.
+    const { code } = error as NodeJS.ErrnoException;
+    const message = `cannot be understood by pg${code === undefined ? "" : ` (${code})`}`;
+    throw new ConfigurationError(names.subject, [{ key: names.of("url"), message }]);
+  }
+  return config;
+}
