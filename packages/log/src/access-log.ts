@@ -26,7 +26,7 @@ import { timeField } from "./timestamp.ts";
  * @throws ConfigurationError
  */
 export function accessLog(options: AccessLogOptions): Middleware {
-  const { logger, level, quietPaths } = accessLogOptions("accessLog()", options);
+  const { logger, level, quietPaths } = accessLogOptions.resolve(options);
   const line = accessLine(logger, level);
   const quietLine = accessLine(logger, "debug");
   const quiet = new Set(quietPaths);

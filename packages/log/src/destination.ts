@@ -45,7 +45,7 @@ const lastRetryMs = 100;
  * @throws ConfigurationError
  */
 export function createDestination(options: DestinationOptions & { [WRITE]?: WriteCall } = {}): Destination {
-  const { fd, maxQueuedBytes, exitWaitMs } = destinationOptions(options);
+  const { fd, maxQueuedBytes, exitWaitMs } = destinationOptions.resolve(options);
   const write: WriteCall = options[WRITE] ?? writeSync;
   let turn = "";
   let turnLines = 0;

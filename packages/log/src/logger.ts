@@ -5,7 +5,7 @@ import { contextFields } from "./context-fields.ts";
 import { type DestinationWithNotice, NOTICE, notice, standardOutput } from "./destination.ts";
 import { errorFields } from "./error-fields.ts";
 import { writeLine } from "./line-fields.ts";
-import { type LineDestination, loggerOptions, type LoggerOptions } from "./options.ts";
+import { type LineDestination, loggerOptions, type LoggerOptions, pinoLevel } from "./options.ts";
 import { createRedactor } from "./redact.ts";
 import { readable, textLines } from "./text-lines.ts";
 import { timeField } from "./timestamp.ts";
@@ -40,13 +40,13 @@ export function ownParts(logger: object): OwnParts | undefined {
  * @throws ConfigurationError
  */
 export function createLogger(options: LoggerOptions): PinoLogger {
-  const { service, env, version, level, json, redact, ...given } = loggerOptions(options);
+  const { service, env, version, level, json, redact, ...given } = loggerOptions.resolve(options);
   const destination: LineDestination = given.destination ?? standardOutput();
   const stream = json ? destination : textLines(destination);
   const redactor = createRedactor(redact);
   const logger: PinoLogger = pino(
     {
-      level,
+      level: pinoLevel(level),
       base: { service, env, ...(version === undefined ? {} : { version }) },
       messageKey: "message",
       errorKey: "err",

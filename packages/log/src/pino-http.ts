@@ -4,7 +4,7 @@ import { ConfigurationError } from "@svc/options";
 import type { Logger as PinoLogger } from "pino";
 import type { Options } from "pino-http";
 import { accessFields } from "./access-log.ts";
-import { accessLogOptions, type AccessLogOptions } from "./options.ts";
+import { type AccessLogOptions, pinoHttpLogOptions } from "./options.ts";
 import { pathOf } from "./request-fields.ts";
 
 /**
@@ -15,7 +15,7 @@ import { pathOf } from "./request-fields.ts";
  * @throws ConfigurationError
  */
 export function pinoHttpOptions(options: AccessLogOptions): Options<IncomingMessage, ServerResponse> {
-  const { logger, level, quietPaths } = accessLogOptions("pinoHttpOptions()", options);
+  const { logger, level, quietPaths } = pinoHttpLogOptions.resolve(options);
   if (!isPino(logger)) {
     throw new ConfigurationError("pinoHttpOptions()", [
       { key: "logger", message: "must be a pino logger, as createLogger() makes one" },

@@ -1,6 +1,7 @@
-import { boolean, defineOptions, listOf, string, withDefault } from "@svc/options";
+import { boolean, defineOptions, pickOptions, withDefault } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { accessLog } from "./access-log.ts";
+import { accessLogOptions } from "./options.ts";
 
 /** `[plugin.observability]`: the access line. Request ids and problems are part of every service, with or without it. */
 export const observabilityPlugin = definePlugin({
@@ -8,13 +9,9 @@ export const observabilityPlugin = definePlugin({
   options: defineOptions("[plugin.observability]", {
     /** Whether every request gets a log line at level INFO. Default: true. */
     accessLog: { key: "access_log", kind: withDefault(boolean(), true) },
-    /** Paths without this line, for example those of probes. Default: none. */
-    quietPaths: {
-      key: "quiet_paths",
-      kind: withDefault(listOf(string({ pattern: /^\//, expects: "a path that begins with /" })), []),
-    },
+    ...pickOptions(accessLogOptions, "quietPaths"),
   }),
-  start({ options: { accessLog: isOn, quietPaths }, logger }) {
-    return { edge: isOn ? accessLog({ logger, quietPaths }) : undefined };
+  start({ options: { accessLog: isOn, ...options }, logger }) {
+    return { edge: isOn ? accessLog({ ...options, logger }) : undefined };
   },
 });
