@@ -1,9 +1,11 @@
 import {
   ConfigurationError,
+  defineOptions,
   func,
   listOf,
+  namesOf,
   objectWith,
-  resolveOptions,
+  type OptionsOf,
   string,
   withDefault,
 } from "@svc/options";
@@ -26,15 +28,17 @@ export type JobEvent =
   | { readonly type: "depth"; readonly stats: Readonly<Record<"pending" | "running" | "dead", number>> }
   | { readonly type: "fault" };
 
-/** Options of `jobMetrics()`. */
-export interface JobMetricsOptions {
+const jobMetricsOptions = defineOptions("jobMetrics()", {
   /** The prom-client registry to add to, for example that of `metrics()`. Required. */
-  readonly registry: Registry;
+  registry: { kind: objectWith<Registry>("a prom-client registry", "registerMetric", "metrics") },
   /** The tasks that are counted by name; other tasks count as `<unknown>`. Required. */
-  readonly tasks: readonly string[];
+  tasks: { kind: listOf(string()) },
   /** Returns the number of running jobs, at each scrape. The gauge is left out when it throws or returns no number. Default: 0. */
-  readonly running?: (() => number) | undefined;
-}
+  running: { kind: withDefault(func<() => number>(), () => 0) },
+});
+
+/** Options of `jobMetrics()`. */
+export type JobMetricsOptions = OptionsOf<typeof jobMetricsOptions>;
 
 const NAMES: readonly string[] = [
   "jobs_total",
@@ -53,15 +57,12 @@ const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
  * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
  */
 export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => void {
-  const { registry, tasks, running } = resolveOptions("jobMetrics()", options, {
-    registry: objectWith<Registry>("a prom-client registry", "registerMetric", "metrics"),
-    tasks: listOf(string()),
-    running: withDefault(func<() => number>(), () => 0),
-  });
+  const { registry, tasks, running } = jobMetricsOptions.resolve(options);
   const taken = NAMES.filter((name) => registry.getSingleMetric(name) !== undefined);
   if (taken.length > 0) {
     const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
-    throw new ConfigurationError("jobMetrics()", [{ key: "registry", message }]);
+    const { subject, of } = namesOf(options, jobMetricsOptions.subject);
+    throw new ConfigurationError(subject, [{ key: of("registry"), message }]);
   }
   const known = new Set(tasks);
   const taskOf = ({ task }: CountedJob): string => (known.has(task) ? task : "<unknown>");

@@ -6,11 +6,13 @@ import {
   type ReadinessCheck,
   type ResponseEndListener,
 } from "@svc/context";
+import { ConfigurationError, type Names, namesOf } from "@svc/options";
 import { routeTemplateOf } from "@svc/route-template";
 import type { Registry } from "prom-client";
+import PromRegistry from "prom-client/lib/registry.js";
 import { EVENT_LOOP_METRICS, registerEventLoopDelay } from "./event-loop-delay.ts";
 import { openMetricsText, OPENMETRICS_TYPE, TEXT_TYPE, wantsOpenMetrics } from "./exposition.ts";
-import { type MetricsOptions, refuseDuplicates, resolveMetricsOptions } from "./options.ts";
+import { type MetricsOptions, metricsOptions } from "./options.ts";
 import { PROCESS_METRICS, registerProcessMetrics } from "./process-metrics.ts";
 import { createRequestCells, type MethodCells, type RequestCells, UNMATCHED } from "./request-cells.ts";
 import { REQUEST_METRICS, registerRequestMetrics } from "./request-metrics.ts";
@@ -43,9 +45,15 @@ const CLIENT_CLOSED_REQUEST = 499;
  * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
  */
 export function metrics(options?: MetricsOptions): MetricsMiddleware {
-  const { registry, buckets, maxSeries, defaultMetrics, eventLoopDelay, ...info } =
-    resolveMetricsOptions(options);
-  refuseDuplicates(registry, [
+  const {
+    registry = new PromRegistry(),
+    buckets,
+    maxSeries,
+    defaultMetrics,
+    eventLoopDelay,
+    ...info
+  } = metricsOptions.resolve(options);
+  refuseDuplicates(namesOf(options, metricsOptions.subject), registry, [
     ...REQUEST_METRICS,
     ...(defaultMetrics ? PROCESS_METRICS : []),
     ...(eventLoopDelay ? EVENT_LOOP_METRICS : []),
@@ -77,6 +85,16 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
     stop,
     [Symbol.asyncDispose]: async () => stop(),
   });
+}
+
+/** Refuses a registry with metrics of these names, and says what to do; the error of prom-client names only the first. */
+function refuseDuplicates(names: Names, registry: Registry, metricNames: readonly string[]): void {
+  const taken = metricNames.filter((name) => registry.getSingleMetric(name) !== undefined);
+  if (taken.length === 0) return;
+  const message =
+    `already has ${taken.join(", ")}; give each metrics() its own registry, and pass ` +
+    `${names.of("defaultMetrics")}: false and ${names.of("eventLoopDelay")}: false where collectDefaultMetrics() was called`;
+  throw new ConfigurationError(names.subject, [{ key: names.of("registry"), message }]);
 }
 
 function responseListener(cells: RequestCells, of: MethodCells): ResponseEndListener {
