@@ -29,9 +29,9 @@ export const edge: Mutants = {
     replace: '? listFrom("plugins", plugins).map(({ name }) => name) : plugins.map(({ name }) => name)',
   },
   "SYS-6": {
-    file: "packages/health/src/options.ts",
-    find: 'info: resolved.info && resolved.env !== "prod"',
-    replace: "info: resolved.info",
+    file: "packages/health/src/health.ts",
+    find: 'const hasInfo = resolved.info && resolved.env !== "prod"',
+    replace: "const hasInfo = resolved.info",
   },
   "SYS-7": { file: "packages/metrics/src/metrics.ts", find: "res.end(body);", replace: "res.end();" },
   "SYS-8": {

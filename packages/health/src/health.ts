@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Middleware, type ReadinessCheck, setRouteTemplate } from "@svc/context";
 import { methodNotAllowed, sendJson, sendProblem } from "@svc/problem";
-import { type HealthOptions, resolveHealthOptions, type ResolvedHealthOptions } from "./options.ts";
+import { type HealthOptions, healthOptions, type ResolvedHealthOptions } from "./options.ts";
 import { type Answer, createReadiness, type Readiness } from "./readiness.ts";
 import type { ReadinessReport, ServiceState } from "./report.ts";
 import { safeMember } from "./safe-text.ts";
@@ -44,18 +44,19 @@ const ALLOWED = ["GET", "HEAD"] as const;
  * @throws ConfigurationError for wrong options
  */
 export function health(options: HealthOptions): HealthMiddleware {
-  const resolved = resolveHealthOptions(options);
+  const resolved = healthOptions.resolve(options);
   const readiness = createReadiness(resolved);
+  const hasInfo = resolved.info && resolved.env !== "prod";
   const handlers: HealthHandlers = {
     health: healthHandler(resolved),
     ready: readyHandler(readiness),
-    info: resolved.info ? infoHandler(resolved) : nothingHere,
+    info: hasInfo ? infoHandler(resolved) : nothingHere,
   };
   const byPath = new Map([
     ["/health", handlers.health],
     ["/ready", handlers.ready],
   ]);
-  if (resolved.info) byPath.set("/info", handlers.info);
+  if (hasInfo) byPath.set("/info", handlers.info);
 
   function answerHealth(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
     const path = pathOf(req.url ?? "");

@@ -2,6 +2,7 @@ import type { Logger, ReadinessCheck } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
+  defineOptions,
   either,
   func,
   integer,
@@ -11,6 +12,8 @@ import {
   objectWith,
   oneOf,
   optional,
+  type OptionsOf,
+  type ResolvedOptions,
   resolveOptions,
   string,
   withDefault,
@@ -32,50 +35,6 @@ export interface ReadinessChange {
   readonly from: ReadinessStatus | undefined;
   readonly to: ReadinessStatus;
   readonly report: ReadinessReport;
-}
-
-/** Options of `health()`. */
-export interface HealthOptions {
-  /** The name of the service. Required. */
-  readonly service: string;
-  /** The version of the service. Required. */
-  readonly version: string;
-  /** The environment; `prod` has no `/info` (SYS-6). Required. */
-  readonly env: Env;
-  /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
-  readonly checks?: readonly ReadinessCheck[] | undefined;
-  /** The deadline of a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
-  readonly readinessTimeoutSeconds?: number | undefined;
-  /** How long a result of the checks is reused, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
-  readonly reuseMs?: number | undefined;
-  /** Whether `/info` exists; it never does in `prod`. Default: true. */
-  readonly info?: boolean | undefined;
-  /** The plugins that `/info` lists, or a function that is called at every request. Default: none. */
-  readonly plugins?: readonly PluginInfo[] | (() => readonly PluginInfo[]) | undefined;
-  /** The names of providers that `/info` lists, or a function that is called at every request. Default: none. */
-  readonly providers?: readonly string[] | (() => readonly string[]) | undefined;
-  /** Gets one line for each change of readiness. Default: none. */
-  readonly logger?: Logger | undefined;
-  /** Called when readiness changes; its errors are logged. Default: none. */
-  readonly onChange?: ((change: ReadinessChange) => void) | undefined;
-  /** A monotonic clock in milliseconds; for tests. Default: `performance.now`. */
-  readonly now?: (() => number) | undefined;
-}
-
-/** The options with every default filled in. */
-export interface ResolvedHealthOptions {
-  readonly service: string;
-  readonly version: string;
-  readonly env: Env;
-  readonly checks: readonly ReadinessCheck[];
-  readonly readinessTimeoutSeconds: number;
-  readonly reuseMs: number;
-  readonly info: boolean;
-  readonly plugins: readonly PluginInfo[] | (() => readonly PluginInfo[]);
-  readonly providers: readonly string[] | (() => readonly string[]);
-  readonly logger: Logger | undefined;
-  readonly onChange: ((change: ReadinessChange) => void) | undefined;
-  readonly now: () => number;
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
@@ -105,24 +64,38 @@ const plugin: Kind<PluginInfo> = {
 
 const NONE: readonly never[] = [];
 
-/** @throws ConfigurationError */
-export function resolveHealthOptions(given: HealthOptions): ResolvedHealthOptions {
-  const resolved = resolveOptions("health()", given, {
-    service: string(),
-    version: string(),
-    env: oneOf("local", "dev", "staging", "prod"),
-    checks: withDefault(listOf(readinessCheck), NONE),
-    readinessTimeoutSeconds: withDefault(number({ min: 0.01, max: 60 }), 2),
-    reuseMs: withDefault(integer({ min: 0, max: 1000 }), 1000),
-    info: withDefault(boolean(), true),
-    plugins: withDefault(either(listOf(plugin), func<() => readonly PluginInfo[]>()), NONE),
-    providers: withDefault(either(listOf(string()), func<() => readonly string[]>()), NONE),
-    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
-    onChange: optional(func<(change: ReadinessChange) => void>()),
-    now: withDefault(func<() => number>(), () => performance.now()),
-  });
-  return { ...resolved, info: resolved.info && resolved.env !== "prod" };
-}
+export const healthOptions = defineOptions("health()", {
+  /** The name of the service. Required. */
+  service: { kind: string() },
+  /** The version of the service. Required. */
+  version: { kind: string() },
+  /** The environment; `prod` has no `/info` (SYS-6). Required. */
+  env: { kind: oneOf("local", "dev", "staging", "prod") },
+  /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
+  checks: { kind: withDefault(listOf(readinessCheck), NONE) },
+  /** The deadline of a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
+  readinessTimeoutSeconds: { kind: withDefault(number({ min: 0.01, max: 60 }), 2) },
+  /** How long a result of the checks is reused, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
+  reuseMs: { kind: withDefault(integer({ min: 0, max: 1000 }), 1000) },
+  /** Whether `/info` exists; it never does in `prod`. Default: true. */
+  info: { kind: withDefault(boolean(), true) },
+  /** The plugins that `/info` lists, or a function that is called at every request. Default: none. */
+  plugins: { kind: withDefault(either(listOf(plugin), func<() => readonly PluginInfo[]>()), NONE) },
+  /** The names of providers that `/info` lists, or a function that is called at every request. Default: none. */
+  providers: { kind: withDefault(either(listOf(string()), func<() => readonly string[]>()), NONE) },
+  /** Gets one line for each change of readiness. Default: none. */
+  logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
+  /** Called when readiness changes; its errors are logged. Default: none. */
+  onChange: { kind: optional(func<(change: ReadinessChange) => void>()) },
+  /** A monotonic clock in milliseconds; for tests. Default: `performance.now`. */
+  now: { kind: withDefault(func<() => number>(), () => performance.now()) },
+});
+
+/** Options of `health()`. */
+export type HealthOptions = OptionsOf<typeof healthOptions>;
+
+/** The options with every default filled in. */
+export type ResolvedHealthOptions = ResolvedOptions<(typeof healthOptions)["keys"]>;
 
 /** @throws ConfigurationError for an unknown state */
 export function checkState(state: ServiceState): void {
