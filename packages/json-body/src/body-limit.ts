@@ -1,15 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware } from "@svc/context";
-import { integer, resolveOptions, withDefault } from "@svc/options";
+import { defineOptions, integer, type OptionsOf, withDefault } from "@svc/options";
 import { sendProblem, silence } from "@svc/problem";
 import { hasBody } from "./content-type.ts";
 import { tooLarge } from "./faults.ts";
 
-/** Options of `bodyLimit()`. */
-export interface BodyLimitOptions {
+const bodyLimitOptions = defineOptions("bodyLimit()", {
   /** The largest body of any type, in bytes as sent (LIM-1). Default: 2,097,152 (2 MiB). */
-  readonly maxBytes?: number | undefined;
-}
+  maxBytes: { kind: withDefault(integer({ min: 1 }), 2 * 1024 * 1024) },
+});
+
+/** Options of `bodyLimit()`. */
+export type BodyLimitOptions = OptionsOf<typeof bodyLimitOptions>;
 
 /**
  * Limits bodies of every type, also those that the application reads as a stream. Refuses a `Content-Length` over the
@@ -19,9 +21,7 @@ export interface BodyLimitOptions {
  * @throws ConfigurationError for unknown or wrong options
  */
 export function bodyLimit(options?: BodyLimitOptions): Middleware {
-  const { maxBytes } = resolveOptions("bodyLimit()", options, {
-    maxBytes: withDefault(integer({ min: 1 }), 2 * 1024 * 1024),
-  });
+  const { maxBytes } = bodyLimitOptions.resolve(options);
   return function bodyLimitMiddleware(req, res, next) {
     if (!hasBody(req)) {
       next();

@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import { contextOf, currentContext, type Middleware, runWithContext } from "@svc/context";
-import { resolveOptions } from "@svc/options";
 import type { ProblemError } from "@svc/problem";
 import { classify, hasBody } from "./content-type.ts";
 import { tooLarge, unsupported } from "./faults.ts";
 import { acceptedEncodings, inflaterOf } from "./inflate.ts";
-import { jsonBodyKinds, type JsonBodyOptions } from "./options.ts";
+import { type JsonBodyOptions, jsonBodyOptions } from "./options.ts";
 import { parseJson } from "./parse-json.ts";
 import { isRefusing, refuseWhileUnread } from "./refuse-unread.ts";
 import { readBody } from "./read-body.ts";
@@ -25,11 +24,7 @@ interface WithBody extends IncomingMessage {
  * @throws ConfigurationError for unknown or wrong options
  */
 export function jsonBody(options?: JsonBodyOptions): Middleware {
-  const { maxBytes, maxDepth, inflate, strict, otherTypes } = resolveOptions(
-    "jsonBody()",
-    options,
-    jsonBodyKinds,
-  );
+  const { maxBytes, maxDepth, inflate, strict, otherTypes } = jsonBodyOptions.resolve(options);
   const rules = { maxDepth, strict };
 
   function receive(req: WithBody, proceed: (error?: unknown) => void): void {

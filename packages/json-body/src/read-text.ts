@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { integer, type Kind, resolveOptions } from "@svc/options";
+import { defineOptions, integer, type OptionsOf } from "@svc/options";
 import { tooLarge } from "./faults.ts";
 import { readBody } from "./read-body.ts";
 
-/** Options of `readText()`. */
-export interface ReadTextOptions {
+const readTextOptions = defineOptions("readText()", {
   /** The largest body, in bytes as sent (LIM-1). Required, because a good limit depends on the kind of text. */
-  readonly maxBytes: number;
-}
+  maxBytes: { kind: integer({ min: 1 }) },
+});
 
-const kinds: { readonly maxBytes: Kind<number> } = { maxBytes: integer({ min: 1 }) };
+/** Options of `readText()`. */
+export type ReadTextOptions = OptionsOf<typeof readTextOptions>;
 
 /**
  * Reads the body of a request of any type as UTF-8 text, with U+FFFD for invalid bytes. For a small body that no parser
@@ -21,7 +21,7 @@ const kinds: { readonly maxBytes: Kind<number> } = { maxBytes: integer({ min: 1 
  * @throws ConfigurationError for unknown or wrong options
  */
 export async function readText(req: IncomingMessage, options: ReadTextOptions): Promise<string> {
-  const { maxBytes } = resolveOptions("readText()", options, kinds);
+  const { maxBytes } = readTextOptions.resolve(options);
   // The stream has ended and emits no more events.
   if (req.readableEnded) return "";
   if (Number(req.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
