@@ -1,12 +1,11 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { contextOf, mintRequestId, type Logger, openContext } from "@svc/context";
-import { resolveOptions } from "@svc/options";
 import { acceptable } from "./correlation.ts";
 import { instanceOf, pathOf } from "./document.ts";
 import { read } from "./foreign-error.ts";
 import { requestFault } from "./request-fault.ts";
-import { type AttachProblemsOptions, attachKinds } from "./options.ts";
+import { type AttachProblemsOptions, attachProblemsOptions } from "./options.ts";
 import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
 import { prepareProblem, sendProblem } from "./send.ts";
 
@@ -30,7 +29,7 @@ const attached = new WeakSet<Server>();
  * @throws ConfigurationError for unknown or wrong options
  */
 export function attachProblems(server: Server, options?: AttachProblemsOptions): void {
-  const { logger, requestIdFrom } = resolveOptions("attachProblems()", options, attachKinds);
+  const { logger, requestIdFrom } = attachProblemsOptions.resolve(options);
   if (attached.has(server)) return;
   attached.add(server);
   const note = noteOncePerSecond(logger);

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { contextOf, type Logger } from "@svc/context";
-import { resolveOptions } from "@svc/options";
 import { correlate } from "./correlation.ts";
 import { messageOf, problemFor, read } from "./foreign-error.ts";
 import { cut, jsonSafe } from "./json-safe.ts";
-import { handlerKinds, type ProblemHandlerOptions } from "./options.ts";
+import { type ProblemHandlerOptions, problemHandlerOptions } from "./options.ts";
 import { isProblemError } from "./problem-error.ts";
 import { sendProblem } from "./send.ts";
 
@@ -31,7 +30,7 @@ export type ErrorMiddleware = (
  * @throws ConfigurationError for unknown or wrong options
  */
 export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware {
-  const { debug, logger } = resolveOptions("problemHandler()", options, handlerKinds);
+  const { debug, logger } = problemHandlerOptions.resolve(options);
   return function problemHandlerMiddleware(error, req, res, _next): void {
     (res as WithError)[RESPONSE_ERROR] = error;
     const log = logger ?? contextOf(req)?.log;
