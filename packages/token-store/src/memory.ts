@@ -3,7 +3,7 @@ import { atMostEvery, safeLogger } from "@svc/resilience";
 import { checkMoment, timeToLiveMs, windowMs } from "./durations.ts";
 import { type Expiring, ExpiringMap } from "./expiring-map.ts";
 import { checkId, checkIds } from "./ids.ts";
-import { type MemoryTokenStoreOptions, resolveMemoryTokenStore } from "./options.ts";
+import { type MemoryTokenStoreOptions, memoryTokenStoreOptions } from "./options.ts";
 import { TokenStoreError } from "./token-store-error.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
 
@@ -49,7 +49,7 @@ const NOTE = "in-memory token store: revocation does not survive a restart or re
  * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_FULL`, `ERR_SVC_TOKEN_STORE_ARGUMENT`
  */
 export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): MemoryTokenStore {
-  const { maxEntries, name, now, ...resolved } = resolveMemoryTokenStore(options);
+  const { maxEntries, name, now, ...resolved } = memoryTokenStoreOptions.resolve(options);
   const logger = safeLogger(resolved.logger);
   const tokens = new ExpiringMap<Expiring>();
   const families = new ExpiringMap<Expiring>();

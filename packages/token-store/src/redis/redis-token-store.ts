@@ -6,7 +6,7 @@ import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
 import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
 import { keysWith } from "./keys.ts";
-import { type RedisTokenStoreOptions, resolveRedisTokenStore } from "./options.ts";
+import { type RedisTokenStoreOptions, redisTokenStoreOptions } from "./options.ts";
 import { createReadiness } from "./readiness.ts";
 import { makeScripts } from "./scripts.ts";
 
@@ -37,7 +37,7 @@ const PAUSES_MS = [25, 75, 150, 250];
  *   when Redis does not answer
  */
 export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTokenStore {
-  const { redis, keyPrefix, timeoutMs, name, now } = resolveRedisTokenStore(options);
+  const { redis, keyPrefix, timeoutMs, name, now } = redisTokenStoreOptions.resolve(options);
   const keys = keysWith(keyPrefix);
   const scripts = makeScripts();
   // A second deadline would cost more than the check, and the client's deadline comes first anyway.

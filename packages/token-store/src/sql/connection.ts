@@ -8,7 +8,7 @@ import {
   type Row,
   sqlStateOf,
 } from "@svc/sql";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedTokenStore } from "./options.ts";
 
 /** Sends statements within the time limit of a command. Rejects at once while the circuit breaker is open. */
 export interface Connection {
@@ -25,7 +25,7 @@ const SERVERS_SHARE = 0.9;
 // SQLSTATEs of a canceled statement and of a lock timeout.
 const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 
-export function createConnection(options: ResolvedOptions): Connection {
+export function createConnection(options: ResolvedTokenStore): Connection {
   const { db, name, timeoutMs, breakerFailures, breakerCoolDownMs, logger, now } = options;
   // Rounded to tenths, so that the server's statistics see few distinct statements.
   const limit = (leftMs: number): string => {

@@ -2,7 +2,7 @@ import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { DeadlineError } from "@svc/resilience";
 import { safeErrorText, sqlStateOf } from "@svc/sql";
 import type { Connection } from "./connection.ts";
-import type { ResolvedOptions } from "./options.ts";
+import type { ResolvedTokenStore } from "./options.ts";
 import { lookSql } from "./statements.ts";
 
 const WORDS: ReadonlyMap<string | undefined, string> = new Map([
@@ -11,7 +11,10 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42703", "its table lacks a column"],
 ]);
 
-export function createCheck(options: ResolvedOptions, connection: Connection): ReadinessCheck {
+export function createCheck(
+  options: ResolvedTokenStore & { readonly quotedTable: string },
+  connection: Connection,
+): ReadinessCheck {
   const { name, critical, quotedTable } = options;
   async function check(signal: AbortSignal): Promise<CheckResult> {
     try {

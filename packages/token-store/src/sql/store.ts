@@ -1,11 +1,11 @@
 import type { ReadinessCheck } from "@svc/context";
 import { DeadlineError, safeLogger, singleFlight } from "@svc/resilience";
-import { safeErrorText, TransactionError } from "@svc/sql";
+import { qualified, safeErrorText, TransactionError } from "@svc/sql";
 import { checkMoment } from "../durations.ts";
 import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
 import { createConnection } from "./connection.ts";
-import { type PostgresTokenStoreOptions, resolvePostgresOptions } from "./options.ts";
+import { type PostgresTokenStoreOptions, postgresTokenStoreOptions } from "./options.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable } from "./schema.ts";
 import {
@@ -57,10 +57,10 @@ const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced
  * @throws ConfigurationError for unknown or invalid options
  */
 export function createPostgresTokenStore(given: PostgresTokenStoreOptions): PostgresTokenStore {
-  const resolved = resolvePostgresOptions(given);
+  const resolved = postgresTokenStoreOptions.resolve(given);
   // A logger that throws must not lose the result of a statement.
   const logger = safeLogger(resolved.logger);
-  const options = { ...resolved, logger };
+  const options = { ...resolved, logger, quotedTable: qualified(resolved.table) };
   const { db, table, quotedTable, name, timeoutMs, sweepBatch, now } = options;
   const connection = createConnection(options);
   const check = createCheck(options, connection);
