@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { integer, optional, resolveOptions, string, withDefault } from "@svc/options";
+import { defineOptions, integer, optional, type OptionsOf, string, withDefault } from "@svc/options";
 import type { Connectable, PooledConnection, Queryable, QueryResult, Row } from "@svc/sql";
 import type { PGlite } from "@electric-sql/pglite";
 import { SearchError } from "../errors.ts";
@@ -8,12 +8,19 @@ import { lockFolder } from "./lock-file.ts";
 import { loadPglite } from "./peers.ts";
 import { createTurns } from "./turns.ts";
 
-export interface EmbeddedOptions {
+const embeddedOptions = defineOptions("openEmbedded()", {
   /** Folder for the data; its lock file is next to it. Default: none, and the data is in memory only. */
-  readonly dataDir?: string | undefined;
-  /** Milliseconds to wait for the connection, 1 to 3,600,000. Default 30000. */
-  readonly waitTimeoutMs?: number | undefined;
-}
+  dataDir: {
+    kind: optional(
+      string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
+    ),
+  },
+  /** Milliseconds to wait for the connection, 1 to 3,600,000. Default: 30000. */
+  waitTimeoutMs: { kind: withDefault(integer({ min: 1, max: 3_600_000 }), 30_000) },
+});
+
+/** Options of {@link openEmbedded}. */
+export type EmbeddedOptions = OptionsOf<typeof embeddedOptions>;
 
 /** The one connection of an embedded database, while it is lent. */
 export interface EmbeddedConnection extends PooledConnection {
@@ -37,12 +44,7 @@ export interface EmbeddedDatabase extends Queryable, Connectable, AsyncDisposabl
  * @throws ConfigurationError
  */
 export async function openEmbedded(given: EmbeddedOptions = {}): Promise<EmbeddedDatabase> {
-  const { dataDir, waitTimeoutMs } = resolveOptions("openEmbedded()", given, {
-    dataDir: optional(
-      string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
-    ),
-    waitTimeoutMs: withDefault(integer({ min: 1, max: 3_600_000 }), 30_000),
-  });
+  const { dataDir, waitTimeoutMs } = embeddedOptions.resolve(given);
   const open = await loadPglite();
   const folder = dataDir === undefined ? undefined : resolve(dataDir);
   if (folder !== undefined) await mkdir(dirname(folder), { recursive: true });
