@@ -1,63 +1,26 @@
 import { hostname } from "node:os";
 import type { Logger } from "@svc/context";
-import { type JobTable, type TableAccess, tableAccess } from "@svc/job-table";
+import { type JobTable, tableAccess } from "@svc/job-table";
 import {
   ConfigurationError,
+  defineOptions,
   func,
   integer,
   type Kind,
+  namesOf,
   objectWith,
   optional,
-  resolveOptions,
+  type OptionsOf,
   string,
   withDefault,
 } from "@svc/options";
 import { MAINTENANCE_TIMEOUT_MS, maintenanceTimeoutKind, qualified, tableNameKind } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
-import { isRecord, type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
+import { isRecord, resolveSchedules, type Schedules } from "./schedule.ts";
 
 /** Default name of the table of ticks. */
 export const DEFAULT_TICKS_TABLE = "svc_schedule_ticks";
 
-/** Options of {@link createScheduler}. */
-export interface SchedulerOptions {
-  /** Job table from `createJobTable()`: jobs are queued there, and its database holds the ticks. Required. */
-  readonly table: JobTable;
-  /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
-  readonly schedules: Schedules;
-  /** Table of ticks in the same database, by name (at most 48 bytes) or `schema.name`. Default: `svc_schedule_ticks`. */
-  readonly ticksTable?: string | undefined;
-  /** Days to keep ticks, 1 to 3,650; the newest tick of each schedule is kept forever. Default: 7. */
-  readonly retentionDays?: number | undefined;
-  /** Milliseconds that a statement may take, including its wait for a connection, 10 to 60,000. Default: 5000. */
-  readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds for each statement of `ensureSchema()` that creates something, 10 to 86,400,000. Default: 600,000. */
-  readonly maintenanceTimeoutMs?: number | undefined;
-  /** Clock in milliseconds since the Unix epoch. Default: the database's clock. */
-  readonly now?: (() => number) | undefined;
-  /** Logs every tick and every failure. Default: none. */
-  readonly logger?: Pick<Logger, "info" | "warn" | "error"> | undefined;
-  /** Receives every event, for example for metrics. Default: none. */
-  readonly onEvent?: ((event: SchedulerEvent) => void) | undefined;
-}
-
-/** The options with every default filled in. */
-export interface ResolvedScheduler {
-  readonly access: TableAccess;
-  readonly schedules: readonly ResolvedSchedule[];
-  readonly ticksTable: string;
-  readonly quotedTicks: string;
-  readonly retentionMs: number;
-  readonly commandTimeoutMs: number;
-  readonly maintenanceTimeoutMs: number;
-  readonly now: (() => number) | undefined;
-  readonly logger: Pick<Logger, "info" | "warn" | "error"> | undefined;
-  readonly onEvent: ((event: SchedulerEvent) => void) | undefined;
-  /** Host and process id, stored with each claim for people who read the table. */
-  readonly claimant: string;
-}
-
-const SUBJECT = "createScheduler()";
 const tableName = tableNameKind(48);
 const MAX_CLAIMANT = 255;
 // Rejects lists, whose names would change with their order, and Maps, which have no members.
@@ -66,47 +29,52 @@ const byName: Kind<Schedules> = {
   accepts: (value): value is Schedules => isRecord(value),
 };
 
+export const schedulerOptions = defineOptions("createScheduler()", {
+  /** Job table from `createJobTable()`: jobs are queued there, and its database holds the ticks. Required. */
+  table: { kind: objectWith<JobTable>("a job table", "enqueue") },
+  /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
+  schedules: { kind: byName },
+  /** Table of ticks in the same database, by name (at most 48 bytes) or `schema.name`. Default: `svc_schedule_ticks`. */
+  ticksTable: { key: "ticks_table", kind: withDefault(string(), DEFAULT_TICKS_TABLE) },
+  /** Days to keep ticks, 1 to 3,650; the newest tick of each schedule is kept forever. Default: 7. */
+  retentionDays: { key: "ticks_retention_days", kind: withDefault(integer({ min: 1, max: 3650 }), 7) },
+  /** Milliseconds that a statement may take, including its wait for a connection, 10 to 60,000. Default: 5000. */
+  commandTimeoutMs: { kind: withDefault(integer({ min: 10, max: 60_000 }), 5000) },
+  /** Milliseconds for each statement of `ensureSchema()` that creates something, 10 to 86,400,000. Default: 600,000. */
+  maintenanceTimeoutMs: { kind: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
+  /** Clock in milliseconds since the Unix epoch. Default: the database's clock. */
+  now: { kind: optional(func<() => number>()) },
+  /** Logs every tick and every failure. Default: none. */
+  logger: {
+    kind: optional(objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error")),
+  },
+  /** Receives every event, for example for metrics. Default: none. */
+  onEvent: { kind: optional(func<(event: SchedulerEvent) => void>()) },
+});
+
+/** Options of {@link createScheduler}. */
+export type SchedulerOptions = OptionsOf<typeof schedulerOptions>;
+
 /** @throws ConfigurationError */
-export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedScheduler {
-  const {
-    table,
-    schedules,
-    ticksTable,
-    retentionDays,
-    commandTimeoutMs,
-    maintenanceTimeoutMs,
-    now,
-    logger,
-    onEvent,
-  } = resolveOptions(SUBJECT, given, {
-    table: objectWith<JobTable>("a job table", "enqueue"),
-    schedules: byName,
-    ticksTable: withDefault(string(), DEFAULT_TICKS_TABLE),
-    retentionDays: withDefault(integer({ min: 1, max: 3650 }), 7),
-    commandTimeoutMs: withDefault(integer({ min: 10, max: 60_000 }), 5000),
-    maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
-    now: optional(func<() => number>()),
-    logger: optional(
-      objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
-    ),
-    onEvent: optional(func<(event: SchedulerEvent) => void>()),
-  });
-  const access = tableAccess(SUBJECT, table, commandTimeoutMs);
-  const resolved = resolveSchedules(SUBJECT, schedules, access);
+export function resolveSchedulerOptions(given: SchedulerOptions) {
+  const options = schedulerOptions.resolve(given);
+  const { table, ticksTable, now } = options;
+  const { subject, of } = namesOf(given, schedulerOptions.subject);
+  const access = tableAccess(schedulerOptions.subject, table, options.commandTimeoutMs);
+  const schedules = resolveSchedules(subject, options.schedules, access);
   if (!tableName.accepts(ticksTable)) {
-    throw new ConfigurationError(SUBJECT, [{ key: "ticksTable", message: `must be ${tableName.expects}` }]);
+    throw new ConfigurationError(subject, [
+      { key: of("ticksTable"), message: `must be ${tableName.expects}` },
+    ]);
   }
   return {
+    ...options,
     access,
-    schedules: resolved,
-    ticksTable,
+    schedules,
     quotedTicks: qualified(ticksTable),
-    retentionMs: retentionDays * 86_400_000,
-    commandTimeoutMs,
-    maintenanceTimeoutMs,
+    retentionMs: options.retentionDays * 86_400_000,
     now: now && checked(now),
-    logger,
-    onEvent,
+    /** Host and process id, stored with each claim for people who read the table. */
     claimant: `${hostname()}:${process.pid}`.slice(-MAX_CLAIMANT),
   };
 }
