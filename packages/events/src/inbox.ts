@@ -11,24 +11,9 @@ import {
   queryWithin,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
-import { type Migration, tableName, timeoutKinds, type TableTimeouts } from "./query.ts";
+import type { Migration } from "./query.ts";
+import { type InboxOptions, inboxOptions, type TableTimeouts } from "./table-options.ts";
 import { isText } from "./text.ts";
-
-/** The default table name (OUT-3). */
-export const DEFAULT_INBOX = "svc_inbox";
-
-/** Options of {@link createInbox}. */
-export interface InboxOptions {
-  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
-  readonly name?: string | undefined;
-  /**
-   * Milliseconds for one statement including the wait for a pooled connection, 10 to 600,000. Then the call rejects
-   * with a `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
-   */
-  readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
-  readonly maintenanceTimeoutMs?: number | undefined;
-}
 
 /** The outcome for a message: handled now, with the result of `fn`, or already handled before. */
 export type Once<T> = { readonly done: true; readonly value: T } | { readonly done: false };
@@ -70,10 +55,7 @@ const COLUMNS: Columns = { consumer: TEXT, message_id: TEXT, processed_at: "time
  * @throws ConfigurationError
  */
 export function createInbox(given: InboxOptions = {}): Inbox {
-  const { name, ...timeouts } = resolveOptions("createInbox()", given, {
-    name: withDefault(tableName, DEFAULT_INBOX),
-    ...timeoutKinds,
-  });
+  const { name, ...timeouts } = inboxOptions.resolve(given);
   const within = (operation: string): Deadline => ({
     operation: `${operation} of ${name}`,
     timeoutMs: timeouts.commandTimeoutMs,

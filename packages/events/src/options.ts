@@ -2,12 +2,15 @@ import type { Logger } from "@svc/context";
 import type { JobContext, JobTable } from "@svc/job-table";
 import {
   ConfigurationError,
+  defineOptions,
   func,
   integer,
   type Kind,
+  type Names,
+  namesOf,
   objectWith,
   optional,
-  resolveOptions,
+  type OptionsOf,
   string,
   withDefault,
 } from "@svc/options";
@@ -48,66 +51,6 @@ export type EventsEvent =
    */
   | { readonly type: "refused"; readonly topic: string; readonly error: unknown };
 
-/** Options of {@link createEvents}. */
-export interface EventsOptions<M> {
-  /** The name of this service, the `source` of its events; 1 to 100 characters. Required. */
-  readonly source: string;
-  /** The result of `createJobTable()`, which queues the subscribers' jobs. Required with subscribers. */
-  readonly table?: JobTable | undefined;
-  /**
-   * Maps each event type (EVT-10) to its named subscribers. Keep the names stable: the task is `<type>-><name>`.
-   * Default: none.
-   */
-  readonly subscribers?: SubscribersOf<M> | undefined;
-  /** The result of `createOutbox()`: events are written there and a relay sends them. Default: none. */
-  readonly outbox?: Outbox | undefined;
-  /** The bus to other services (EVT-2). Default: none. */
-  readonly bus?: EventBus | undefined;
-  /**
-   * Milliseconds that the bus may take to publish without an outbox. Choose more than the bus's own `timeoutMs`, so
-   * that the bus reports its own error. Default: 10,000.
-   */
-  readonly busTimeoutMs?: number | undefined;
-  /** Prefix of the type in a topic (EVT-8), for instance `eu.`: characters of a type, at most 100. Default: `""`. */
-  readonly topicPrefix?: string | undefined;
-  /**
-   * The longest envelope as JSON, in bytes, published or received, up to 64 MiB. A published envelope counts with its
-   * numbers written out as PostgreSQL stores them. Default: 1,000,000.
-   */
-  readonly maxEventBytes?: number | undefined;
-  /** Milliseconds that queueing a received event may take. Default: 10,000. */
-  readonly receiveTimeoutMs?: number | undefined;
-  /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
-  readonly logger?: Logger | undefined;
-  /** Receives every {@link EventsEvent}, for metrics. Default: none. */
-  readonly onEvent?: ((event: EventsEvent) => void) | undefined;
-  /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
-
-/** One subscriber and the task of its jobs. */
-export interface Subscription {
-  readonly task: string;
-  readonly call: (event: EventEnvelope, job: JobContext) => unknown;
-}
-
-/** The options with every default filled in. */
-export interface ResolvedEvents {
-  readonly source: string;
-  readonly table: JobTable | undefined;
-  readonly subscriptions: ReadonlyMap<string, readonly Subscription[]>;
-  readonly outbox: Outbox | undefined;
-  readonly bus: EventBus | undefined;
-  readonly busTimeoutMs: number;
-  readonly topicPrefix: string;
-  readonly maxEventBytes: number;
-  readonly receiveTimeoutMs: number;
-  readonly logger: Logger | undefined;
-  readonly onEvent: ((event: EventsEvent) => void) | undefined;
-  readonly now: () => number;
-}
-
-const SUBJECT = "createEvents()";
 // Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
 const byType: Kind<object> = {
   expects: "an object with the subscribers of every type",
@@ -115,16 +58,29 @@ const byType: Kind<object> = {
 };
 const SUBSCRIBER = /^[A-Za-z0-9_.-]{1,50}$/;
 
-/** @throws ConfigurationError */
-export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents {
-  const { subscribers, ...resolved } = resolveOptions(SUBJECT, given, {
-    source: string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }),
-    table: optional(objectWith<JobTable>("a job table", "enqueueMany", "readiness")),
-    subscribers: withDefault(byType, {}),
-    outbox: optional(objectWith<Outbox>("an outbox", "add", "readiness")),
-    bus: optional(objectWith<EventBus>("an event bus", "publish", "consume")),
-    busTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
-    topicPrefix: withDefault(
+export const eventsOptions = defineOptions("createEvents()", {
+  /** The name of this service, the `source` of its events; 1 to 100 characters. Required. */
+  source: { kind: string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }) },
+  /** The result of `createJobTable()`, which queues the subscribers' jobs. Required with subscribers. */
+  table: { kind: optional(objectWith<JobTable>("a job table", "enqueueMany", "readiness")) },
+  /**
+   * Maps each event type (EVT-10) to its named subscribers. Keep the names stable: the task is `<type>-><name>`.
+   * Default: none.
+   */
+  subscribers: { kind: withDefault(byType, {}) },
+  /** The result of `createOutbox()`: events are written there and a relay sends them. Default: none. */
+  outbox: { kind: optional(objectWith<Outbox>("an outbox", "add", "readiness")) },
+  /** The bus to other services (EVT-2). Default: none. */
+  bus: { kind: optional(objectWith<EventBus>("an event bus", "publish", "consume")) },
+  /**
+   * Milliseconds that the bus may take to publish without an outbox. Choose more than the bus's own `timeoutMs`, so
+   * that the bus reports its own error. Default: 10,000.
+   */
+  busTimeoutMs: { kind: withDefault(integer({ min: 10, max: 600_000 }), 10_000) },
+  /** Prefix of the type in a topic (EVT-8), for instance `eu.`: characters of a type, at most 100. Default: `""`. */
+  topicPrefix: {
+    key: "topic_prefix",
+    kind: withDefault(
       string({
         allowEmpty: true,
         pattern: /^(?=.{0,100}$)(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]*$/,
@@ -133,20 +89,54 @@ export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents
       }),
       "",
     ),
-    maxEventBytes: withDefault(integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
-    receiveTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
-    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
-    onEvent: optional(func<(event: EventsEvent) => void>()),
-    now: withDefault(func<() => number>(), Date.now),
-  });
-  const subscriptions = subscriptionsOf(subscribers);
-  if (subscriptions.size > 0 && resolved.table === undefined) {
-    throw fault("table", "is required where there are subscribers: their jobs are queued in it");
-  }
-  return { ...resolved, subscriptions };
+  },
+  /**
+   * The longest envelope as JSON, in bytes, published or received, up to 64 MiB. A published envelope counts with its
+   * numbers written out as PostgreSQL stores them. Default: 1,000,000.
+   */
+  maxEventBytes: {
+    key: "max_event_bytes",
+    kind: withDefault(integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
+  },
+  /** Milliseconds that queueing a received event may take. Default: 10,000. */
+  receiveTimeoutMs: { kind: withDefault(integer({ min: 10, max: 600_000 }), 10_000) },
+  /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
+  logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
+  /** Receives every {@link EventsEvent}, for metrics. Default: none. */
+  onEvent: { kind: optional(func<(event: EventsEvent) => void>()) },
+  /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */
+  now: { kind: withDefault(func<() => number>(), Date.now) },
+});
+
+type AnyEventsOptions = OptionsOf<typeof eventsOptions>;
+
+/** Options of {@link createEvents}. */
+export type EventsOptions<M> = {
+  [N in keyof AnyEventsOptions]: N extends "subscribers" ? SubscribersOf<M> | undefined : AnyEventsOptions[N];
+};
+
+/** One subscriber and the task of its jobs. */
+export interface Subscription {
+  readonly task: string;
+  readonly call: (event: EventEnvelope, job: JobContext) => unknown;
 }
 
-function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscription[]> {
+/** The options with every default filled in. */
+export type ResolvedEvents = ReturnType<typeof resolveEventsOptions>;
+
+/** @throws ConfigurationError */
+export function resolveEventsOptions<M>(given: EventsOptions<M>) {
+  const { subscribers, ...options } = eventsOptions.resolve(given);
+  const names = namesOf(given, eventsOptions.subject);
+  const subscriptions = subscriptionsOf(subscribers, names);
+  if (subscriptions.size > 0 && options.table === undefined) {
+    const message = "is required where there are subscribers: their jobs are queued in it";
+    throw new ConfigurationError(names.subject, [{ key: names.of("table"), message }]);
+  }
+  return { ...options, subscriptions };
+}
+
+function subscriptionsOf(given: object, names: Names): ReadonlyMap<string, readonly Subscription[]> {
   const subscriptions = new Map<string, readonly Subscription[]>();
   const faults: string[] = [];
   for (const [type, named] of Object.entries(given) as [string, unknown][]) {
@@ -165,8 +155,8 @@ function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscripti
     }
   }
   if (faults.length > 0) {
-    const all = faults.map((message) => ({ key: "subscribers", message }));
-    throw new ConfigurationError(SUBJECT, all);
+    const all = faults.map((message) => ({ key: names.of("subscribers"), message }));
+    throw new ConfigurationError(names.subject, all);
   }
   return subscriptions;
 }
@@ -182,8 +172,4 @@ function isRecord(value: unknown): value is object {
 
 function isHandler(value: unknown): value is Subscription["call"] {
   return typeof value === "function";
-}
-
-function fault(key: string, message: string): ConfigurationError {
-  return new ConfigurationError(SUBJECT, [{ key, message }]);
 }

@@ -1,22 +1,32 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { integer, objectWith, resolveOptions, withDefault } from "@svc/options";
+import { defineOptions, integer, objectWith, type OptionsOf, withDefault } from "@svc/options";
 import { DeadlineError, withDeadline } from "@svc/resilience";
 import type { EventBus } from "../event-bus.ts";
 import type { Broker, Delivery } from "./broker.ts";
 import { type RunningConsumption, startConsumption } from "./consumption.ts";
 import { closedBus, EventBusError, unavailable } from "./event-bus-error.ts";
 import { checkConsumption, checkMessages } from "./messages.ts";
-import { busKinds, type BusOptions, checkPauses, type ResolvedBus } from "./options.ts";
+import { busEntries, faultsOfPauses, type ResolvedBus } from "./options.ts";
+
+export const brokerBusOptions = defineOptions(
+  "createBrokerBus()",
+  {
+    /** The adapter. Required. */
+    broker: { kind: objectWith<Broker>("an adapter of a broker", "publish", "ping", "subscribe", "close") },
+    /** The largest body of a message in bytes. Default: 1,048,576. */
+    maxBodyBytes: { kind: withDefault(integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024) },
+    ...busEntries,
+  },
+  faultsOfPauses,
+);
+
+type AnyBrokerBusOptions = OptionsOf<typeof brokerBusOptions>;
 
 /** Options of {@link createBrokerBus}. */
-export interface BrokerBusOptions<D extends Delivery = Delivery> extends BusOptions {
-  /** The adapter. Required. */
-  readonly broker: Broker<D>;
-  /** The largest body of a message in bytes. Default: 1,048,576. */
-  readonly maxBodyBytes?: number | undefined;
-}
+export type BrokerBusOptions<D extends Delivery = Delivery> = {
+  [N in keyof AnyBrokerBusOptions]: N extends "broker" ? Broker<D> : AnyBrokerBusOptions[N];
+};
 
-const SUBJECT = "createBrokerBus()";
 const PING_MS = 1500;
 
 /**
@@ -27,13 +37,8 @@ const PING_MS = 1500;
  * @throws EventBusError (publish, consume); ConfigurationError (consume)
  */
 export function createBrokerBus<D extends Delivery>(given: BrokerBusOptions<D>): EventBus {
-  const resolved = resolveOptions(SUBJECT, given, {
-    broker: objectWith<Broker<D>>("an adapter of a broker", "publish", "ping", "subscribe", "close"),
-    maxBodyBytes: withDefault(integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024),
-    ...busKinds,
-  });
-  checkPauses(SUBJECT, resolved);
-  return busOf(resolved.broker, resolved);
+  const { broker, ...options } = brokerBusOptions.resolve(given);
+  return busOf(broker as Broker<D>, options);
 }
 
 /** Returns the bus of an adapter, with options that are checked already. */

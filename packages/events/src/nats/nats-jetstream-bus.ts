@@ -5,7 +5,7 @@ import type { BusMessage, EventBus } from "../event-bus.ts";
 import { type JetStream, openConnection } from "./connection.ts";
 import { BROKER, explained, hasNoStream, isNoStream } from "./errors.ts";
 import { encoded, headersOf } from "./headers.ts";
-import { type NatsJetStreamOptions, resolveNatsJetStreamOptions } from "./options.ts";
+import { type NatsJetStreamOptions, natsJetStreamOptions } from "./options.ts";
 import { ensureStream } from "./stream.ts";
 import { createSubscription, type NatsDelivery } from "./subscription.ts";
 
@@ -29,7 +29,7 @@ const TRIES = 10;
  *   `ERR_SVC_EVENT_BUS_MESSAGE`, `ERR_SVC_EVENT_BUS_CLOSED`; ConfigurationError (consume)
  */
 export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
-  const options = resolveNatsJetStreamOptions(given);
+  const options = natsJetStreamOptions.resolve(given);
   const { stream, prefix, timeoutMs, manageStream } = options;
   const connection = openConnection(options);
   // Topics that the stream is known to accept.

@@ -1,34 +1,14 @@
 import type { ReadinessCheck } from "@svc/context";
-import { func, resolveOptions, withDefault } from "@svc/options";
-import { type Database, databaseKind, qualified, type Queryable, queryWithin, type Row } from "@svc/sql";
+import { type Database, qualified, type Queryable, queryWithin, type Row } from "@svc/sql";
 import { refused } from "../errors.ts";
-import { type Migration, tableName, timeoutKinds, transactionOf, type Within } from "../query.ts";
+import { type Migration, transactionOf, type Within } from "../query.ts";
 import { readEnvelope } from "../read-envelope.ts";
+import { type OutboxOptions, outboxOptions } from "../table-options.ts";
 import { isText } from "../text.ts";
 import { createWakeup, type Wakeup } from "./wakeup.ts";
 import { createOutboxCheck } from "./readiness.ts";
 import { ensureOutbox, outboxMigrations } from "./schema.ts";
 import { addSql, deadSql, type OutboxEntry, retrySql, statsSql } from "./sql.ts";
-
-/** The default table name (OUT-4). */
-export const DEFAULT_OUTBOX = "svc_outbox";
-
-/** Options of {@link createOutbox}. */
-export interface OutboxOptions {
-  /** The database of the table, the same as the job table's. The caller closes it. Required. */
-  readonly db: Database;
-  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
-  readonly name?: string | undefined;
-  /**
-   * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
-   * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
-   */
-  readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
-  readonly maintenanceTimeoutMs?: number | undefined;
-  /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
-  readonly now?: (() => number) | undefined;
-}
 
 /** The number of events in each state. */
 export interface OutboxStats {
@@ -116,12 +96,7 @@ interface DeadRow extends Record<string, unknown> {
  * @throws ConfigurationError
  */
 export function createOutbox(given: OutboxOptions): Outbox {
-  const { db, name, now, ...timeouts } = resolveOptions("createOutbox()", given, {
-    db: databaseKind,
-    name: withDefault(tableName, DEFAULT_OUTBOX),
-    ...timeoutKinds,
-    now: withDefault(func<() => number>(), () => performance.now()),
-  });
+  const { db, name, now, ...timeouts } = outboxOptions.resolve(given);
   const sql = qualified(name);
   const wakeup = createWakeup();
   const send = async <R extends Row>(

@@ -7,7 +7,8 @@ import {
   type TableNeeds,
   tableNeeds,
 } from "@svc/sql";
-import type { Migration, TableTimeouts } from "../query.ts";
+import type { Migration } from "../query.ts";
+import type { TableTimeouts } from "../table-options.ts";
 
 const TEXT = ["text", "varchar"];
 

@@ -2,7 +2,7 @@ import { openDedicated, runScript } from "@svc/redis";
 import { busOf } from "../bus/broker-bus.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
 import { BROKER, explained } from "./errors.ts";
-import { type RedisStreamsOptions, resolveRedisStreamsOptions } from "./options.ts";
+import { type RedisStreamsOptions, redisStreamsOptions } from "./options.ts";
 import { PUBLISH } from "./scripts.ts";
 import { blockMs, createSubscription, type RedisDelivery } from "./subscription.ts";
 
@@ -22,7 +22,7 @@ const CHUNK_CHARACTERS = 1024 * 1024;
  *   `ERR_SVC_EVENT_BUS_MESSAGE`, `ERR_SVC_EVENT_BUS_CLOSED`; ConfigurationError (consume)
  */
 export function createRedisStreamsBus(given: RedisStreamsOptions): EventBus {
-  const options = resolveRedisStreamsOptions(given);
+  const options = redisStreamsOptions.resolve(given);
   const { timeoutMs, minIdleMs, dedupSeconds, maxLengthWithoutGroups } = options;
   const connectTimeoutMs = Math.min(timeoutMs, 5000);
   const commands = openDedicated(options.redis, {

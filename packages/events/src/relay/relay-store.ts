@@ -4,8 +4,8 @@ import { type ClaimedRow, claimSql, failedSql, publishedSql, purgeSql, releasedS
 import { isRefusedJob } from "../receive.ts";
 import { boundedTransaction } from "./bounded-transaction.ts";
 import type { Failure } from "./deliver.ts";
-import type { ResolvedRelay } from "./options.ts";
 import type { OutgoingEvent } from "./outgoing-event.ts";
+import type { ResolvedRelay } from "./resolve-relay.ts";
 
 /** A claimed row, or the last row of the result, which says how far the claim has looked. */
 interface AnswerRow extends ClaimedRow {

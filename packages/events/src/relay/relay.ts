@@ -4,9 +4,10 @@ import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 import { EventError } from "../errors.ts";
 import { LEASE_EXPIRED } from "../outbox/sql.ts";
 import { deliver } from "./deliver.ts";
-import { type RelayEvent, type RelayOptions, resolveRelayOptions } from "./options.ts";
+import type { RelayEvent, RelayOptions } from "./options.ts";
 import { type OutgoingEvent, outgoingEventOf } from "./outgoing-event.ts";
 import { createRelayStore, type Settled, type FailedRow } from "./relay-store.ts";
+import { resolveRelay } from "./resolve-relay.ts";
 
 /** The counts of one pass over the outbox. */
 export interface RelayPass {
@@ -57,7 +58,7 @@ const BUS_SHARE = 0.5;
  * @throws ConfigurationError
  */
 export function createRelay(given: RelayOptions): Relay {
-  const options = resolveRelayOptions(given);
+  const options = resolveRelay(given);
   const { outbox, access, events, batch, everyMs, leaseMs, busTimeoutMs, purgeAfterDays } = options;
   const logger = safeLogger(options.logger);
   const { emit } = createEmitter<RelayEvent>(options.onEvent, (suppressed, error) =>

@@ -1,0 +1,32 @@
+import { ConfigurationError, namesOf } from "@svc/options";
+import { resolvedEvents } from "../events.ts";
+import { accessOf } from "../outbox/outbox.ts";
+import { type RelayOptions, relayOptions } from "./options.ts";
+
+const BUS_SHARE = 0.25;
+
+/** The options with all defaults applied. */
+export type ResolvedRelay = ReturnType<typeof resolveRelay>;
+
+/** @throws ConfigurationError */
+export function resolveRelay(given: RelayOptions) {
+  const options = relayOptions.resolve(given);
+  const { subject, of } = namesOf(given, relayOptions.subject);
+  const fault = (key: string, message: string): ConfigurationError =>
+    new ConfigurationError(subject, [{ key: of(key), message }]);
+  const access = accessOf(options.outbox);
+  const events = resolvedEvents(options.events);
+  if (access === undefined) throw fault("outbox", "must be what createOutbox() answers");
+  if (events === undefined) throw fault("events", "must be what createEvents() answers");
+  if (events.outbox !== options.outbox) {
+    throw fault("events", "must write to this outbox, because this relay sends no other events");
+  }
+  const leaseMs = options.leaseSeconds * 1000;
+  return {
+    ...options,
+    access,
+    events,
+    leaseMs,
+    busTimeoutMs: Math.min(options.busTimeoutMs, leaseMs * BUS_SHARE),
+  };
+}

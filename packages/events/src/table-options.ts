@@ -1,0 +1,52 @@
+import { defineOptions, func, type OptionsOf, type ResolvedOptions, withDefault } from "@svc/options";
+import {
+  COMMAND_TIMEOUT_MS,
+  commandTimeoutKind,
+  databaseKind,
+  MAINTENANCE_TIMEOUT_MS,
+  maintenanceTimeoutKind,
+  tableNameKind,
+} from "@svc/sql";
+
+/** The default name of an outbox (OUT-4). */
+export const DEFAULT_OUTBOX = "svc_outbox";
+/** The default name of an inbox (OUT-3). */
+export const DEFAULT_INBOX = "svc_inbox";
+
+// Short enough that the names of the indexes fit.
+const tableName = tableNameKind(48);
+
+const timeouts = {
+  /**
+   * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
+   * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
+   */
+  commandTimeoutMs: { kind: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
+  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
+  maintenanceTimeoutMs: { kind: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
+};
+
+/** Deadlines of calls on a table. */
+export type TableTimeouts = ResolvedOptions<typeof timeouts>;
+
+export const outboxOptions = defineOptions("createOutbox()", {
+  /** The database of the table, the same as the job table's. The caller closes it. Required. */
+  db: { kind: databaseKind },
+  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
+  name: { key: "outbox_table", kind: withDefault(tableName, DEFAULT_OUTBOX) },
+  ...timeouts,
+  /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
+  now: { kind: withDefault(func<() => number>(), () => performance.now()) },
+});
+
+/** Options of {@link createOutbox}. */
+export type OutboxOptions = OptionsOf<typeof outboxOptions>;
+
+export const inboxOptions = defineOptions("createInbox()", {
+  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
+  name: { key: "inbox_table", kind: withDefault(tableName, DEFAULT_INBOX) },
+  ...timeouts,
+});
+
+/** Options of {@link createInbox}. */
+export type InboxOptions = OptionsOf<typeof inboxOptions>;
