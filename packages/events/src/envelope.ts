@@ -1,7 +1,7 @@
 import { currentContext, isRequestId, isTenantId, mintRequestId, TENANT_ID_EXPECTED } from "@svc/context";
 import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
-import { isStorable, isText, MAX_TEXT, shown } from "./text.ts";
+import { isStorable, isText, isType, MAX_TEXT, MAX_TYPE, shown } from "./text.ts";
 
 /** The trace context of the publisher; empty if there is none. */
 export interface EventTrace {
@@ -67,17 +67,10 @@ const KNOWN: ReadonlySet<string> = new Set<keyof NewEvent>([
   "requestId",
   "trace",
 ]);
-const TYPE = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
-const MAX_TYPE = 200;
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MAX_TRACESTATE = 512;
 const FIRST_MOMENT = Date.UTC(1, 0, 1);
 const LAST_MOMENT = Date.UTC(10_000, 0, 1);
-
-/** Whether a text is valid as the type of a published event. */
-export function isType(value: unknown): boolean {
-  return typeof value === "string" && value.length <= MAX_TYPE && TYPE.test(value);
-}
 
 /**
  * Builds the envelope of an event and fills in tenant, request id and trace from the current context (EVT-9).

@@ -14,9 +14,10 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { type EventEnvelope, isType } from "./envelope.ts";
+import type { EventEnvelope } from "./envelope.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { Outbox } from "./outbox/outbox.ts";
+import { isType } from "./text.ts";
 
 /** Maps each event type to the type of its `data`: `{ "expense.recorded": { id: string } }`. */
 export type EventTypes<M> = { readonly [T in keyof M]: object };

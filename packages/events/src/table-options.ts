@@ -33,7 +33,7 @@ export const outboxOptions = defineOptions("createOutbox()", {
   /** The database of the table, the same as the job table's. The caller closes it. Required. */
   db: { kind: databaseKind },
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
-  name: { key: "outbox_table", kind: withDefault(tableName, DEFAULT_OUTBOX) },
+  name: { kind: withDefault(tableName, DEFAULT_OUTBOX) },
   ...timeouts,
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
   now: { kind: withDefault(func<() => number>(), () => performance.now()) },
@@ -44,7 +44,7 @@ export type OutboxOptions = OptionsOf<typeof outboxOptions>;
 
 export const inboxOptions = defineOptions("createInbox()", {
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
-  name: { key: "inbox_table", kind: withDefault(tableName, DEFAULT_INBOX) },
+  name: { kind: withDefault(tableName, DEFAULT_INBOX) },
   ...timeouts,
 });
 

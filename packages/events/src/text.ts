@@ -1,9 +1,18 @@
+const TYPE = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 // JSON escapes that jsonb rejects: NUL and lone surrogates. An even number of backslashes is plain text.
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
 /** The longest id, key, tenant or topic, in characters. */
 export const MAX_TEXT = 255;
+
+/** The longest event type, in characters. */
+export const MAX_TYPE = 200;
+
+/** Whether a text is valid as the type of a published event. */
+export function isType(value: unknown): boolean {
+  return typeof value === "string" && value.length <= MAX_TYPE && TYPE.test(value);
+}
 
 /** Whether every store and broker accepts the value: a string of 1 to 255 characters without control characters. */
 export function isText(value: unknown, max: number = MAX_TEXT): value is string {

@@ -1,6 +1,6 @@
 export { createService } from "./create-service.ts";
 export type { AuthCode } from "./plugins/auth.ts";
-export type { EventsSettings } from "./plugins/events-table.ts";
+export type { EventsSettings } from "@svc/events/plugin";
 export type { JobDatabase, ServiceRole } from "./plugins/job-code.ts";
 export type {
   QueueCode,

@@ -1,10 +1,11 @@
 import { cachePlugin } from "@svc/cache/plugin";
 import { databasePlugin } from "@svc/database/plugin";
+import { eventsPlugin } from "@svc/events/plugin";
 import { observabilityPlugin } from "@svc/log/plugin";
 import { metricsPlugin } from "@svc/metrics/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
 import { authPlugin } from "./auth.ts";
-import { eventsPlugin } from "./events.ts";
+
 import { queuePlugin } from "./queue.ts";
 
 /**

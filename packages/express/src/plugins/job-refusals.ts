@@ -1,6 +1,6 @@
+import { type EventsSettings, writesOutbox } from "@svc/events/plugin";
 import type { JobHandler } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
-import { type EventsSettings, writesOutbox } from "./events-table.ts";
 import type { JobCode } from "./job-code.ts";
 import type { QueueSettings } from "./queue-table.ts";
 

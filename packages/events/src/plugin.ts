@@ -1,25 +1,28 @@
-import type { Events, Inbox, Outbox } from "@svc/events";
 import type { JobTable } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
 import { definePlugin, type PluginContext, type PluginParts, type SchemaPart } from "@svc/plugin";
-import type { JobCode, JobDatabase } from "./job-code.ts";
+import type { Database } from "@svc/sql";
+import type { Events } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Subscriber } from "./options.ts";
+import type { Outbox } from "./outbox/outbox.ts";
 import {
   type EventsSettings,
-  eventsOptions,
   groupOf,
+  pluginOptions,
+  settingsAs,
   sourceOf,
   unusedKeys,
   writesOutbox,
-} from "./events-table.ts";
-import { eventBus } from "./event-bus.ts";
-import { eventWork } from "./event-work.ts";
-import { type ConfiguredBy, namedAsConfigured } from "./named-as-configured.ts";
+} from "./plugin-options.ts";
+
+export { type EventsSettings, writesOutbox } from "./plugin-options.ts";
 
 /** `[plugin.events]`: the publisher as `service.events`, the relay, the bus and the subscribers. */
 export const eventsPlugin = definePlugin({
   name: "events",
   uses: ["database", "queue"],
-  options: eventsOptions,
+  options: pluginOptions,
   start: startEvents,
 });
 
@@ -29,68 +32,58 @@ export interface EventsMembers {
   readonly inbox: Inbox | undefined;
 }
 
+/** The part of the option `work` of `createService()` that the plugin reads. */
+interface EventsCode {
+  readonly db: Database | undefined;
+  readonly subscribers: Readonly<Record<string, Readonly<Record<string, Subscriber>>>>;
+}
+
 async function startEvents(context: PluginContext<EventsSettings>): Promise<PluginParts<EventsMembers>> {
   const { options: settings, logger, attempt, part, code, isEnabled } = context;
-  const { profile, name: service, role } = context.service;
-  const jobCode = code<JobCode>("work");
-  const db = jobCode?.db ?? part<JobDatabase>("db");
-  const jobs = part<JobTable>("jobs");
+  const { name: service, role } = context.service;
+  const given = code<EventsCode>("work");
+  const db = given?.db ?? part<Database>("db");
+  const table = part<JobTable>("jobs");
   const works = role !== "server";
   // When the queue was refused, leave out its subscribers, which would be refused a second time.
-  const subscribers = jobs === undefined && isEnabled("queue") ? {} : (jobCode?.subscribers ?? {});
+  const subscribers = table === undefined && isEnabled("queue") ? {} : (given?.subscribers ?? {});
   const types = Object.keys(subscribers);
   const writes = writesOutbox(settings);
-  await attempt(() => refuseLacks({ subscribers: types, jobs, writes, db }));
+  await attempt(() => refuseLacks({ subscribers: types, table, writes, db }));
   for (const key of unusedKeys(settings)) {
     logger.warn({}, `[plugin.events] ${key} is not used: bus is "${settings.bus}"`);
   }
-  const { createEvents, createInbox, createOutbox } = await import("@svc/events");
-  const named = <T>(
-    maker: string,
-    options: Readonly<Record<string, keyof EventsSettings>>,
-    make: () => T,
-  ): Promise<T | undefined> =>
-    attempt(() => namedAsConfigured({ plugin: "events", table: tableOf(options), profile, maker }, make));
+  const { createEvents, createInbox, createOutbox } = await import("./index.ts");
+  const { eventBus, eventWork } = await import("./plugin-parts.ts");
 
   const outbox =
     writes && db !== undefined
-      ? await named("createOutbox()", { name: "outboxTable" }, () =>
-          createOutbox({ db, name: settings.outboxTable }),
-        )
+      ? await attempt(() => createOutbox({ ...settingsAs(settings, { name: "outboxTable" }), db }))
       : undefined;
   const inbox =
     db === undefined
       ? undefined
-      : await named("createInbox()", { name: "inboxTable" }, () =>
-          createInbox({ name: settings.inboxTable }),
-        );
-  const bus = await attempt(() => eventBus(context));
-  const { topicPrefix, maxEventBytes } = settings;
-  const source = await attempt(() => sourceOf(service));
-  const events =
-    source === undefined
-      ? undefined
-      : await named("createEvents()", {}, () =>
-          createEvents({
-            source,
-            table: jobs,
-            subscribers: jobs === undefined ? {} : subscribers,
-            outbox,
-            bus,
-            topicPrefix,
-            maxEventBytes,
-            logger,
-          }),
-        );
+      : await attempt(() => createInbox(settingsAs(settings, { name: "inboxTable" })));
+  const bus = await attempt(() => eventBus(settings, logger));
+  const events = await attempt(() =>
+    createEvents({
+      ...settingsAs(settings, { topicPrefix: "topicPrefix", maxEventBytes: "maxEventBytes" }),
+      source: sourceOf(service),
+      table,
+      subscribers: table === undefined ? {} : subscribers,
+      outbox,
+      bus,
+      logger,
+    }),
+  );
   const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;
   const group = consumes ? await attempt(() => groupOf(settings, service)) : undefined;
-  const work = works ? await eventWork(settings, logger, { events, outbox, inbox, db, bus, group }) : [];
   // With an outbox, a process that only serves does not use the bus.
   const usesBus = works || outbox === undefined;
   return {
     parts: { events, inbox },
     handlers: events?.handlers,
-    work,
+    work: works ? eventWork(settings, logger, { events, outbox, inbox, db, bus, group }) : [],
     schemas: tablesOf(outbox, inbox, db),
     checks: [outbox?.readiness(), usesBus ? bus?.readiness() : undefined].filter(
       (each) => each !== undefined,
@@ -109,7 +102,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
 function tablesOf(
   outbox: Outbox | undefined,
   inbox: Inbox | undefined,
-  db: JobDatabase | undefined,
+  db: Database | undefined,
 ): readonly SchemaPart[] {
   const tables: SchemaPart[] = [];
   if (outbox !== undefined) {
@@ -121,20 +114,14 @@ function tablesOf(
   return tables;
 }
 
-/** Returns the keys of the file, some of them under the names of options. */
-function tableOf(renamed: Readonly<Record<string, keyof EventsSettings>>): ConfiguredBy["table"] {
-  const options = Object.entries(renamed).map(([option, setting]) => [option, eventsOptions.keys[setting]]);
-  return { keys: { ...eventsOptions.keys, ...Object.fromEntries(options) } };
-}
-
 function refuseLacks(given: {
   readonly subscribers: readonly string[];
-  readonly jobs: JobTable | undefined;
+  readonly table: JobTable | undefined;
   readonly writes: boolean;
-  readonly db: JobDatabase | undefined;
+  readonly db: Database | undefined;
 }): void {
   const faults: Fault[] = [];
-  if (given.subscribers.length > 0 && given.jobs === undefined) {
+  if (given.subscribers.length > 0 && given.table === undefined) {
     faults.push({
       key: "subscribers",
       message: "are jobs: enable the plugin queue, or take subscribers away",

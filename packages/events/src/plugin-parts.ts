@@ -1,0 +1,108 @@
+import type { Logger } from "@svc/context";
+import { ConfigurationError } from "@svc/options";
+import type { BackgroundPart } from "@svc/plugin";
+import type { Database } from "@svc/sql";
+import { createBusConsumer } from "./bus-consumer.ts";
+import type { EventBus } from "./event-bus.ts";
+import type { Events } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Outbox } from "./outbox/outbox.ts";
+import { type EventsSettings, settingsAs } from "./plugin-options.ts";
+import { createRelay } from "./relay/relay.ts";
+
+const PRUNE_EVERY_MS = 3_600_000;
+
+/** Returns the bus that carries events to other services, or undefined. Only this function loads the packages of a bus. */
+export async function eventBus(settings: EventsSettings, logger: Logger): Promise<EventBus | undefined> {
+  const { bus, url } = settings;
+  if (bus === "none" || url === undefined) return undefined;
+  if (bus === "redis") {
+    const { createRedisStreamsBus } = await installed(bus, ["ioredis"], () => import("./redis-streams.ts"));
+    const options = settingsAs({ ...settings, url }, { redis: "url", prefix: "keyPrefix" });
+    return createRedisStreamsBus({ ...options, logger });
+  }
+  const packages = ["@nats-io/transport-node", "@nats-io/jetstream"];
+  const { createNatsJetStreamBus } = await installed(bus, packages, () => import("./nats-jetstream.ts"));
+  return createNatsJetStreamBus({ ...settingsAs(settings, { servers: "url", stream: "stream" }), logger });
+}
+
+/** Loads a bus; when its packages are not installed, the error shows the command to install them. */
+async function installed<T>(bus: string, packages: readonly string[], load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const message = `${bus} needs packages that are not installed: npm install ${packages.join(" ")}`;
+    throw new ConfigurationError("the service", [{ key: "plugin.events.bus", message }]);
+  }
+}
+
+/** The event parts of a worker process; undefined for a part that is not configured or was refused. */
+export interface EventTools {
+  readonly events: Events | undefined;
+  readonly outbox: Outbox | undefined;
+  readonly inbox: Inbox | undefined;
+  readonly db: Database | undefined;
+  readonly bus: EventBus | undefined;
+  /** The consumer group, whose replicas share the events of the bus; undefined when this process consumes none. */
+  readonly group: string | undefined;
+}
+
+/** Creates the background parts for events: the relay of the outbox, the consumer of the bus, and the pruning of the inbox. */
+export function eventWork(
+  settings: EventsSettings,
+  logger: Logger,
+  { events, outbox, inbox, db, bus, group }: EventTools,
+): readonly BackgroundPart[] {
+  const work: BackgroundPart[] = [];
+  if (outbox !== undefined && events !== undefined) {
+    const options = settingsAs(settings, {
+      batch: "relayBatch",
+      everyMs: "relayEveryMs",
+      leaseSeconds: "relayLeaseSeconds",
+      maxAttempts: "relayMaxAttempts",
+      purgeAfterDays: "outboxRetentionDays",
+    });
+    const relay = createRelay({ ...options, outbox, events, logger });
+    work.push({ name: "relay", start: () => relay.start(), stop: () => relay.stop() });
+  }
+  if (group !== undefined && bus !== undefined && events !== undefined) {
+    const options = settingsAs(settings, { group: "consumerGroup", concurrency: "consumeConcurrency" });
+    const consumer = createBusConsumer({ ...options, group, bus, events, logger });
+    work.push({ name: "bus consumer", start: () => consumer.start(), stop: () => consumer.stop() });
+  }
+  if (inbox !== undefined && db !== undefined && settings.inboxRetentionDays > 0) {
+    work.push(pruning(inbox, db, settings.inboxRetentionDays, logger));
+  }
+  return work;
+}
+
+/** Deletes old entries of processed messages once an hour, because those messages are no longer delivered. */
+function pruning(inbox: Inbox, db: Database, olderThanDays: number, logger: Logger): BackgroundPart {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  async function prune(): Promise<void> {
+    try {
+      await inbox.prune(db, { olderThanDays });
+    } catch (err) {
+      logger.warn({ err, table: inbox.name }, "the inbox could not be pruned; trying again in an hour");
+    }
+  }
+
+  function look(): void {
+    running = prune();
+  }
+
+  return {
+    name: "inbox",
+    start() {
+      look();
+      timer = setInterval(look, PRUNE_EVERY_MS).unref();
+    },
+    stop() {
+      clearInterval(timer);
+      return running;
+    },
+  };
+}
