@@ -172,7 +172,7 @@ describe("the plugin events", function () {
     );
     expect((await child.ended).code).to.equal(0);
     expect(child.stdout().match(/npm install .*/g)).to.deep.equal([
-      "npm install ioredis",
+      "npm install @svc/redis",
       "npm install @nats-io/transport-node @nats-io/jetstream",
     ]);
     expect(child.stdout())
