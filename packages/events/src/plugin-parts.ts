@@ -17,7 +17,11 @@ export async function eventBus(settings: EventsSettings, logger: Logger): Promis
   const { bus, url } = settings;
   if (bus === "none" || url === undefined) return undefined;
   if (bus === "redis") {
-    const { createRedisStreamsBus } = await installed(bus, ["@svc/redis"], () => import("./redis-streams.ts"));
+    const { createRedisStreamsBus } = await installed(
+      bus,
+      ["@svc/redis"],
+      () => import("./redis-streams.ts"),
+    );
     const options = settingsAs({ ...settings, url }, { redis: "url", prefix: "keyPrefix" });
     return createRedisStreamsBus({ ...options, logger });
   }
