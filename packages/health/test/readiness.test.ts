@@ -247,7 +247,7 @@ describe("the readiness report", () => {
     expect(nothing.checks["db"]).not.to.have.property("meta");
   });
 
-  it("keeps the order of the checks, and includes an added one from the next run on", async () => {
+  it("keeps the order of the checks, and includes an added check in the next run", async () => {
     const middleware = health({ ...about, checks: [check("z", true, up)], reuseMs: 0 });
     expect(Object.keys((await middleware.report()).checks)).to.deep.equal(["z"]);
     middleware.addCheck(check("a", true, { healthy: false }));

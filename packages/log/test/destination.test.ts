@@ -65,7 +65,7 @@ describe("createDestination()", () => {
     expect(reader.lines()).to.have.length(700);
   });
 
-  it("LOG-1 continues after a partial write, also in the middle of a character", async () => {
+  it("LOG-1 continues after a partial write, even in the middle of a character", async () => {
     const reader = new Reader();
     const destination = reader.destination();
     const expected = Array.from({ length: 50 }, (_, i) => `${i} grüße 🙂`);

@@ -142,7 +142,7 @@ describe("resolveOptions", () => {
     expect(faultsOf({ strict: Array.from({ length: 11 }, () => 0) })[0]).to.contain("0, ... 11 in all]");
   });
 
-  it("writes one line per fault, also for names with line breaks", () => {
+  it("writes one line per fault, even for names with line breaks", () => {
     try {
       resolveOptions("x()", { "a\n  - b": 1, [`__proto__${"\u2028"}`]: 1 }, {});
       expect.fail("nothing was thrown");

@@ -60,7 +60,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("is right on error paths: thrown, passed on, handled by the application or by Express itself", async () => {
+    it("is correct for errors that are thrown, passed on, or handled by the application or by Express", async () => {
       const router = express
         .Router()
         .get("/boom/:id", boom)
