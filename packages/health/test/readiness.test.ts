@@ -146,7 +146,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(1);
   });
 
-  it("RDY-10 reuses results, also failures, for 1 s and no longer", async () => {
+  it("RDY-10 reuses results, including failures, for 1 s and no longer", async () => {
     for (const healthy of [true, false]) {
       let now = 5_000;
       let asked = 0;

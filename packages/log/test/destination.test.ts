@@ -214,7 +214,7 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(["first", "last"]);
   });
 
-  it("LOG-1 has complete lines of several loggers, also more than a pipe holds", async () => {
+  it("LOG-1 has complete lines of several loggers, even more than a pipe holds", async () => {
     // At its end, the child waits at most a second for this process to read. With its clock stopped, that second never passes.
     const { messages } = await run(`
       const other = createLogger({ service: "shop", env: "local" });

@@ -86,7 +86,7 @@ describe("resolveOptions", () => {
     ]);
   });
 
-  it("hides a secret, also inside a list and as one of two kinds", () => {
+  it("hides a secret, even inside a list and as one of two kinds", () => {
     const hidden = {
       key: secret(string({ pattern: /^\d+$/ })),
       keys: listOf(secret(string({ pattern: /^\d+$/ }))),
