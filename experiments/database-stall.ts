@@ -18,9 +18,9 @@ const healMs = 20_000;
 /** Milliseconds for which a report of `/ready` is reused, and the deadline of its checks. */
 const reuseMs = 1000;
 const checkMs = 2000;
-/** The least number of reports that are requested after the fault must be known. */
+/** Minimum number of readiness reports to request once the fault must be noticed. */
 const fewestReports = 2;
-/** Milliseconds until a fault must be noticed, when the machine is too busy for requests. */
+/** Milliseconds within which a fault must be noticed, even if the machine is too busy for requests. */
 const feltMs = 20_000;
 /** Milliseconds between two requests of a worker. A short run uses the shorter pause only around the start of a fault. */
 const pausesMs = { quick: [50, 250], full: [10, 10] } as const;

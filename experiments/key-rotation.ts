@@ -32,7 +32,7 @@ const tickMs = 300;
 const mostTicks = Math.ceil((1100 * maxAgeSeconds) / tickMs);
 /** The number of intervals to observe for a verifier whose keys get too old. */
 const fewestRests = 3;
-/** The least numbers that a run must reach, even on a slow machine. */
+/** Minimum counts that a run must reach, even on a slow machine. */
 const fewest = { accepted: 200, polls: 40 } as const;
 
 /** Replaces signing keys while tokens are issued and verified, in seconds instead of days. */

@@ -149,7 +149,7 @@ function isRightOrUnavailable({ before, logout, next, refresh, staying }: Answer
   return logout.status === 204 && [next, refresh].every(is(401));
 }
 
-/** Services that differ only in the check; two of them do not differ at all. */
+/** Services that differ only in the check; two of them are identical, to measure the noise. */
 interface Measured {
   readonly name: string;
   readonly service: ServiceProcess;

@@ -10,8 +10,8 @@ const fewestSamples = 3;
 /** Least requests between two samples: enough to show a variant's leak, even if a busy machine answers few in a second. */
 const fewestRequests = 600;
 /**
- * The same for a short run of a variant, which sends exactly so many and then waits for the next sample. Every request shows the
- * fault of labels; for the cache, this many leave three times the permitted growth.
+ * The number of requests in a short run of a variant, which sends exactly that many and then waits for the next sample.
+ * Every request shows the fault of labels; for the cache, this many leave three times the permitted growth.
  */
 const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 1200 };
 const mib = 1024 * 1024;

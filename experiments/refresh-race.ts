@@ -25,7 +25,7 @@ const revokedText = "401 this session has been revoked";
 /** The status of a request whose call of the store missed its deadline. */
 const unavailable = 503;
 
-/** Sends one refresh token to two replicas at the same instant, also with lost answers of Redis, and again later. */
+/** Sends one refresh token to two replicas at the same instant, also while answers of Redis are lost, and again later. */
 export const refreshRace: Experiment = {
   name: "refresh-race",
   description:

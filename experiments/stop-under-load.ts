@@ -23,7 +23,7 @@ const partBytes = 16 * 1024;
 /** More than the system's buffers take for a connection that the client does not read. */
 const downloadBytes = 32 * 1024 * 1024;
 const downloadPauses = 20;
-/** The least number of requests before the signal. */
+/** Minimum number of requests before the signal. */
 const fewestRequests = 200;
 /** The most stops of a broken variant that are repeated because it got no requests when it was stopped. */
 const mostIdleStops = 2;

@@ -129,7 +129,7 @@ function together(tarballs, moduleSystem, major) {
   load(folder, moduleSystem, major, [...tarballs.keys()], `all packages, ${moduleSystem}, Express ${major}`);
 }
 
-/** Loads one package with its own dependencies and no other package within reach. */
+/** Loads one package from a folder that has only its own dependencies. */
 function alone(tarballs, name, moduleSystem, major) {
   const folder = consumer(`alone-${name}-${moduleSystem}-${major}`, moduleSystem);
   const modules = join(folder, "node_modules");

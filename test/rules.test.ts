@@ -169,7 +169,7 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("counts no skipped test, empty test, comment or longer id as a proof of AB-2", () => {
+  it("does not count a skipped test, an empty test, a comment or a longer id as a proof of AB-2", () => {
     write("test/a.test.ts", 'it("AB-1 one", () => {});\nit.skip("AB-2 two", () => {});\nit("AB-2 later");\n');
     write("test/b.test.ts", '// it("AB-2 two", () => {});\nconst title = "AB-2";\n');
     const { code, out } = run();

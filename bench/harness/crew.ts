@@ -24,7 +24,7 @@ export interface Crew extends AsyncDisposable {
 // One size of the young generation for all cases. By default V8 shrinks it in a waiting process, depending on the loaded code,
 // which changed figures by a fifth. A busy server has the largest size.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
-// Far longer than a slice: it ends a case whose work does not end.
+// Far longer than a slice: ends the run when a case hangs.
 const answerWithinMs = 60_000;
 const childFile = new URL("./child.ts", import.meta.url);
 

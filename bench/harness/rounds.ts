@@ -9,7 +9,7 @@ export interface Effort {
   readonly warmUp: number;
   /** CPU time that a slice should take, in milliseconds. */
   readonly sliceMs: number;
-  /** The least and the most pieces of work in a slice. */
+  /** Minimum and maximum pieces of work in a slice. */
   readonly fewest: number;
   readonly most: number;
 }

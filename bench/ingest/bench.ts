@@ -10,7 +10,7 @@ import { clear, openSite, type Site, type Way, ways } from "./ways.ts";
 
 const EMBEDDED = "embedded";
 const CHUNKS = 10_000;
-/** The least factor by which one way has to be faster than another. */
+/** Minimum factor by which one method must be faster than another. */
 const BOUNDS = [
   { way: "copy", other: "multi-row", least: 1.5 },
   { way: "copy", other: "row-by-row", least: 4 },

@@ -60,7 +60,7 @@ export async function measureGrowth(url: string, jobs: number, times: number): P
     const perSecond = (jobs / (performance.now() - begun)) * 1000;
     const drained = await sizes();
     const before = await vacuums();
-    // An autovacuum that ran during the drain has to run once more.
+    // An autovacuum that ran during the drain has to run again.
     const end = performance.now() + NAP_MS;
     while ((await vacuums()) === before && performance.now() < end) await delay(500);
     return { filled, drained, vacuumed: await sizes(), perSecond };

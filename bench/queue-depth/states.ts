@@ -9,7 +9,7 @@ export interface State {
   readonly heldFor?: number | undefined;
   /** Whether the leases of those jobs would have expired: their dead index entries are then in the range of expired leases. */
   readonly isLeaseOver?: boolean | undefined;
-  /** The most that a claim may cost, as a multiple of the empty case. */
+  /** Maximum cost of a claim, as a multiple of the empty case. */
   readonly bound: number;
 }
 

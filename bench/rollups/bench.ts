@@ -24,9 +24,9 @@ const settings = {
 /** The expenses of a typical tenant in twelve months. */
 const ROWS = 2012;
 const CASES = ["panel", "refresh"];
-/** The least ratio of live to rolled up, with six statements. */
+/** Minimum ratio of the live time to the rolled-up time of six statements. */
 const LEAST = { big: 300, typical: 2.5 } as const;
-/** The most that a refresh beside two or four million rows may cost, as a multiple of one beside one million. */
+/** Maximum ratio of a refresh with two or four million rows in the table to one with one million. */
 const FLAT = 1.5;
 const CONTROL: readonly [low: number, high: number] = [0.85, 1.18];
 

@@ -4,7 +4,7 @@ import type pg from "pg";
 /** An empty database with the extension. */
 export interface Place extends AsyncDisposable {
   readonly kind: "server" | "embedded";
-  /** Its name, its versions and its settings, to be printed. */
+  /** Lines to print: name, versions and settings. */
   readonly about: readonly string[];
   /** Opens a connection, or returns the only one; closed with the place. */
   connect(): Promise<Connection>;

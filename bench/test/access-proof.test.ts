@@ -105,7 +105,7 @@ describe("a case with callers", () => {
     expect(await prove("nothing", { tenant: tenantOf(5) })).to.include("the tenant that the handler sees");
   });
 
-  it("is not timed when it remembers tokens against its claim, or forgets them", async () => {
+  it("is not timed when it caches tokens although it claims not to, or the reverse", async () => {
     expect(await prove("forgetting", { remembers: false })).to.equal(
       "the callers remembered should be 0 and is 4",
     );

@@ -155,7 +155,7 @@ describe("the performance budget", () => {
     expect(slow.said).to.equal("svc-express grew by more than 40 % over its baseline");
   }).timeout(120_000);
 
-  it("PERF-2 covers the whole service and the single packages, log on and off, callers known or not", () => {
+  it("PERF-2 covers the service and the single packages, with and without logs and authentication", () => {
     expect(budgeted).to.have.members(
       ["svc-express", "svc-express-info", "svc-full", "svc-full-hs256-uncached"].concat([
         "packages",

@@ -24,7 +24,7 @@ describe("the benches search and ingest", function () {
     note: () => undefined,
   };
 
-  it("makes the same vectors of unit length each time, also for a part of the corpus", () => {
+  it("makes the same unit vectors each time, even for a part of the corpus", () => {
     const corpus = createCorpus({ tenants: 3, perTenant: 50 });
     const chunks = [...corpus.chunksOf("t0002")];
     expect(chunks).to.deep.equal([...createCorpus({ tenants: 3, perTenant: 50 }).chunksOf("t0002")]);
@@ -72,7 +72,7 @@ describe("the benches search and ingest", function () {
     ).to.equal(0.5);
   });
 
-  it("compares the good recall of svc with the fair recall of the shared index", () => {
+  it("compares svc with the shared index at the settings with sufficient recall", () => {
     const row = (side: Row["side"], metric: string, recall: number, p50: number): Row => ({
       side,
       metric,

@@ -67,7 +67,7 @@ describe("the bench tokens", function () {
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
   });
 
-  it("lists the cases for an unknown one, and starts only the needed servers", async () => {
+  it("lists the known cases for an unknown name, and starts only the needed servers", async () => {
     const groups = groupsOf(servers);
     expect(() => chosen(groups, ["nothing"])).to.throw(
       "there is no case nothing; there are hs256, rs256, es256, eddsa, memory, redis, postgres, redis-check",
@@ -136,7 +136,7 @@ describe("a case that verifies tokens", () => {
     ),
   );
 
-  it("is timed only when it refuses invalid tokens and remembers valid ones as it claims", () => {
+  it("is timed only when it refuses invalid tokens and caches valid ones as it claims", () => {
     for (const setting of settings) {
       const issuer = createIssuer(setting.algorithm);
       const verify = verifierOf(setting, issuer);

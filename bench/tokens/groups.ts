@@ -16,7 +16,7 @@ export interface Group {
   readonly cases: readonly Case[];
   /** The repetition of the first case. */
   readonly controls: Controls;
-  /** A case, the case that it is compared with, and the most that it may add, in microseconds. */
+  /** A case, the case that it is compared with, and the maximum that it may add, in microseconds. */
   readonly added?: { readonly to: string; readonly case: string; readonly boundUs: number } | undefined;
 }
 

@@ -10,7 +10,7 @@ export type Place =
   | { readonly store: "redis" | "ioredis"; readonly url: string; readonly keyPrefix: string }
   | { readonly store: "postgres"; readonly url: string };
 
-// More than a run uses up.
+// More than one run consumes.
 const MARKS = 2_000_000;
 
 export async function openStore(place: Place): Promise<TokenStore> {

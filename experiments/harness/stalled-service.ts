@@ -155,7 +155,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       loads.push(repeat(open, 100, () => send(service.port, "/open", { agent })));
       const [left, refreshed] = pairs.slice(-2);
       if (inFlight > 1 && left !== undefined && refreshed !== undefined) {
-        // On a busy machine this sign-out may need several tries, as any other.
+        // On a busy machine this sign-out may need several tries, like any other.
         for (let tries = 0; tries < 10; tries++) {
           const tried = await timed(() => logout(sessions, left.access_token));
           setUp.push(tried);

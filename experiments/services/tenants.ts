@@ -15,7 +15,7 @@ export interface TenantsSettings {
   readonly variant: string;
 }
 
-/** The rows that handlers have seen, also in aborted requests. */
+/** The rows that handlers have seen, including those of aborted requests. */
 export interface Seen {
   /** Rows of the request's tenant. */
   readonly own: number;

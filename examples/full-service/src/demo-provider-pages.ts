@@ -18,7 +18,7 @@ export function whoPage(action: string, people: readonly DemoPerson[]): string {
     `<p>A real provider would ask for a password. This one believes you.</p>
 <form method="post" action="${escaped(action)}">
 <fieldset>
-<legend>People of the demo</legend>
+<legend>Demo users</legend>
 ${choices.join("\n")}
 </fieldset>
 ${buttons("Continue")}

@@ -60,7 +60,7 @@ function messageOf(status: number, error: unknown, href: string): Message {
   if (status === 403 && (code === "ERR_SVC_MISSING_ROLES" || code === "ERR_SVC_MISSING_SCOPES")) {
     return {
       title: "No access",
-      text: "Your user may not see this page.",
+      text: "You are not allowed to see this page.",
       href: home,
       link: "Continue",
     };

@@ -96,7 +96,7 @@ function parse(stored: string): Stored {
 
 function scryptOf(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Twice the table, because Node needs some memory beside it.
+    // Twice the table, because Node needs some memory in addition to it.
     scrypt(composed(password), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, hash) => {
       if (error === null) resolve(hash);
       else reject(error);

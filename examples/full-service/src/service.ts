@@ -18,7 +18,7 @@ import type { EmbeddedSearch, Search } from "./search/search.ts";
 import { serviceSearch } from "./search/service-search.ts";
 import { lateStore } from "./session-store.ts";
 
-/** Options of the example beside those of a service. */
+/** Options of the example in addition to those of a service. */
 export interface ExpensesOptions {
   /** Whether a newly created table gets demo data. Refused in `prod` (CFG-16). Default false. */
   readonly seed?: boolean | undefined;

@@ -27,7 +27,7 @@ describe("passwords", () => {
     expect(await matches("cafe\u0301", await hash("caf\u00e9"))).to.equal(true);
   });
 
-  it("cost the same without a stored hash, and then never match", async () => {
+  it("cost the same time without a stored hash, and never match without one", async () => {
     const costs: number[] = [];
     const derive: Derive = (_password, _salt, { N }) => {
       costs.push(N);
@@ -65,7 +65,7 @@ describe("passwords", () => {
     expect(await Promise.all(two)).to.deep.equal([false, false]);
   });
 
-  it("of disconnected clients give their place in the queue to others", async () => {
+  it("of disconnected clients leave the queue, so that others can be checked", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 2 });

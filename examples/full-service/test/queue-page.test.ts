@@ -16,7 +16,7 @@ describe("the queue page", () => {
       .get("/queue")
       .set({ Cookie: admin.cookie, Accept: "text/html" });
     expect([refused.status, refused.type]).to.deep.equal([403, "text/html"]);
-    expect(refused.text).to.contain("Your user may not see this page");
+    expect(refused.text).to.contain("You are not allowed to see this page");
     expect((await caller(running.url, "acme", { roles: ["admin"] }).get("/queue/stats")).status).to.equal(
       403,
     );

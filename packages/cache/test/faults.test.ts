@@ -44,7 +44,7 @@ describe("a Redis with faults", function () {
     return Number(new RegExp(`cmdstat_${command}:.*?\\b${of}=(\\d+)`).exec(stats)?.[1] ?? 0);
   };
 
-  it("lets one request wait once for a hung Redis, and no request for the probes (REV-7, REV-8)", async () => {
+  it("makes only one request wait for a hung Redis, and none for the probes (REV-7, REV-8)", async () => {
     await using admin = open();
     await using cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
     const before = [await calls(admin, "exists"), await calls(admin, "ping")];
@@ -85,7 +85,7 @@ describe("a Redis with faults", function () {
         new Set(["timeout"]),
       );
       expect(cache.state).to.equal("open");
-      // No window ends while the clock stands still.
+      // No window ends while the clock is stopped.
       for (let round = 0; round < 100; round++) {
         const error = await rejection(cache.redis.exists("kept"));
         expect(error).to.be.instanceOf(CacheUnavailableError);
@@ -113,7 +113,7 @@ describe("a Redis with faults", function () {
     }
     let probes = 1;
     await until("a probe succeeds", async () => {
-      // On a slow machine a probe may fail once more.
+      // On a slow machine a second probe may fail.
       if (cache.state === "open") {
         at += 2000;
         probes += 1;

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@svc/options";
 
-// Stored beside the configuration, because only the reader knows which values are secret.
+// Stored separately from the configuration, because only the reader knows which values are secret.
 const descriptions = new WeakMap<object, object>();
 
 export function rememberDescription(config: object, description: object): void {

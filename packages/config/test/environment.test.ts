@@ -74,7 +74,7 @@ describe("the environment", () => {
     expect(loadConfig({ env }).service).to.include({ port: 8000, debug: false, env: "local" });
   });
 
-  it("reports a wrong variable also when the file wins", () => {
+  it("reports a wrong variable even when the file wins", () => {
     const faults = faultsOf("[logging]\njson_logs = true", { SVC_LOG_JSON_LOGS: "maybe" });
     expect(faults).to.deep.equal(['SVC_LOG_JSON_LOGS: must be true or false; it is "maybe"']);
   });
@@ -96,7 +96,7 @@ describe("the environment", () => {
     ]);
   });
 
-  it("gives no note for an SVC_ variable that the file refers to", () => {
+  it("does not note an SVC_ variable that the file refers to", () => {
     const text = '[service]\nversion = "${SVC_BUILD}"';
     const { service, notes } = loadConfig({ text, env: { SVC_APP_NAME: "a", SVC_BUILD: "7" } });
     expect([service.version, notes]).to.deep.equal(["7", []]);
@@ -137,7 +137,7 @@ describe("readText()", () => {
     expect(readText(listOf(integer()), "1,2 3")).to.deep.equal({ value: [1, 2, 3] });
   });
 
-  it("reads no list from a broken JSON array, commas alone or entries of another kind", () => {
+  it("rejects a list that is malformed JSON, has only commas or has entries of the wrong kind", () => {
     for (const text of ['["a"', "[a, b]", ",", '["a", 1]', "[]]"]) {
       expect(readText(strings, text), text).to.equal(undefined);
     }

@@ -74,7 +74,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("name the section of a key that stands outside of it", () => {
+  it("name the section of a key that is outside it", () => {
     expect(faultsOf("port = 80")).to.deep.equal([
       "port: stands outside of its section; move it below [service]",
     ]);
@@ -101,7 +101,7 @@ describe("faults", () => {
     expect(faults.at(-1)).to.equal("more: 4900 more faults are not listed");
   });
 
-  it("CFG-14 give the exit code 2", () => {
+  it("CFG-14 lead to exit code 2", () => {
     expect(configurationExitCode).to.equal(2);
   });
 

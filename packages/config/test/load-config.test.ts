@@ -131,7 +131,7 @@ describe("loadConfig()", () => {
     ]);
   });
 
-  it("gives no note when the file and the environment agree", () => {
+  it("adds no note when the file and the environment agree", () => {
     expect(loadConfig({ text: `${named}port = 9000`, env: { SVC_PORT: "9000" } }).notes).to.deep.equal([]);
   });
 

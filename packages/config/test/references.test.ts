@@ -15,7 +15,7 @@ function urlOf(written: string, env: Readonly<Record<string, string>> = {}): str
 }
 
 describe("references to the environment", () => {
-  it("CFG-10 replaces ${NAME} in any string of the file, also within a longer one", () => {
+  it("CFG-10 replaces ${NAME} in any string of the file, even within a longer one", () => {
     expect(urlOf("${DATABASE_URL}", { DATABASE_URL: "postgres://db" })).to.equal("postgres://db");
     expect(urlOf("postgres://${U}:${P}@db/${U}", { U: "shop", P: "p" })).to.equal(
       "postgres://shop:p@db/shop",

@@ -157,7 +157,7 @@ describe("svc-conformance", function () {
       .and.contain("--serve-keys");
   });
 
-  it("ends with the right code in a child process", async () => {
+  it("exits with the right code in a child process", async () => {
     const { code, stdout, stderr } = await runAlone(folder, "localhost:8000");
     expect([code, stdout]).to.deep.equal([2, ""]);
     expect(stderr).to.match(/^svc-conformance: url: "localhost:8000" is not an http or https URL\n/);

@@ -44,7 +44,7 @@ describe("a service of another implementation", function () {
     expect(report.conforms).to.equal(true);
   });
 
-  it("conforms with its own kind of sessions", async () => {
+  it("conforms with a different form of sessions", async () => {
     const session = {
       request: "POST /session",
       accessToken: "access",
@@ -96,7 +96,7 @@ describe("a service of another implementation", function () {
       .that.matches(/one scope/);
   });
 
-  it("has its own request timeout on top of the kit's for one request", async () => {
+  it("adds its own request timeout to the kit's time limit of a request", async () => {
     const settings = resolveSettings({
       url: "http://localhost",
       probes: { slow: "/slow" },

@@ -17,16 +17,16 @@ import { tenancyMutations } from "./mutations/tenancy.ts";
 
 /** All rules that sessions, their tokens and routes can affect. */
 const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];
-/** All rules that the content of a token can affect. */
+/** All rules that a fault in the content of a token can break. */
 const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
-/** All rules that reports, logs, metrics and request ids can affect. */
+/** All rules that a fault in reports, logs, metrics or request ids can break. */
 const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
-/** All rules that the choice of tenants can affect. */
+/** All rules that a fault in the choice of tenants can break. */
 const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 
 /**
- * Limits services with similar faults to the rules within reach. The first one runs all rules, which shows that such a
- * fault affects no others.
+ * Limits services with similar faults to the rules that such a fault can break. The first service runs all rules, which
+ * shows that the fault affects no others.
  */
 function alike(all: readonly Mutation[], reaches: readonly string[]): readonly Mutation[] {
   return all.map((each, index) => (index === 0 ? each : { ...each, reaches }));

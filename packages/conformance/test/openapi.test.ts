@@ -8,7 +8,7 @@ describe("the routes of /openapi.json", function () {
   this.timeout(60_000);
   const reaches = ["ERR", "AUTH-13", "SYS-1"];
 
-  it("are probed on a sound service without a failure; HEAD has no body to judge", async () => {
+  it("are probed without a failure on a correct service, including HEAD, which has no body", async () => {
     const report = await judge("swift", { request: serveDocument() }, { reaches });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.routes).to.equal(6);
@@ -129,7 +129,7 @@ describe("the routes of /openapi.json", function () {
     ],
     ["a path with a line break", { paths: { "/a\r\nX: y": { get: {} } } }],
   ] as const) {
-    it(`are none in a document with ${what}, which the report says`, async () => {
+    it(`are reported as missing for a document with ${what}`, async () => {
       const report = await checked(document, "SYS-1", "ERR-9");
       expect([report.routes, report.failed]).to.deep.equal([0, 0]);
       expect(report.shortfalls).to.deep.equal(["required and not seen: openapi"]);

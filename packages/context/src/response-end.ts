@@ -15,7 +15,7 @@ interface WithListeners extends ServerResponse {
 
 /**
  * Calls `listener` once at the end of the response; on the next tick when the response has ended already.
- * All listeners of a response share one event listener and run in the order in which they were added, also after
+ * All listeners of a response share one event listener and run in the order in which they were added, even after
  * one of them throws. Pass the same function for all requests, not a new closure for each. A listener may run
  * without a current context: use `contextOf(req)`.
  */

@@ -29,7 +29,7 @@ const servers: Readonly<Record<string, (handler: Handler) => RequestListener>> =
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`the request context on ${name}`, () => {
-    it("is current in the code that next runs, also after awaits and timers", async () => {
+    it("is current in the code that next runs, even after awaits and timers", async () => {
       await using server = await listen(
         serve(async (req, res) => {
           const before = currentContext();

@@ -60,7 +60,7 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
   ): Promise<T>;
   /**
    * Lends a connection; return it with `release()`. A connection that is returned with a transaction open, or after a
-   * statement that named the tenant's setting, is closed. A statement that sets it is a `TenantError`, here and in `query`
+   * statement that named the tenant's setting, is closed. A statement that sets it throws a `TenantError`, here and in `query`
    * and `transaction`.
    *
    * @throws ProblemError 503

@@ -274,7 +274,7 @@ describe("a database with faults", function () {
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("reports that all connections are in use, also when a data mapper holds them", async () => {
+  it("reports that all connections are in use, even when a data mapper holds them", async () => {
     await using up = await warm(2, { max: 2 });
     const { database } = up;
     const held = [await database.pool.connect(), await database.connect()];

@@ -42,7 +42,7 @@ export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
     const row = rows.find(([name]) => name === wanted);
     if (row !== undefined) return { name: wanted, uid: Number(row[2]), gid: Number(row[3]) };
   }
-  throw new Error(`PostgreSQL does not run as root, and ${passwd} has neither postgres nor nobody`);
+  throw new Error(`PostgreSQL does not run as root, and ${passwd} has no account postgres or nobody`);
 }
 
 /** Returns whether every user may enter a folder and all folders above it. */
@@ -62,7 +62,7 @@ function firstOpen(candidates: readonly string[]): string {
     }
   });
   if (found === undefined)
-    throw new Error(`no folder that every account may enter: ${candidates.join(", ")}`);
+    throw new Error(`found no folder that every account may enter; tried ${candidates.join(", ")}`);
   return found;
 }
 

@@ -30,7 +30,7 @@ function useFolder(): void {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-/** Makes stand-ins for the Debian programs, which record their calls. */
+/** Creates fake Debian programs that record their calls. */
 function standIns(scripts: Readonly<Record<"apt-get" | "dpkg" | "ldd", string>>): NodeJS.ProcessEnv {
   const bin = join(folder, "bin");
   mkdirSync(bin);

@@ -24,7 +24,7 @@ const LONGEST_FACTOR = 30;
 /**
  * Creates the consumer that passes a bus's events to `events.receive`. Sends nothing before `start()`.
  *
- * @throws ConfigurationError, also when no type has a subscriber and no topics are given
+ * @throws ConfigurationError, including when no type has a subscriber and no topics are given
  */
 export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const resolved = busConsumerOptions.resolve(given);

@@ -54,7 +54,7 @@ export interface EventBus {
   readonly name: string;
   /**
    * Publishes messages. Resolves when the broker has stored all of them. Rejects when any may be missing; the caller
-   * then publishes all again, so a message may be stored twice but is never lost. Ends in bounded time, also while the
+   * then publishes all again, so a message may be stored twice but is never lost. Ends in bounded time, even while the
    * broker hangs or is unavailable. Messages of one key are stored in the order given.
    *
    * An error with `permanent: true` means that these messages can never be published (too large, an invalid topic); the

@@ -29,7 +29,7 @@ export interface Inbox {
    * @param tx a transaction of the caller
    * @param consumer the name of the consumer, 1 to 128 characters; consumers do not share records
    * @param messageId the event's `id`, 1 to 255 characters
-   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, also for a pool instead of a transaction; errors of `fn`
+   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, including for a pool instead of a transaction; errors of `fn`
    */
   once<T>(tx: Queryable, consumer: string, messageId: string, fn: () => T | Promise<T>): Promise<Once<T>>;
   /** Creates the table or its missing parts. @throws SchemaError for a table with other columns */

@@ -62,7 +62,7 @@ describe("messages of the bus on NATS JetStream", function () {
           if (ack.string() === "+ACK" && --left === 0) return;
         }
       })();
-      // A stall of this process delays its own timer and the consumers' alike, so compare with turns, not with a clock.
+      // Count turns instead of reading a clock, because a stall of this process delays this timer and the consumers alike.
       const turns = 8;
       for (let turn = 0; turn < turns; turn++) await sleep(300);
       gate.resolve();

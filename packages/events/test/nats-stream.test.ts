@@ -48,7 +48,7 @@ describe("the stream of the bus on NATS JetStream", function () {
       expect(stored?.header.get("Nats-Msg-Id")).to.match(/^id-/);
     });
 
-    it("EVT-7 gets its subjects one by one without a prefix, also from several replicas at once", async () => {
+    it("EVT-7 gets its subjects one by one without a prefix, even from several replicas at once", async () => {
       const stream = nextStream();
       const topics = Array.from({ length: 8 }, (_, at) => `${stream}.only.t${at}`);
       const buses = topics.map(() => busWith({ stream, prefix: "" }));

@@ -82,7 +82,7 @@ describe("a relay", function () {
     expect(open).to.deep.equal({ open: 0 });
   });
 
-  it("sees events that this process writes at once, also in a transaction", async () => {
+  it("sees events of this process at once, even those written in a transaction", async () => {
     const events = bench.events({ subscribers });
     await using relay = bench.relay(events, { everyMs: 600_000 });
     relay.start();

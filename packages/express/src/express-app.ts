@@ -24,7 +24,7 @@ export function isExpressApp(value: unknown): value is ExpressApp {
   );
 }
 
-/** The members of an Express response that this package uses, beside those of Node. */
+/** The members of an Express response that this package uses, in addition to those of Node. */
 export interface ExpressResponse extends ServerResponse<IncomingMessage> {
   readonly app: ExpressApp;
   readonly get: (this: ExpressResponse, name: string) => unknown;

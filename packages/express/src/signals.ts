@@ -74,7 +74,7 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   }
 
   function onUncaught(err: unknown, origin: string): void {
-    // A request with a wrong content type must not stop the service, also when a callback reads the body.
+    // A request with a wrong content type must not stop the service, even when a callback reads the body.
     if (!answerRefusal(err)) onFatal(err, origin);
   }
 

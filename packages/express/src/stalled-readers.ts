@@ -4,7 +4,7 @@ import type { InFlight } from "./in-flight.ts";
 
 /**
  * Cuts connections of clients that stop reading their answer, which would otherwise keep the connection and the unsent data
- * forever. Keeps a connection without unsent data, also when its handler or event stream is silent for long.
+ * forever. Keeps a connection without unsent data, even when its handler or event stream is silent for long.
  */
 export function cutStalledReaders(server: Server, inFlight: InFlight, sendTimeoutMs: number): void {
   server.timeout = sendTimeoutMs;

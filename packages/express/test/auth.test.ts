@@ -122,7 +122,7 @@ describe("the plugin auth", () => {
     expect(quiet.lines.filter(({ message }) => /audience/.test(String(message)))).to.have.length(0);
   });
 
-  it("AUTH-1 is off by default: a guard then refuses, and a set variable gives a note", async () => {
+  it("AUTH-1 is off by default: guards refuse requests, and a variable that is set adds a note", async () => {
     await using test = await startService({ env, routes });
     const answer = await request(test.url)
       .get("/scoped")

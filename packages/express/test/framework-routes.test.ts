@@ -119,7 +119,7 @@ describe("framework routes", () => {
       expect(post.headers["content-type"]).to.equal("application/problem+json");
     });
 
-    it("ERR-9 ERR-10 answer other methods with 405, also before a trailing middleware", async () => {
+    it("ERR-9 ERR-10 answer other methods with 405, even when a middleware follows the routes", async () => {
       await using plain = await startService({ app: express() });
       await using trailing = await startService({
         app: express(),

@@ -89,7 +89,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("X-Frame-Options");
     });
 
-    it("keep the value that the application sets on a page, also when it equals the value for data", async () => {
+    it("keep the value that the application sets on a page, even when it equals the value for data", async () => {
       const headers = await headersOf((res) => {
         res.setHeader("X-Frame-Options", "DENY");
         res.send(page);

@@ -133,7 +133,7 @@ describe("security headers", () => {
       }
     });
 
-    it("has none on a 304, where they would replace those of the cached page", async () => {
+    it("omits them from a 304, where they would replace those of the cached page", async () => {
       await using test = await startService({ app: express(), routes });
       const first = await request(test.url).get("/page");
       const again = await request(test.url).get("/page").set("If-None-Match", String(first.headers["etag"]));

@@ -25,7 +25,7 @@ function routes(app: Express): void {
 
 describe("the answers of a service", () => {
   onBothMajors((express) => {
-    it("VER-2 COR-1 COR-3 keep the caller's request id and echo it, also on problems", async () => {
+    it("VER-2 COR-1 COR-3 keep the caller's request id and echo it, even on problems", async () => {
       await using test = await startService({ app: express(), routes });
       const fine = await request(test.url).get("/items/7").set("X-Request-ID", "abc-1");
       expect(fine.headers).to.include({

@@ -146,7 +146,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(1);
   });
 
-  it("RDY-10 reuses results, also failures, for 1 s and no longer", async () => {
+  it("RDY-10 reuses results, including failures, for 1 s and no longer", async () => {
     for (const healthy of [true, false]) {
       let now = 5_000;
       let asked = 0;
@@ -247,7 +247,7 @@ describe("the readiness report", () => {
     expect(nothing.checks["db"]).not.to.have.property("meta");
   });
 
-  it("keeps the order of the checks, and includes an added one from the next run on", async () => {
+  it("keeps the order of the checks, and includes an added check in the next run", async () => {
     const middleware = health({ ...about, checks: [check("z", true, up)], reuseMs: 0 });
     expect(Object.keys((await middleware.report()).checks)).to.deep.equal(["z"]);
     middleware.addCheck(check("a", true, { healthy: false }));

@@ -117,7 +117,7 @@ describe("changes of readiness", () => {
     ]);
   });
 
-  it("call onChange, also for starting and draining", async () => {
+  it("call onChange, including for starting and draining", async () => {
     const changes: ReadinessChange[] = [];
     const middleware = health({ ...about, onChange: (change) => changes.push(change) });
     middleware.setState("starting");

@@ -41,7 +41,7 @@ export function sending(
     (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
 }
 
-/** The same for a statement that is planned once on each connection of a pool; on a transaction it is sent as a text. */
+/** As `sending()`, for a statement that each connection of a pool plans once. In a transaction it is not prepared. */
 export function sendingPlanned(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
   operation: string,

@@ -190,7 +190,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(owner)).to.equal(true);
   });
 
-  it("JOB-21 nor a job with the same id and attempt count", async () => {
+  it("JOB-21 ack, fail and release with a lost lease do not change a new job with the same id and attempt count", async () => {
     await using bench = await openBench(database.url);
     const late = await one(bench, { id: "a" });
     await expire(bench);

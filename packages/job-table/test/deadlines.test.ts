@@ -165,7 +165,7 @@ describe("deadlines of a job table on a plain pool", function () {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`answers 503 with Retry-After when a handler of ${major} lets a passed deadline through`, async () => {
+    it(`answers 503 with Retry-After when a handler of ${major} does not catch a deadline error`, async () => {
       const app = express();
       app.post("/", (_req, res, next) => {
         table.enqueue({ task: "a" }).then(() => res.end(), next);

@@ -477,7 +477,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     }
   });
 
-  it("JOB-25 a claim that finds nothing neither ends such a pause nor shortens the next one", async () => {
+  it("JOB-25 does not end such a pause or shorten the next one at a claim that finds nothing", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.took = 2010;
@@ -633,7 +633,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
       expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false]);
     });
 
-    it(`JOB-4 returns every job once to two concurrent callers, also jobs queued meanwhile for the past (${order})`, async () => {
+    it(`JOB-4 returns every job once to two concurrent callers, including jobs queued meanwhile with a past time (${order})`, async () => {
       await using bench = await openBench(database.url);
       const claimers = [await slow(bench, order), await slow(bench, order)];
       await bench.table.enqueueMany(Array.from({ length: 300 }, () => ({ task: "a" })));

@@ -115,7 +115,7 @@ describe("createWorker", function () {
     expect(policies).to.have.deep.members([{ tenant: "acme" }, { tenant: "umbrella" }]);
   });
 
-  it("JOB-10 JOB-20 marks a job without a handler as dead at once, also for names of Object.prototype", async () => {
+  it("JOB-10 JOB-20 marks a job without a handler as dead at once, even for names of Object.prototype", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     await bench.table.enqueueMany(

@@ -14,7 +14,7 @@ const bodyLimitOptions = defineOptions("bodyLimit()", {
 export type BodyLimitOptions = OptionsOf<typeof bodyLimitOptions>;
 
 /**
- * Limits bodies of every type, also those that the application reads as a stream. Refuses a `Content-Length` over the
+ * Limits bodies of every type, including those that the application reads as a stream. Refuses a `Content-Length` over the
  * limit before the body is read (LIM-2). Counts a chunked body as it arrives (LIM-3): over the limit, the client gets a
  * 413 and the reader of the stream an error. `jsonBody()` has its own limit and does not need this.
  *

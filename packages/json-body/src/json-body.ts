@@ -69,7 +69,7 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
 }
 
 /**
- * Returns the parsed body of a request; undefined without a body, or when no parser has read it. Never throws, also when
+ * Returns the parsed body of a request; undefined without a body, or when no parser has read it. Never throws, even when
  * `otherTypes` makes `req.body` throw.
  */
 export function bodyOf(req: IncomingMessage): unknown {

@@ -4,7 +4,7 @@ import { malformed, tooLarge } from "./faults.ts";
 
 /**
  * Reads a request to its end and calls `done` once, with the body or with the fault that ended it. Counts while the body
- * arrives (LIM-3). Uses memory of at most twice the limit, also when the body arrives in chunks of one byte.
+ * arrives (LIM-3). Uses memory of at most twice the limit, even when the body arrives in chunks of one byte.
  */
 export function readBody(
   req: IncomingMessage,

@@ -5,7 +5,7 @@ import { unsupported } from "./faults.ts";
 
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
-/** The guard, with its accepted types for a description of the routes. */
+/** The guard. Route descriptions read its accepted types from `values`. */
 export interface ContentTypeGuard extends Middleware {
   readonly [GUARD]: { readonly kind: "content-type"; readonly values: readonly string[] };
 }

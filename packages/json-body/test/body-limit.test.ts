@@ -167,7 +167,7 @@ describe("bodyLimit options", () => {
 });
 
 describe("bodyLimit before another refusal", () => {
-  it("ERR-18 keeps the answer to a chunked body that was refused for another reason", async () => {
+  it("ERR-18 does not replace the answer to a chunked body that was refused for another reason", async () => {
     const app = expressMajors["express 5"]();
     app.use(bodyLimit({ maxBytes: 1000 }), jsonBody({ maxBytes: 1000 }));
     app.use(notFound(), problemHandler());

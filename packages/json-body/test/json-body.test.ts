@@ -248,7 +248,7 @@ for (const stack of stacks) {
       expect([status, body.detail]).to.deep.equal([400, "the body is not valid UTF-8"]);
     });
 
-    it("refuses nesting over the limit with 400, also when JSON.stringify would run out of stack", async () => {
+    it("refuses nesting over the limit with 400, even when JSON.stringify would run out of stack", async () => {
       await using server = await serve(stack);
       const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
       expect((await post(server.url, nested(100))).status).to.equal(200);
@@ -264,7 +264,7 @@ for (const stack of stacks) {
       expect((await post(server.url, JSON.stringify(value))).body.body).to.deep.equal(value);
     });
 
-    it("refuses keys that pollute prototypes, also in escaped form", async () => {
+    it("refuses keys that pollute prototypes, even in escaped form", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"__proto__":{"admin":true}}',

@@ -77,7 +77,7 @@ for (const stack of stacks) {
       expect(JSON.parse(long.body)).to.include({ detail: "the body is larger than 20 bytes" });
     });
 
-    it("rejects when the client disconnects, also before the body is read", async () => {
+    it("rejects when the client disconnects, even before the body is read", async () => {
       for (const early of [false, true]) {
         const { watch, fault } = watching();
         const late: Middleware = (req, _res, next) => {

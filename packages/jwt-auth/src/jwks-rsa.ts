@@ -61,7 +61,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
 // The client's message may contain the body of the answer.
 function clientFailure(error: unknown): unknown {
   return error instanceof Error && error.name === "JwksError"
-    ? new KeySetError("the client was refused, or got no usable key")
+    ? new KeySetError("the client of jwks-rsa failed, or returned no usable key")
     : error;
 }
 

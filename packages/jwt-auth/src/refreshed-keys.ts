@@ -42,7 +42,7 @@ export interface RefreshedKeySource extends KeySource, Disposable {
 
 const UNKNOWN_KID_MS = 60_000;
 const COLD_MS = 1000;
-// Prevents a busy loop when a timer fires slightly early or the clock of a test stands still.
+// Prevents a busy loop when a timer fires slightly early or the clock of a test is stopped.
 const SHORTEST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 

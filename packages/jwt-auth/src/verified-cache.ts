@@ -32,7 +32,7 @@ export function cacheId(token: string): string {
 
 /**
  * Estimates the memory of a cached token, in bytes, from above. Counts the objects in the claims, because small objects
- * take far more memory than their text, most of all with different member names.
+ * take far more memory than their text, especially with different member names.
  */
 export function cacheCost(tokenLength: number, claims: object): number {
   let cost = 1024 + 2 * tokenLength;

@@ -21,7 +21,7 @@ describe("checkAlgorithms", () => {
     expect(list).to.be.frozen;
   });
 
-  it("rejects none in any case, alone and among others (AUTH-4)", () => {
+  it("rejects `none` in upper or lower case, alone and among others (AUTH-4)", () => {
     for (const none of ["none", "None", "NONE", "nOnE"]) {
       expect(refused([none])).to.match(/must not have none/);
       expect(refused(["RS256", none])).to.match(/must not have none/);

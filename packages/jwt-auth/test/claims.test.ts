@@ -29,7 +29,7 @@ describe("claims of a token", () => {
     for (const name of ["exp", "iat", "sub"]) refused("claim_missing", name, { [name]: undefined });
   });
 
-  it("are expired from exp + leeway on (AUTH-30)", () => {
+  it("expire at exp + leeway (AUTH-30)", () => {
     accepted({ exp: nowSeconds - 29 });
     refused("expired", "exp", { exp: nowSeconds - 30 });
     refused("expired", "exp", { exp: nowSeconds - 31 });
@@ -46,7 +46,7 @@ describe("claims of a token", () => {
     accepted({ nbf: undefined });
   });
 
-  it("are checked with a configurable leeway, from 0 on (AUTH-8)", () => {
+  it("are checked with a configurable leeway of 0 or more (AUTH-8)", () => {
     refused("expired", "exp", { exp: nowSeconds }, { leewaySeconds: 0 });
     accepted({ exp: nowSeconds + 1, iat: nowSeconds, nbf: nowSeconds }, { leewaySeconds: 0 });
     refused("issued_in_future", "iat", { iat: nowSeconds + 1 }, { leewaySeconds: 0 });
@@ -186,7 +186,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("are refused for a tenant that is not a string, and null means none (CLAIM-1)", () => {
+  it("are refused for a tenant that is not a string; null or an empty string means no tenant (CLAIM-1)", () => {
     for (const tenant_id of [1, true, ["acme"], {}]) refused("claim_type", "tenant_id", { tenant_id });
     for (const tenant_id of [null, "", undefined]) {
       expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", undefined);

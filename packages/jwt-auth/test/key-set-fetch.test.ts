@@ -125,7 +125,7 @@ describe("the fetch of a key set", () => {
       };
     }
 
-    it("ends the attempt at its share of the time, and retries (KEY-8)", async () => {
+    it("aborts the first attempt at its share of the deadline, and retries (KEY-8)", async () => {
       const { fetch, signals } = hangingFirst(1);
       using source = sourceOf("http://127.0.0.1:9/", { fetch, timeoutSeconds: 4, now: () => clock });
       const refreshed = source.refresh("p256", ES);

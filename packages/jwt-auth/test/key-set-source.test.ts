@@ -146,7 +146,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
-  it("fetches again for a token that shared a fetch from before its key was published (KEY-2, KEY-15)", async () => {
+  it("fetches again for a token whose key was published after the shared fetch began (KEY-2, KEY-15)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     const release = Promise.withResolvers<void>();

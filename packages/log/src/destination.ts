@@ -39,7 +39,7 @@ const lastRetryMs = 100;
 
 /**
  * Creates a destination that collects the lines of one turn of the event loop and writes them with one system call at its
- * end. Writes the rest when the process ends, also by `process.exit()` or an uncaught exception, and a fatal line at once.
+ * end. Writes the rest when the process ends, including by `process.exit()` or an uncaught exception, and a fatal line at once.
  * Make only one per descriptor.
  *
  * @throws ConfigurationError

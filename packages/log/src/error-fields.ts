@@ -65,7 +65,7 @@ function stackWithCauses(error: ErrorLike, depth: number): string {
   return text;
 }
 
-/** Cuts a text at the most that a line holds of an error. */
+/** Truncates a text to the limit for one text of an error. */
 export function cut(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText)}...` : text;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 const longestPath = 2048;
 
-/** Returns the path that the client sent: with the mounts, without query and authority, cut at 2,048 characters. */
+/** Returns the path that the client sent, with mount paths, without query and authority, truncated to 2,048 characters. */
 export function pathOf(req: IncomingMessage): string {
   let target = (req as { originalUrl?: string }).originalUrl ?? req.url ?? "";
   if (target.charCodeAt(0) !== 0x2f) target = withoutAuthority(target);

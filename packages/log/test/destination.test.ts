@@ -65,7 +65,7 @@ describe("createDestination()", () => {
     expect(reader.lines()).to.have.length(700);
   });
 
-  it("LOG-1 continues after a partial write, also in the middle of a character", async () => {
+  it("LOG-1 continues after a partial write, even in the middle of a character", async () => {
     const reader = new Reader();
     const destination = reader.destination();
     const expected = Array.from({ length: 50 }, (_, i) => `${i} grüße 🙂`);
@@ -214,7 +214,7 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(["first", "last"]);
   });
 
-  it("LOG-1 has complete lines of several loggers, also more than a pipe holds", async () => {
+  it("LOG-1 has complete lines of several loggers, even more than a pipe holds", async () => {
     // At its end, the child waits at most a second for this process to read. With its clock stopped, that second never passes.
     const { messages } = await run(`
       const other = createLogger({ service: "shop", env: "local" });

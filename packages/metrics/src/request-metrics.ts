@@ -76,7 +76,7 @@ const DURATION = {
   labelNames: ["method", "endpoint"],
 } as const;
 
-/** A histogram that shows the cells; values passed to its `observe()` do not appear. */
+/** A histogram that exports the cells and ignores values passed to `observe()`. */
 class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
   readonly #cells: RequestCells;
   /** Has no observations; it supplies name, help and type in the form that prom-client expects. */

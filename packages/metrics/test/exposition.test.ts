@@ -254,7 +254,7 @@ describe("the delay of the event loop", () => {
     });
   });
 
-  it("stops with stop(), also when called twice, and still counts requests", async () => {
+  it("stops with stop(), even when called twice, and still counts requests", async () => {
     const counted = metrics();
     counted.stop();
     counted.stop();

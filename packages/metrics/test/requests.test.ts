@@ -30,7 +30,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       });
     });
 
-    it("MET-8 MET-10 labels requests with the route template and its mounts, also after an error", async () => {
+    it("MET-8 MET-10 labels requests with the route template and its mounts, even after an error", async () => {
       const counted = metrics(quiet);
       const router = express.Router();
       router.get("/things/:id", (_req, res) => void res.sendStatus(200));

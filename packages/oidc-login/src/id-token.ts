@@ -5,7 +5,7 @@ import type { ResolvedOptions } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The expected values of an ID token, beside those of its provider. */
+/** The expected values of an ID token, in addition to those of its provider. */
 export interface Expected {
   readonly nonce: string;
   /** `iss` of the callback (RFC 9207), if it has one. */

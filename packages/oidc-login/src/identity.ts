@@ -10,7 +10,7 @@ export interface Identity {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly email: string | null;
-  /** Whether the provider vouches for the address. Never match an account by an address for which it is false (OIDC-21). */
+  /** Whether the provider has verified the address. Never match an account by an address for which it is false (OIDC-21). */
   readonly email_verified: boolean;
   readonly name: string | null;
   /** An https address, or null. */

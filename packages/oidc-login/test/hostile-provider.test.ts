@@ -152,7 +152,7 @@ describe("a hostile provider", () => {
     expect(response.status).to.equal(200);
   });
 
-  it("vouches for an address only with true (OIDC-21)", async () => {
+  it("marks an address as verified only if the claim is true (OIDC-21)", async () => {
     const told = [true, "true", false, "false", 1, null, undefined, "yes", {}];
     const verified = [];
     for (const email_verified of told) {
@@ -265,7 +265,7 @@ describe("a hostile provider", () => {
     });
   }
 
-  it("causes a 503 when its keys are out of reach (OIDC-12)", async () => {
+  it("causes a 503 when its keys cannot be fetched (OIDC-12)", async () => {
     provider.keysBy((req) => req.socket.destroy());
     const response = await signIn((nonce) => provider.issue({ nonce }));
     expect([response.status, service.reason()]).to.eql([503, "keys_unavailable"]);

@@ -71,7 +71,7 @@ describe("the built-in providers", () => {
     const claims = { tid: TID, oid: OID, iss: issuer(TID), email: "a@b.example", email_verified: true };
     const microsoft = (more: object = {}): Given => ({ providers: { microsoft: { ...places(), ...more } } });
 
-    it("names a person by directory and object, and vouches for no address (OIDC-16, OIDC-20, OIDC-21)", async () => {
+    it("identifies a person by directory and object id, with an unverified address (OIDC-16, OIDC-20, OIDC-21)", async () => {
       await using service = await serve(microsoft());
       const response = await signIn(service, "microsoft", (nonce) => provider.issue({ nonce, ...claims }));
       expect((await response.json()) as LoginIdentity).to.include({
@@ -82,7 +82,7 @@ describe("the built-in providers", () => {
       });
     });
 
-    it("vouches for an address whose domain was checked (OIDC-21)", async () => {
+    it("marks an address as verified if its domain was checked (OIDC-21)", async () => {
       await using service = await serve(microsoft());
       const found = [];
       for (const xms_edov of [true, 1, "1", "true", false, 0, "0", null]) {

@@ -70,7 +70,7 @@ describe("defineOptions", () => {
     expect(faultsOf({ name: "a", repeat: true })).to.contain("size: is required with repeat");
   });
 
-  it("lists faults by the names that the options carry, also after a spread", () => {
+  it("lists faults by the names attached to the options, even after a spread", () => {
     const names = { subject: "the service", of: (option: string) => `plugin.thing.${option}` };
     const given = { ...withNames({ name: "a", repeat: true }, names), extra: undefined };
     expect(faultsOf({ ...given, name: "" })).to.contain("the service is configured wrongly");

@@ -53,7 +53,7 @@ describe("kinds", () => {
     });
   }
 
-  it("give the same result on every call, also for a pattern with the flag g", () => {
+  it("give the same result on every call, even for a pattern with the flag g", () => {
     const kind = string({ pattern: /a/g });
     expect([kind.accepts("a"), kind.accepts("a"), kind.accepts("a")]).to.deep.equal([true, true, true]);
   });

@@ -86,7 +86,7 @@ describe("resolveOptions", () => {
     ]);
   });
 
-  it("hides a secret, also inside a list and as one of two kinds", () => {
+  it("hides a secret, even inside a list and as one of two kinds", () => {
     const hidden = {
       key: secret(string({ pattern: /^\d+$/ })),
       keys: listOf(secret(string({ pattern: /^\d+$/ }))),
@@ -142,7 +142,7 @@ describe("resolveOptions", () => {
     expect(faultsOf({ strict: Array.from({ length: 11 }, () => 0) })[0]).to.contain("0, ... 11 in all]");
   });
 
-  it("writes one line per fault, also for names with line breaks", () => {
+  it("writes one line per fault, even for names with line breaks", () => {
     try {
       resolveOptions("x()", { "a\n  - b": 1, [`__proto__${"\u2028"}`]: 1 }, {});
       expect.fail("nothing was thrown");

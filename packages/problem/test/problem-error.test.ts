@@ -43,7 +43,7 @@ describe("ProblemError", () => {
     expect(error.extensions).to.deep.equal({ by: "b" });
   });
 
-  it("ERR-3 has the fixed phrase as its title, also when Node has another one", () => {
+  it("ERR-3 has the fixed phrase as its title, even when Node has another one", () => {
     expect(new ProblemError(413).title).to.equal("Payload Too Large");
     expect(new ProblemError(422).title).to.equal("Unprocessable Entity");
     expect(new ProblemError(401).title).to.equal("Unauthorized");

@@ -47,7 +47,7 @@ for (const stack of stacks) {
       expect(text).to.contain('"title":"Payload Too Large"');
     });
 
-    it("ERR-4 sends only the path as instance, also for an absolute target", async () => {
+    it("ERR-4 sends only the path as instance, even for an absolute target", async () => {
       await using server = await serve(stack, (_req, _res, next) => next(new ProblemError(400)));
       const answers: string[] = [];
       for (const target of [

@@ -3,7 +3,7 @@ export type CommandArgument = string | number | Buffer;
 
 /** The members of a client of ioredis that a connection uses. */
 export interface RedisClient {
-  /** Commands are sent only while it is `ready`; a client that `wait`s is told to connect. */
+  /** Commands are sent only while it is `ready`; a client in the state `wait` is asked to connect. */
   readonly status: string;
   /** Options of the client; the prefix decides the slots of keys in a cluster. */
   readonly options?: { readonly keyPrefix?: string | undefined } | undefined;

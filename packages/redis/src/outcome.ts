@@ -25,7 +25,7 @@ const UNABLE: ReadonlySet<string> = new Set([
 ]);
 const RETRY_MS = 1000;
 
-/** Returns the function that judges errors of the client. */
+/** Returns the function that classifies errors of the client. */
 export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause: unknown) => Verdict {
   function unavailable(
     outcome: Outcome,

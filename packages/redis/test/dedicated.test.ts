@@ -30,7 +30,7 @@ describe("openDedicated", function () {
     expect(await rejection(pop(connection, 0))).to.be.instanceOf(NotConnectedError);
   });
 
-  it("takes the settings of the caller's client, which it neither uses nor closes", async () => {
+  it("copies the settings of the caller's client, and neither uses nor closes the client", async () => {
     const client = new Redis(server.url, { db: 3, keyPrefix: "c:", lazyConnect: true });
     const connection = openDedicated(client, TIMES);
     expect(connection.keyPrefix).to.equal("c:");

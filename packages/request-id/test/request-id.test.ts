@@ -81,7 +81,7 @@ for (const [name, serve] of Object.entries(servers)) {
       }
     });
 
-    it("COR-7 replaces a repeated id, also when both values are equal", async () => {
+    it("COR-7 replaces a repeated id, even when both values are equal", async () => {
       for (const [one, two] of [
         ["a", "b"],
         ["same", "same"],
@@ -117,7 +117,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(echoed).to.equal("r");
     });
 
-    it("COR-11 drops two traceparent headers, also equal ones", async () => {
+    it("COR-11 drops two traceparent headers, even equal ones", async () => {
       const line = `traceparent: ${TRACEPARENT}`;
       expect((await ask(get(line, line, "tracestate: a=1"))).context.trace).to.equal(undefined);
       expect((await ask(get(line, "traceparent:"))).context.trace).to.equal(undefined);

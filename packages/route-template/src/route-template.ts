@@ -39,7 +39,7 @@ const owners = new WeakMap<RouteShape, RouteIndex>();
  * Returns the template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
  * Returns what `setRouteTemplate` has set when no route has matched, else undefined. A part that cannot be known is
  * `<mount>`. The raw path is never in a template, so the number of templates is bounded by the application's code, as
- * the label of a metric must be (MET-8, MET-10). Call it at the end of the response, also on error paths.
+ * the label of a metric must be (MET-8, MET-10). Call it at the end of the response, even on error paths.
  */
 export function routeTemplateOf(req: IncomingMessage): string | undefined {
   const { route, app } = req as RoutedRequest;

@@ -60,7 +60,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("is right on error paths: thrown, passed on, handled by the application or by Express itself", async () => {
+    it("is correct for errors that are thrown, passed on, or handled by the application or by Express", async () => {
       const router = express
         .Router()
         .get("/boom/:id", boom)
@@ -72,7 +72,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(unhandled, "/r/a/boom/1", "/r/a/next/1")).to.eql(wanted);
     });
 
-    it("includes the mounts of sub-applications, also of nested ones", async () => {
+    it("includes the mounts of sub-applications, including nested ones", async () => {
       const inner = silent().get("/y/:id", ok);
       const sub = silent()
         .get("/x/:id", ok)

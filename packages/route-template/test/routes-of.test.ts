@@ -107,7 +107,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("returns a guard once that stands twice in front of a route", () => {
+    it("returns a guard once even if a route has it twice", () => {
       const guard = requireTenant();
       expect(shown(routesOf(express().use(guard).get("/", guard, ok)))).to.eql(["GET | / | tenant"]);
     });

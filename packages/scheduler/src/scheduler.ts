@@ -25,7 +25,7 @@ export interface Scheduler extends AsyncDisposable {
   stop(): Promise<void>;
   /** Returns the next tick of each schedule, soonest first. Sends nothing. @throws RangeError for an invalid `now` */
   nextTicks(): readonly NextTick[];
-  /** Runs one pass over all schedules, also before `start()`: for scripts and tests. @throws the database's error */
+  /** Runs one pass over all schedules, even before `start()`: for scripts and tests. @throws the database's error */
   runDue(): Promise<Pass>;
   /** Returns the check `scheduler`, never critical, always the same object. */
   readiness(): ReadinessCheck;

@@ -60,7 +60,7 @@ describe("ticks", function () {
     expect([job?.request_id, job?.tenant_id]).to.deep.equal([job?.id, null]);
   });
 
-  it("SCH-5 runs the newest missed tick once after downtime, also in a new process", async () => {
+  it("SCH-5 runs the newest missed tick once after downtime, even in a new process", async () => {
     await bench.scheduler({ schedules: { beat: everyMinute } }).runDue();
     bench.nowMs += 10 * MINUTE_MS + 30_000;
     const later = bench.scheduler({ schedules: { beat: everyMinute } });
@@ -71,7 +71,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("SCH-5 runs no missed tick with catchUp: false, but the next one", async () => {
+  it("SCH-5 skips missed ticks with catchUp: false, and runs the next one", async () => {
     const events: SchedulerEvent[] = [];
     const options = { schedules: { beat: { ...everyMinute, catchUp: false } } };
     await bench.scheduler(options).runDue();
@@ -167,7 +167,7 @@ describe("ticks", function () {
     }
   });
 
-  it("deletes old ticks once an hour, and keeps the newest of each schedule, also of removed ones", async () => {
+  it("deletes old ticks once an hour, and keeps the newest of each schedule, even of removed ones", async () => {
     const schedules = { beat: everyMinute };
     await bench.pool.query(
       `insert into ${bench.ticks} (name, fire_at, claimed_by)

@@ -22,7 +22,7 @@ const waits = new WeakMap<Queryable, Wait>();
 
 /**
  * Returns the same database for one call of several statements; each wait for a connection or an answer ends at the deadline.
- * After a deadline nothing more is sent: every further statement of the call, also a commit or rollback, is rejected with
+ * After a deadline nothing more is sent: every further statement of the call, including a commit or rollback, is rejected with
  * the same error. Connections are treated as `queryWithin` treats them. All other members of the database are unchanged.
  */
 export function bounded<D extends Database>(db: D, deadline: Deadline): D {

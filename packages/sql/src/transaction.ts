@@ -86,7 +86,7 @@ export async function runTransaction<T>(
   const nested = !isPool(db) && (await isInTransaction(db));
   if (nested && !plan.nestable) {
     throw new TransactionError(
-      "isolation, readOnly and settings belong to a whole transaction, and one is open already: ask for them where it begins",
+      "isolation, readOnly and settings apply to a whole transaction, and one is already open: set them where it begins",
     );
   }
   const statements = nested ? SAVEPOINT : whole(plan, isPool(db));

@@ -32,7 +32,7 @@ describe("the transaction of a call's options", () => {
     }
   });
 
-  it("rejects a connection in place of the options, and unknown members beside tx", async () => {
+  it("rejects a connection in place of the options, and unknown members next to tx", async () => {
     const own = await client();
     await own.query("begin");
     for (const given of [own, { tx: own, dead: true }, null, 5]) {

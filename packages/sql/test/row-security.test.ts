@@ -55,7 +55,7 @@ describe("row security", () => {
     ["integer", "1", "2"],
     ["bigint", "1", "9007199254740993"],
   ] as const) {
-    it(`keeps rows with a tenant of type ${type} apart, also for the owner of the table`, async () => {
+    it(`keeps rows with a tenant of type ${type} apart, even for the owner of the table`, async () => {
       const table = `items_${type.replace(/\W.*/, "")}`;
       await pool.query(`create table ${table} (tenant_id ${type} not null, name text)`);
       expect(await enableRowSecurity(pool, { table })).to.equal("created");
@@ -79,7 +79,7 @@ describe("row security", () => {
     });
   }
 
-  it("returns no rows and rejects inserts without a tenant, also after an earlier transaction set one", async () => {
+  it("returns no rows and rejects inserts without a tenant, even after an earlier transaction set one", async () => {
     await pool.query("create table bare (tenant_id text, id int)");
     await enableRowSecurity(pool, { table: "bare" });
     await as("acme", (tx) => tx.query("insert into bare values ('acme', 1)"));

@@ -99,7 +99,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("accepts a configured path prefix, also of several segments (TEN-14)", async () => {
+    it("accepts a configured path prefix, even one of several segments (TEN-14)", async () => {
       const options = { sources: ["path"], auth: false, pathPrefix: "/Api/tenants" } as const;
       expect(await tenantFor(options, { target: "/api/tenants/acme/orders" })).to.equal("acme");
       expect(await tenantFor(options, { target: "/API/Tenants/acme" })).to.equal("acme");

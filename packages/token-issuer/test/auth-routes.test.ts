@@ -305,7 +305,7 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
-    it("reports an empty body that other middleware has read as malformed, not as cut off (ERR-19)", async () => {
+    it("answers `the body is not JSON` for an empty body that other middleware has consumed (ERR-19)", async () => {
       const reader: Middleware = (req, _res, next) => {
         req.resume();
         req.once("end", () => setImmediate(next));

@@ -125,7 +125,7 @@ describe("svc-keys", function () {
     expect((await run("retire", "--due")).stdout).to.contain("nothing to do");
   });
 
-  it("writes a file that only its owner can read, also in a directory, and leaves no other file", async () => {
+  it("writes a file that only its owner can read, even in a directory, and leaves no other file", async () => {
     await json("init", "--file", folder, "--algorithm", "EdDSA");
     await json("add", "--file", folder);
     expect(await readdir(folder)).to.deep.equal(["keys.json"]);

@@ -130,7 +130,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
         const refused = [again(token), again(used)].map((each) => rejection(hasty.rotate(each)));
         refused.push(rejection(hasty.revokeSubjectNow("ann", 0, 60)));
         for (const error of await Promise.all(refused)) expect(error).to.be.instanceOf(DeadlineError);
-        // Longer than the deadline by the clock of the server.
+        // Wait on the server for longer than the deadline.
         await bench.pool.query("select pg_sleep(0.02)");
         resumed.resolve();
         await Promise.all(executed);

@@ -62,8 +62,8 @@ ${hits.map((hit) => item(hit, words))}
 function item({ document, text, meta, score, rank }: Found, words: RegExp | undefined): Html {
   const { category, paid_at: paidAt, expense } = meta;
   const found = [
-    rank.meaning === null ? undefined : `number ${rank.meaning} by similarity (${score.toFixed(2)})`,
-    rank.words === null ? undefined : `number ${rank.words} by words`,
+    rank.meaning === null ? undefined : `rank ${rank.meaning} by similarity (${score.toFixed(2)})`,
+    rank.words === null ? undefined : `rank ${rank.words} by words`,
   ].filter((each) => each !== undefined);
   return markup`<li>
 <p>${marked(text, words)}</p>

@@ -48,7 +48,7 @@ ${page.together.length === 0 ? markup`<p>There are no expenses in these months.<
 <h2>Search receipts</h2>
 ${searchForm({})}
 <p><a href="/account">Your account</a> · <a href="/">Start page</a></p>`;
-  return layout(`${error === undefined ? "" : "Error: "}Reports of Expenses`, main, chartStyle);
+  return layout(`${error === undefined ? "" : "Error: "}Expenses reports`, main, chartStyle);
 }
 
 const mostChoices = 240;

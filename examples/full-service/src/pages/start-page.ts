@@ -58,7 +58,7 @@ curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?month=2026-03&amp;cat
 # six figures for every month and category
 curl -H "Authorization: Bearer $TOKEN" '${origin}/reports/monthly?from=2026-01&amp;to=2026-03'
 
-# record one
+# record an expense
 curl -i -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
   -d '{"category":"meals","amount":"12.50","paid_at":"2026-03-01T12:00:00Z"}' ${origin}/expenses
 

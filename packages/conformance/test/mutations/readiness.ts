@@ -18,7 +18,7 @@ function withCheck(name: string, critical: boolean): Mutation["differences"] {
   });
 }
 
-/** Every further check takes as long again. */
+/** Delays `/ready`, as if its checks ran one after another. */
 function inTurn(): Mutation["differences"] {
   const broken = brokenOnes();
   return {

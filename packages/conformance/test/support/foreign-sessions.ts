@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { signToken } from "./token-repair.ts";
 
-/** The answer of a foreign service; a text is the detail of a problem. */
+/** The answer of a foreign service. A string as the body is the detail of a problem. */
 export type Outcome = readonly [status: number, body: unknown];
 
 interface Claims {

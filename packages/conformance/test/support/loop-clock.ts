@@ -1,5 +1,5 @@
 const TICK_MS = 10;
-/** The most that a turn of the event loop counts. */
+/** Maximum milliseconds that one turn of the event loop counts. */
 const LONGEST_TURN_MS = 100;
 
 let elapsed = 0;

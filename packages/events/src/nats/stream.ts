@@ -19,7 +19,7 @@ export async function ensureStream(
   topics: readonly string[],
 ): Promise<boolean> {
   const { stream, prefix, manageStream } = options;
-  // A prefix that ends with a dot belongs to the stream as a whole; otherwise each subject is listed.
+  // With a prefix that ends with a dot, one wildcard covers all subjects; otherwise the stream lists each subject.
   const wanted = prefix.endsWith(".") ? [`${prefix}>`] : topics.map((topic) => prefix + topic);
   for (let attempt = 1; ; attempt++) {
     try {

@@ -29,7 +29,7 @@ const LONGEST_BLOCK_MS = 5000;
 const LONGEST_KEEP_ALIVE_MS = 10_000;
 
 /**
- * Returns how long one read may block, in milliseconds; short, because each read also shows that this consumer lives.
+ * Returns how long one read may block, in milliseconds; short, because each read also shows that this consumer is alive.
  */
 export function blockMs(minIdleMs: number): number {
   return Math.ceil(Math.min(LONGEST_BLOCK_MS, minIdleMs));
@@ -111,7 +111,7 @@ export function createSubscription(
     }
   }
 
-  /** Signals that this consumer lives, and drops the entries that another one has taken over. */
+  /** Signals that this consumer is alive, and drops the entries that another one has taken over. */
   async function refresh(): Promise<void> {
     for (const stream of streams) {
       const mine = subscriber.all().filter((delivery) => delivery.stream === stream);

@@ -73,7 +73,7 @@ interface Mounted extends IncomingMessage {
   readonly baseUrl?: string;
 }
 
-/** Runs the guard and calls exactly one of the two callbacks, at most once. */
+/** Runs the guard, and calls one of the two callbacks once, however often the guard calls back. */
 function guarded(
   guard: Middleware,
   req: IncomingMessage,

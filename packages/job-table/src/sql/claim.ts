@@ -188,8 +188,8 @@ export function fewClaimSql(table: string, inTimeMs?: number): string {
 
 /**
  * Returns the same claim for many jobs, with the common lease formatted once. With `acked` it also deletes finished
- * jobs (leases in `$4` to `$7`), which saves a commit. The last row has in `attempts` how many were still held, and in
- * `payload` their ids unless all were.
+ * jobs (leases in `$4` to `$7`), which saves a commit. In the last row, `attempts` is the number of
+ * leases that were still held, and `payload` lists the ids of their jobs unless all were held.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";

@@ -93,7 +93,7 @@ function valuesOf(row: NewRow): unknown[] {
   return [id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace];
 }
 
-/** Returns the insert of many jobs. It returns one row: how many were queued, and which ones unless all were. */
+/** Returns the insert of many jobs. It returns one row: the number of queued jobs, and their ids unless all were queued. */
 export function enqueueRows(table: string, rows: readonly NewRow[], channel: string | undefined): Query {
   const text = `with made as (
   insert into ${table} (${COLUMNS})

@@ -42,7 +42,7 @@ export function driftSql(definition: Definition, hasTenant: boolean): string {
 select svc_side, to_char(month, 'YYYY-MM-DD') as month${columns} from drift order by month${list(names.groups)}`;
 }
 
-/** Returns the query for an index of the source on `$1`, the tenant if any, and `$2`, the time; true for a view. */
+/** Returns the query that checks for an index on columns `$1` (tenant or null) and `$2` (time) of the source; true for a view. */
 export function hasIndexSql({ source }: Definition): string {
   return `select class.relkind not in ('r', 'p') or exists (
   select from pg_catalog.pg_index as index

@@ -250,7 +250,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("a build that continues on the server after its process has ended is awaited, not repeated", async function () {
+  it("waits for a build that continues on the server after its process has ended, and does not repeat it", async function () {
     this.timeout(60_000);
     for (const { name, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();

@@ -20,7 +20,7 @@ export interface Connection {
   probe(sql: string, signal: AbortSignal): Promise<Row>;
 }
 
-// The server gives up before the caller's deadline, so the caller learns that a rejected statement has no effect.
+// The server gives up before the caller's deadline, so the caller knows that a rejected statement has no effect.
 const SERVERS_SHARE = 0.9;
 // SQLSTATEs of a canceled statement and of a lock timeout.
 const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
