@@ -8,7 +8,7 @@ export const identity: Mutants = {
     replace: 'const auth = ["auth"] as const;',
   },
   "AUTH-2": {
-    file: "packages/express/src/plugins/auth-table.ts",
+    file: "packages/express/src/plugins/auth-options.ts",
     find: 'kind: withDefault(oneOf("jwks", "public_key", "secret"), "jwks")',
     replace: 'kind: withDefault(oneOf("jwks", "public_key", "secret"), "public_key")',
   },
@@ -39,8 +39,8 @@ export const identity: Mutants = {
   },
   "AUTH-8": {
     file: "packages/jwt-auth/src/verifier-options.ts",
-    find: "leewaySeconds: withDefault(number({ min: 0, max: 3600 }), 30),",
-    replace: "leewaySeconds: withDefault(number({ min: 0, max: 3600 }), 60),",
+    find: "kind: withDefault(number({ min: 0, max: 3600 }), 30),",
+    replace: "kind: withDefault(number({ min: 0, max: 3600 }), 60),",
   },
   "AUTH-9": {
     file: "packages/jwt-auth/src/claims.ts",
@@ -195,7 +195,7 @@ export const identity: Mutants = {
     replace: 'if (mode === "never") {',
   },
   "AUTH-38": {
-    file: "packages/express/src/plugins/auth-table.ts",
+    file: "packages/jwt-auth/src/verifier-options.ts",
     find: 'key: "leeway",',
     replace: 'key: "leeway_seconds",',
   },

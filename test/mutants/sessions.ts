@@ -20,8 +20,8 @@ export const sessions: Mutants = {
   },
   "ISS-4": {
     file: "packages/token-issuer/src/options.ts",
-    find: "accessLifetimeMinutes: withDefault(number({ min: 1, max: 1440 }), 15),",
-    replace: "accessLifetimeMinutes: withDefault(number({ min: 1, max: 1440 }), 60),",
+    find: "kind: withDefault(number({ min: 1, max: 1440 }), 15),",
+    replace: "kind: withDefault(number({ min: 1, max: 1440 }), 60),",
   },
   "ISS-5": {
     file: "packages/token-issuer/src/token-issuer.ts",

@@ -14,7 +14,7 @@ export const setup: Mutants = {
   },
   "PROF-3": {
     file: "packages/express/src/plugins/auth.ts",
-    find: "  refuseInReduced(profile, given);",
+    find: "  refuseInReduced(profile, settings);",
     replace: "",
   },
   "PROF-4": {
@@ -125,7 +125,7 @@ export const setup: Mutants = {
       'env: { key: "env", kind: withDefault(oneOf(...environmentNames), "local"), env: "SVC_ENV", wins: "file" }',
   },
   "CFG-4": {
-    file: "packages/express/src/plugins/auth-table.ts",
+    file: "packages/jwt-auth/src/options.ts",
     find: 'env: "SVC_AUTH_JWKS_URL", wins: "env"',
     replace: 'env: "SVC_AUTH_JWKS_URL", wins: "file"',
   },

@@ -1,5 +1,5 @@
 export { createService } from "./create-service.ts";
-export type { AuthCode } from "./plugins/auth.ts";
+export type { AuthCode } from "./plugins/auth-options.ts";
 export type { EventsSettings } from "@svc/events/plugin";
 export type { JobDatabase, ServiceRole } from "./plugins/job-code.ts";
 export type {

@@ -22,7 +22,7 @@ import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
 import type { Express } from "express";
 import type { AnyPlugin, CodeEntries } from "@svc/plugin";
-import type { AuthCode } from "./plugins/auth.ts";
+import type { AuthCode } from "./plugins/auth-options.ts";
 import { builtInPlugins } from "./plugins/built-in.ts";
 import { codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
 import type { JobCode, JobDatabase } from "./plugins/job-code.ts";

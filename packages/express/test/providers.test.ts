@@ -147,7 +147,7 @@ describe("the plugin auth with providers", function () {
     expect(warnings).to.deep.equal([
       "the service has no auth.onIdentity: every callback will answer 500",
       "the service has no auth.onAccessToken: sign-in there will be refused",
-      "redirect_uri does not end in /<provider>/callback, the route here",
+      "plugin.auth.providers.github.redirect_uri does not end in /<provider>/callback, the route here",
     ]);
   });
 

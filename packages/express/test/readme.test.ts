@@ -6,9 +6,9 @@ import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { createService } from "@svc/express";
+import { providerOptions } from "@svc/oidc-login/options";
 import { variablesOf } from "@svc/options";
 import { builtInPlugins } from "../src/plugins/built-in.ts";
-import { providerOptions } from "../src/plugins/provider-table.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 

@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   defineOptions,
   either,
+  environmentNames,
   func,
   integer,
   type Kind,
@@ -19,9 +20,6 @@ import {
   withDefault,
 } from "@svc/options";
 import { type ReadinessReport, type ReadinessStatus, RESERVED_NAMES, type ServiceState } from "./report.ts";
-
-/** The environments of the contract. */
-export type Env = "local" | "dev" | "staging" | "prod";
 
 /** The entry of one plugin in `/info`: its name and any other members. */
 export type PluginInfo =
@@ -70,7 +68,7 @@ export const healthOptions = defineOptions("health()", {
   /** The version of the service. Required. */
   version: { kind: string() },
   /** The environment; `prod` has no `/info` (SYS-6). Required. */
-  env: { kind: oneOf("local", "dev", "staging", "prod") },
+  env: { kind: oneOf(...environmentNames) },
   /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
   checks: { kind: withDefault(listOf(readinessCheck), NONE) },
   /** The deadline of a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */

@@ -1,4 +1,4 @@
-import { ConfigurationError, nearestName } from "@svc/options";
+import { ConfigurationError, type Kind, listOf, nearestName, string } from "@svc/options";
 
 /** The supported signature algorithms (AUTH-26), without `none` (AUTH-4). */
 export const algorithms = [
@@ -19,6 +19,9 @@ export const algorithms = [
 
 /** A signature algorithm of RFC 7518 or RFC 8037. */
 export type Algorithm = (typeof algorithms)[number];
+
+/** Kind of a list of algorithms that {@link checkAlgorithms} then checks in full. */
+export const algorithmTexts = listOf(string()) as Kind<readonly Algorithm[]>;
 
 /** Returns whether an algorithm uses one shared secret to sign and to verify. */
 export function isSymmetric(algorithm: Algorithm): boolean {

@@ -16,7 +16,7 @@ export {
   type Verified,
 } from "./verification.ts";
 export { type Algorithm, algorithms, checkAlgorithms } from "./algorithms.ts";
-export type { Env } from "./secret-rules.ts";
+export type { EnvironmentName as Env } from "@svc/options";
 
 // Key sources.
 export type { KeySource } from "./key-source.ts";

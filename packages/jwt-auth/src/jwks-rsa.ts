@@ -5,7 +5,7 @@ import type { Algorithm } from "./algorithms.ts";
 import { type KeySet, keySetOf, MOST_KEYS, type UsableKey } from "./key-set.ts";
 import { keyFault } from "./key-check.ts";
 import { KeySetError } from "./key-set-error.ts";
-import { type RefreshOptions, resolveRefreshOptions } from "./key-set-options.ts";
+import { type RefreshOptions, refreshOptions, refreshPlan } from "./key-set-options.ts";
 import { refreshedKeys, type RefreshedKeySource } from "./refreshed-keys.ts";
 
 export { expressJwtSecret, passportJwtSecret } from "./secret-provider.ts";
@@ -35,11 +35,10 @@ const MOST_PENDING = 4;
  * @throws ConfigurationError for wrong options, and for a value that is not a client
  */
 export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {}): RefreshedKeySource {
-  const subject = "fromJwksRsa()";
-  const { algorithms, ...plan } = resolveRefreshOptions(subject, options);
+  const { algorithms, ...plan } = refreshPlan(refreshOptions.resolve(options));
   if (typeof (client as Partial<JwksRsaClient> | undefined)?.getSigningKeys !== "function") {
     const message = "must be a jwks-rsa client: it needs getSigningKeys()";
-    throw new ConfigurationError(subject, [{ key: "client", message }]);
+    throw new ConfigurationError(refreshOptions.subject, [{ key: "client", message }]);
   }
   let pending = 0;
 

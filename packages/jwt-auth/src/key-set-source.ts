@@ -1,6 +1,6 @@
 import { keySetFromJwks } from "./key-set.ts";
 import { fetchDocument } from "./key-set-fetch.ts";
-import { type KeySetOptions, resolveKeySetOptions } from "./key-set-options.ts";
+import { type KeySetOptions, keySetOptions, refreshPlan } from "./key-set-options.ts";
 import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
 
 /**
@@ -11,7 +11,9 @@ import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
  * @throws ConfigurationError for wrong options, and for a plain http URL in `prod` (KEY-14)
  */
 export function createKeySetSource(options: KeySetOptions): RefreshedKeySource {
-  const { url, attempts, fetch, algorithms, ...plan } = resolveKeySetOptions(options);
+  const { attempts, fetch, ...settings } = keySetOptions.resolve(options);
+  const url = new URL(settings.url);
+  const { algorithms, ...plan } = refreshPlan(settings);
   const { timeoutMs, now, random } = plan;
   return refreshedKeys({
     ...plan,

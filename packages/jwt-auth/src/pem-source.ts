@@ -1,21 +1,31 @@
-import { ConfigurationError, listOf, resolveOptions, secret, string, withDefault } from "@svc/options";
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
-import { type Algorithm, algorithms as allAlgorithms, checkAlgorithms } from "./algorithms.ts";
+import {
+  ConfigurationError,
+  defineOptions,
+  type Names,
+  namesOf,
+  type OptionsOf,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
+import { algorithms as allAlgorithms, algorithmTexts, checkAlgorithms } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** Options of `createPemSource()`. */
-export interface PemSourceOptions {
+export const pemSourceOptions = defineOptions("createPemSource()", {
+  // Secret, because the value may be a private key by mistake.
   /**
    * One PEM: a public key (SPKI or PKCS#1) or a certificate, whose dates are not checked. Line ends may be written as
    * `\n` in two characters, as in `.env` files. Required.
    */
-  readonly publicKey: string;
+  publicKey: { kind: secret(string()) },
   /** Allowed algorithms; the key must fit each of them (AUTH-26). Default: `["RS256"]`. */
-  readonly algorithms?: readonly Algorithm[] | undefined;
-}
+  algorithms: { kind: withDefault(algorithmTexts, ["RS256"]) },
+});
 
-const subject = "createPemSource()";
+/** Options of `createPemSource()`. */
+export type PemSourceOptions = OptionsOf<typeof pemSourceOptions>;
 
 /**
  * Creates a source with one pinned public key, for any kid. Rejects a private key, because a service that only verifies
@@ -24,21 +34,16 @@ const subject = "createPemSource()";
  * @throws ConfigurationError when the key cannot be read, is private, or does not fit an algorithm
  */
 export function createPemSource(options: PemSourceOptions): KeySource {
-  const given = resolveOptions(subject, options, {
-    // Secret, because the value may be a private key by mistake.
-    publicKey: secret(string()),
-    algorithms: withDefault(listOf(string()), ["RS256"]),
-  });
-  const algorithms = checkAlgorithms(subject, given.algorithms);
-  const key = readPem(given.publicKey);
+  const given = pemSourceOptions.resolve(options);
+  const names = namesOf(options, pemSourceOptions.subject);
+  const algorithms = checkAlgorithms(names.subject, given.algorithms, names.of("algorithms"));
+  const key = readPem(given.publicKey, names);
   for (const algorithm of algorithms) {
     const message = keyFault(key, algorithm);
     if (message === undefined) continue;
     const fitting = allAlgorithms.filter((each) => keyFault(key, each) === undefined);
     const remedy = fitting.length === 0 ? "use another key" : `the key fits ${fitting.join(", ")}`;
-    throw new ConfigurationError(subject, [
-      { key: "publicKey", message: `does not fit: ${message}; ${remedy}` },
-    ]);
+    throw wrong(names, `does not fit: ${message}; ${remedy}`);
   }
   return {
     generation: 0,
@@ -49,21 +54,22 @@ export function createPemSource(options: PemSourceOptions): KeySource {
 
 const block = /^-----BEGIN ([A-Z0-9 ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----$/;
 
-function readPem(given: string): KeyObject {
+function readPem(given: string, names: Names): KeyObject {
   const pem = given.replaceAll(/\\r/g, "").replaceAll(/\\n/g, "\n").trim();
   if (/PRIVATE KEY/.test(pem))
-    throw wrong("is a private key; give the public one, and keep this one with the issuer");
+    throw wrong(names, "is a private key; give the public one, and keep this one with the issuer");
   const label = block.exec(pem)?.[1];
-  if (label === undefined) throw wrong("must be one PEM, from -----BEGIN to -----END, and nothing else");
+  if (label === undefined)
+    throw wrong(names, "must be one PEM, from -----BEGIN to -----END, and nothing else");
   try {
     if (label === "CERTIFICATE") return new X509Certificate(pem).publicKey;
     if (label === "PUBLIC KEY" || label === "RSA PUBLIC KEY") return createPublicKey(pem);
   } catch {
-    throw wrong(`cannot be read: what stands between the lines of the PEM is not a ${label}`);
+    throw wrong(names, `cannot be read: what stands between the lines of the PEM is not a ${label}`);
   }
-  throw wrong(`is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
+  throw wrong(names, `is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
 }
 
-function wrong(message: string): ConfigurationError {
-  return new ConfigurationError(subject, [{ key: "publicKey", message }]);
+function wrong({ subject, of: name }: Names, message: string): ConfigurationError {
+  return new ConfigurationError(subject, [{ key: name("publicKey"), message }]);
 }

@@ -1,28 +1,11 @@
-import type { IncomingMessage } from "node:http";
-import type { Logger } from "@svc/context";
-import { ConfigurationError, type Fault } from "@svc/options";
+import { ConfigurationError, type Fault, type Names, namesOf } from "@svc/options";
 import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 import { createKeySetSource } from "./key-set-source.ts";
 import type { KeySource } from "./key-source.ts";
-import { type GivenOptions, type JwtAuthOptions, readOptions, SUBJECT } from "./options.ts";
+import { type GivenOptions, type JwtAuthOptions, jwtAuthOptions } from "./options.ts";
 import { createPemSource } from "./pem-source.ts";
-import type { RevocationCheck } from "./revocation.ts";
 import { createSecretSource } from "./secret-source.ts";
-import { createVerifier, type Verifier } from "./verifier.ts";
-
-/** The checked options, and the objects built from them. */
-export interface ResolvedJwtAuth {
-  readonly verifier: Verifier;
-  /** The key source that `jwtAuth()` must stop; undefined with the option `keys`. */
-  readonly ownKeys: KeySource | undefined;
-  readonly hasAudience: boolean;
-  readonly revocation: RevocationCheck | undefined;
-  readonly revocationFailOpen: boolean;
-  readonly revocationTimeoutMs: number;
-  readonly tokenFrom: ((req: IncomingMessage) => string | undefined) | undefined;
-  readonly logger: Logger | undefined;
-  readonly now: (() => number) | undefined;
-}
+import { createVerifier } from "./verifier.ts";
 
 const materials = { jwks: "jwksUrl", public_key: "publicKey", secret: "secret" } as const;
 type Material = (typeof materials)[keyof typeof materials] | "keys";
@@ -43,34 +26,33 @@ const NO_KEYS: KeySource = { generation: 0, find: () => undefined };
  *
  * @throws ConfigurationError with all faults, under the option names of `jwtAuth()`
  */
-export function resolveJwtAuth(given: JwtAuthOptions): ResolvedJwtAuth {
-  const options = readOptions(given);
+export function resolveJwtAuth(given: JwtAuthOptions) {
+  const options = jwtAuthOptions.resolve(given);
+  const { subject, of: name } = namesOf(given, jwtAuthOptions.subject);
   const faults: Fault[] = [];
-  const material = materialOf(options, faults);
-  const algorithms = algorithmsOf(options, material, faults);
+  const material = materialOf(options, name, faults);
+  const algorithms = algorithmsOf(options, material, name, faults);
   const keys = readKeys(options, material, algorithms, faults) ?? NO_KEYS;
-  const verifier = attempted(faults, {}, () =>
-    createVerifier({ ...verifierOptions(options), keys, algorithms }),
-  );
+  const verifier = attempted(faults, {}, () => createVerifier({ ...verifying(options), keys, algorithms }));
   if (verifier === undefined || faults.length > 0) {
     if (keys !== options.keys) keys.stop?.();
-    throw new ConfigurationError(SUBJECT, faults);
+    throw new ConfigurationError(
+      subject,
+      faults.map(({ key, message }) => ({ key: key.split(", ").map(name).join(", "), message })),
+    );
   }
   return {
+    ...options,
     verifier,
+    /** The key source that `jwtAuth()` must stop; undefined with the option `keys`. */
     ownKeys: keys === options.keys ? undefined : keys,
-    hasAudience: verifierOptions(options).audience !== undefined,
-    revocation: options.revocation,
-    revocationFailOpen: options.revocationFailOpen,
+    hasAudience: options.audience.length > 0,
     revocationTimeoutMs: options.revocationTimeoutSeconds * 1_000,
-    tokenFrom: options.tokenFrom,
-    logger: options.logger,
-    now: options.now,
   };
 }
 
 /** Returns the key option in use. Exactly one must be set, and it must match `mode`. */
-function materialOf(options: GivenOptions, faults: Fault[]): Material | undefined {
+function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): Material | undefined {
   const given = ([...Object.values(materials), "keys"] as const).filter(
     (name) => options[name] !== undefined,
   );
@@ -79,7 +61,7 @@ function materialOf(options: GivenOptions, faults: Fault[]): Material | undefine
   if (only === undefined) {
     const message =
       wanted === undefined
-        ? "is missing: give jwksUrl, publicKey, secret or keys"
+        ? `is missing: give ${name("jwksUrl")}, ${name("publicKey")}, ${name("secret")} or ${name("keys")}`
         : `is required in mode ${String(options.mode)}`;
     faults.push({ key: wanted ?? "jwksUrl", message });
   } else if (given.length > 1) {
@@ -90,7 +72,7 @@ function materialOf(options: GivenOptions, faults: Fault[]): Material | undefine
   } else if (wanted !== undefined && wanted !== only) {
     faults.push({
       key: "mode",
-      message: `is ${String(options.mode)}, which needs ${wanted}; ${only} was given`,
+      message: `is ${String(options.mode)}, which needs ${name(wanted)}; ${name(only)} was given`,
     });
   }
   return given.length === 1 ? only : undefined;
@@ -103,18 +85,19 @@ function materialOf(options: GivenOptions, faults: Fault[]): Material | undefine
 function algorithmsOf(
   options: GivenOptions,
   material: Material | undefined,
+  name: Names["of"],
   faults: Fault[],
 ): readonly Algorithm[] | undefined {
   const shared = material === "secret";
   if (options.algorithms === undefined) {
     return material === "keys" ? undefined : [shared ? "HS256" : "RS256"];
   }
-  const list = attempted(faults, {}, () => checkAlgorithms(SUBJECT, options.algorithms));
+  const list = attempted(faults, {}, () => checkAlgorithms("", options.algorithms));
   if (list === undefined) return ["RS256"];
   if (material !== undefined && material !== "keys" && list.some(isSymmetric) !== shared) {
     const remedy = shared
       ? "a secret is for HS256, HS384 and HS512"
-      : `they are for a shared secret, which ${material} is not`;
+      : `they are for a shared secret, which ${name(material)} is not`;
     faults.push({ key: "algorithms", message: `has ${list.join(", ")}; ${remedy}` });
   }
   return list;
@@ -153,19 +136,9 @@ function keysOf(
   });
 }
 
-function verifierOptions(options: GivenOptions) {
+function verifying(options: GivenOptions) {
   const { issuer, audience, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, cacheTokens, now } = options;
-  return {
-    // An empty environment variable means "not configured".
-    issuer: issuer === "" ? undefined : issuer,
-    audience: audience === "" || audience?.length === 0 ? undefined : audience,
-    leewaySeconds,
-    scopeClaim,
-    rolesClaim,
-    tenantClaim,
-    cacheTokens,
-    now,
-  };
+  return { issuer, audience, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, cacheTokens, now };
 }
 
 /** Runs a factory and collects its faults under the option names of `jwtAuth()`, one fault per option. */

@@ -1,10 +1,5 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
-
-/** Where a service runs. `prod` applies the strict rules. */
-export type Env = "local" | "dev" | "staging" | "prod";
-
-/** All environments. */
-export const envs = ["local", "dev", "staging", "prod"] as const;
+import type { EnvironmentName } from "@svc/options";
 
 /** Shortest HMAC secret in `prod`, in bytes (AUTH-31). */
 export const MIN_SECRET_BYTES = 32;
@@ -13,7 +8,7 @@ export const MIN_SECRET_BYTES = 32;
  * Returns why a value must not be an HMAC secret, or undefined. Rejects an empty one, a key for another mode (PEM, SSH,
  * JWK, DER; in every environment, AUTH-32), whose public half clients know, and one too short for `prod` (AUTH-31).
  */
-export function secretFault(secret: string | Uint8Array, env: Env): string | undefined {
+export function secretFault(secret: string | Uint8Array, env: EnvironmentName): string | undefined {
   const bytes = Buffer.from(secret);
   const text = bytes.toString("utf8").replaceAll("\0", "").trim();
   if (text === "") return "is empty";

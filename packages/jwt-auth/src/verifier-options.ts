@@ -1,129 +1,130 @@
 import {
   boolean,
   ConfigurationError,
+  defineOptions,
   either,
   func,
   integer,
   listOf,
+  type Names,
+  namesOf,
   number,
   objectWith,
   oneOf,
   optional,
-  resolveOptions,
+  type OptionsOf,
   string,
   withDefault,
 } from "@svc/options";
-import { type Algorithm, checkAlgorithms } from "./algorithms.ts";
+import { type Algorithm, algorithmTexts, checkAlgorithms } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 
+const claims = ["scopeClaim", "rolesClaim", "tenantClaim"] as const;
+
+export const verifierOptions = defineOptions(
+  "createVerifier()",
+  {
+    /** Where the keys come from. Required. */
+    keys: { kind: objectWith<KeySource>("a key source", "find") },
+    /**
+     * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
+     * `["RS256"]` when it lists none.
+     */
+    algorithms: { kind: optional(algorithmTexts) },
+    /** Required value of `iss` (AUTH-6); empty: not checked. Default: empty. */
+    issuer: {
+      key: "issuer",
+      env: "SVC_AUTH_ISSUER",
+      wins: "env",
+      kind: withDefault(string({ allowEmpty: true }), ""),
+    },
+    /** Makes `aud` required; it must contain this audience, or one of these (AUTH-6); empty: not checked. Default: empty. */
+    audience: {
+      key: "audience",
+      env: "SVC_AUTH_AUDIENCE",
+      wins: "env",
+      kind: withDefault(either(string({ allowEmpty: true }), listOf(string())), ""),
+    },
+    /** Leeway on exp, nbf and iat in seconds, 0 to 3,600 (AUTH-8). Default: 30. */
+    leewaySeconds: {
+      key: "leeway",
+      env: "SVC_AUTH_LEEWAY",
+      kind: withDefault(number({ min: 0, max: 3600 }), 30),
+    },
+    /** The claim that lists scopes (CLAIM-1). Default: `scope`. */
+    scopeClaim: { key: "scope_claim", env: "SVC_AUTH_SCOPE_CLAIM", kind: withDefault(string(), "scope") },
+    /** The claim that lists roles (CLAIM-1). Default: `roles`. */
+    rolesClaim: { key: "roles_claim", env: "SVC_AUTH_ROLES_CLAIM", kind: withDefault(string(), "roles") },
+    /** The claim that names the tenant (CLAIM-1). Default: `tenant_id`. */
+    tenantClaim: {
+      key: "tenant_claim",
+      env: "SVC_AUTH_TENANT_CLAIM",
+      kind: withDefault(string(), "tenant_id"),
+    },
+    /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
+    tokenUse: { kind: withDefault(oneOf("access", "refresh"), "access") },
+    /** Most cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
+    cacheTokens: { key: "cache_tokens", kind: withDefault(integer({ min: 0, max: 1_000_000 }), 5000) },
+    /** Most memory of the cache, in estimated bytes, at least 65,536. Default: 33,554,432 (32 MiB). */
+    cacheBytes: { kind: withDefault(integer({ min: 65_536 }), 32 * 1024 * 1024) },
+    /**
+     * Whether ES* and EdDSA signatures are checked in the thread pool: `verify` then returns a promise for a token that
+     * is not cached. RSA and HMAC are always checked synchronously. Default: true.
+     */
+    useThreadPool: { kind: withDefault(boolean(), true) },
+    /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
+    now: { kind: withDefault(func<() => number>(), () => Date.now()) },
+  },
+  (options) => [
+    // `grt` lists the rights of a session, not those of a request (CLAIM-5).
+    ...claims
+      .filter((key) => options[key] === "grt")
+      .map((key) => ({
+        key,
+        message: "must not be grt: that claim lists what a session may ask for, and authorizes no request",
+      })),
+    // Without `generation`, cached tokens would stay valid after their key was removed.
+    ...(typeof options.keys.generation === "number"
+      ? []
+      : [
+          {
+            key: "keys",
+            message: "must have generation, a number that goes up when a key changes; 0 where none ever does",
+          },
+        ]),
+  ],
+);
+
 /** Options of `createVerifier()`. */
-export interface VerifierOptions {
-  /** Where the keys come from. Required. */
-  readonly keys: KeySource;
-  /**
-   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
-   * `["RS256"]` when it lists none.
-   */
-  readonly algorithms?: readonly Algorithm[] | undefined;
-  /** Required value of `iss` (AUTH-6). Default: any issuer. */
-  readonly issuer?: string | undefined;
-  /** Makes `aud` required; it must contain this audience, or one of these (AUTH-6). Default: any audience. */
-  readonly audience?: string | readonly string[] | undefined;
-  /** Leeway on exp, nbf and iat in seconds, 0 to 3,600 (AUTH-8). Default: 30. */
-  readonly leewaySeconds?: number | undefined;
-  /** The claim that lists scopes (CLAIM-1). Default: `scope`. */
-  readonly scopeClaim?: string | undefined;
-  /** The claim that lists roles (CLAIM-1). Default: `roles`. */
-  readonly rolesClaim?: string | undefined;
-  /** The claim that names the tenant (CLAIM-1). Default: `tenant_id`. */
-  readonly tenantClaim?: string | undefined;
-  /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
-  readonly tokenUse?: "access" | "refresh" | undefined;
-  /** Most cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
-  readonly cacheTokens?: number | undefined;
-  /** Most memory of the cache, in estimated bytes, at least 65,536. Default: 33,554,432 (32 MiB). */
-  readonly cacheBytes?: number | undefined;
-  /**
-   * Whether ES* and EdDSA signatures are checked in the thread pool: `verify` then returns a promise for a token that
-   * is not cached. RSA and HMAC are always checked synchronously. Default: true.
-   */
-  readonly useThreadPool?: boolean | undefined;
-  /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
+export type VerifierOptions = OptionsOf<typeof verifierOptions>;
 
 /** The options with all defaults filled in. */
-export interface ResolvedVerifierOptions {
-  readonly keys: KeySource;
-  readonly algorithms: readonly Algorithm[];
-  readonly issuer: string | undefined;
-  readonly audiences: readonly string[];
-  readonly leewaySeconds: number;
-  readonly scopeClaim: string;
-  readonly rolesClaim: string;
-  readonly tenantClaim: string;
-  readonly tokenUse: "access" | "refresh";
-  readonly cacheTokens: number;
-  readonly cacheBytes: number;
-  readonly useThreadPool: boolean;
-  readonly now: () => number;
-}
-
-const subject = "createVerifier()";
+export type ResolvedVerifierOptions = ReturnType<typeof resolveVerifierOptions>;
 
 /**
  * Validates the options and fills in the defaults.
  *
  * @throws ConfigurationError that lists every unknown and every wrong option
  */
-export function resolveVerifierOptions(given: VerifierOptions): ResolvedVerifierOptions {
-  const { audience, algorithms, issuer, ...options } = resolveOptions(subject, given, {
-    keys: objectWith<KeySource>("a key source", "find"),
-    algorithms: optional(listOf(string())),
-    issuer: withDefault(string({ allowEmpty: true }), ""),
-    audience: withDefault(either(string({ allowEmpty: true }), listOf(string())), ""),
-    leewaySeconds: withDefault(number({ min: 0, max: 3600 }), 30),
-    scopeClaim: withDefault(string(), "scope"),
-    rolesClaim: withDefault(string(), "roles"),
-    tenantClaim: withDefault(string(), "tenant_id"),
-    tokenUse: withDefault(oneOf("access", "refresh"), "access"),
-    cacheTokens: withDefault(integer({ min: 0, max: 1_000_000 }), 5000),
-    cacheBytes: withDefault(integer({ min: 65_536 }), 32 * 1024 * 1024),
-    useThreadPool: withDefault(boolean(), true),
-    now: withDefault(func<() => number>(), () => Date.now()),
-  });
-  checkClaimNames(options);
-  checkGeneration(options.keys);
+export function resolveVerifierOptions(given: VerifierOptions) {
+  const { audience, algorithms, issuer, ...options } = verifierOptions.resolve(given);
   return {
     ...options,
-    algorithms: chooseAlgorithms(algorithms, options.keys),
-    // Empty settings arrive as empty strings.
+    algorithms: chooseAlgorithms(algorithms, options.keys, namesOf(given, verifierOptions.subject)),
     issuer: issuer === "" ? undefined : issuer,
     audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
   };
 }
 
-/** Rejects `grt`: it lists the rights of a session, not those of a request (CLAIM-5). */
-function checkClaimNames(names: Readonly<Record<"scopeClaim" | "rolesClaim" | "tenantClaim", string>>): void {
-  for (const key of ["scopeClaim", "rolesClaim", "tenantClaim"] as const) {
-    if (names[key] !== "grt") continue;
-    const message = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
-    throw new ConfigurationError(subject, [{ key, message }]);
-  }
-}
-
-/** Requires `generation`: without it, cached tokens would stay valid after their key was removed. */
-function checkGeneration(keys: KeySource): void {
-  if (typeof keys.generation === "number") return;
-  const message = "must have generation, a number that goes up when a key changes; 0 where none ever does";
-  throw new ConfigurationError(subject, [{ key: "keys", message }]);
-}
-
-function chooseAlgorithms(given: readonly string[] | undefined, keys: KeySource): readonly Algorithm[] {
-  const list = checkAlgorithms(subject, given ?? keys.algorithms ?? ["RS256"]);
+function chooseAlgorithms(
+  given: readonly Algorithm[] | undefined,
+  keys: KeySource,
+  { subject, of: name }: Names,
+): readonly Algorithm[] {
+  const list = checkAlgorithms(subject, given ?? keys.algorithms ?? ["RS256"], name("algorithms"));
   const has = keys.algorithms;
   const without = has === undefined ? [] : list.filter((each) => !has.includes(each));
   if (without.length === 0) return list;
   const message = `has ${without.join(", ")}, for which the key source has no keys; it is for ${has?.join(", ")}`;
-  throw new ConfigurationError(subject, [{ key: "algorithms", message }]);
+  throw new ConfigurationError(subject, [{ key: name("algorithms"), message }]);
 }

@@ -1,7 +1,7 @@
 import { createKeySetSource, createVerifier, type KeySource } from "@svc/jwt-auth";
 import { identityOf, isSubject, type LoginIdentity } from "./identity.ts";
 import { GUID, isIssuer, issuerOfDirectory } from "./issuer.ts";
-import type { ResolvedOptions } from "./resolve-options.ts";
+import type { ResolvedOidcLogin } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
@@ -26,7 +26,7 @@ export interface IdTokens {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-export function idTokens(provider: Provider, options: ResolvedOptions): IdTokens {
+export function idTokens(provider: Provider, options: ResolvedOidcLogin): IdTokens {
   let opened: ReturnType<typeof open> | undefined;
 
   function open() {

@@ -103,14 +103,21 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
 
   function warnOfGaps(): void {
     const log = safeLogger(logger);
+    const { subject, of: named } = settings.names;
     if (onIdentity === undefined)
-      log?.warn({}, "oidcLogin() has no onIdentity: every callback will answer 500");
+      log?.warn({}, `${subject} has no ${named("onIdentity")}: every callback will answer 500`);
     for (const [name, { provider }] of flows) {
       if (provider.kind === "oauth" && onAccessToken === undefined)
-        log?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
+        log?.warn(
+          { provider: name },
+          `${subject} has no ${named("onAccessToken")}: sign-in there will be refused`,
+        );
       // Only a warning, because a gateway may change paths.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
-        log?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
+        log?.warn(
+          { provider: name },
+          `${named(`providers.${name}.redirectUri`)} does not end in /<provider>/callback, the route here`,
+        );
     }
   }
 

@@ -1,45 +1,88 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "@svc/context";
 import type { Algorithm } from "@svc/jwt-auth";
+import {
+  boolean,
+  defineOptions,
+  either,
+  environmentNames,
+  func,
+  type Kind,
+  listOf,
+  number,
+  objectWith,
+  oneOf,
+  optional,
+  type OptionsOf,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
 import type { Identity, LoginIdentity } from "./identity.ts";
+import { GUID } from "./issuer.ts";
 
-/** Where a service runs. In `staging` and `prod` cookies are Secure and every address must be https. */
-export type Env = "local" | "dev" | "staging" | "prod";
+// ASCII without quotes needs no escaping in headers and URLs.
+const scope = string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
+const guid = string({ pattern: new RegExp(GUID.source, "i"), expects: "the id of a directory (a GUID)" });
+const directoryName = string({
+  pattern: new RegExp(`^(?:common|organizations|consumers|${GUID.source.slice(1, -1)})$`, "i"),
+  expects: "common, organizations, consumers or the id of a directory (a GUID)",
+});
+
+const textMap: Kind<Readonly<Record<string, string>>> = {
+  expects: "an object of strings",
+  accepts: (value): value is Readonly<Record<string, string>> =>
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((each) => typeof each === "string"),
+};
+
+export const providerOptions = defineOptions("oidcLogin()", {
+  /** The client id that the provider has assigned. Required. */
+  clientId: { key: "client_id", kind: string() },
+  /** The client secret that the provider has assigned. Required. */
+  clientSecret: { key: "client_secret", kind: secret(string()) },
+  /** The callback as registered at the provider, without query and fragment; different for every provider. Required. */
+  redirectUri: { key: "redirect_uri", kind: string() },
+  /** Requested scopes. Default: `openid email profile`; for `github` `read:user user:email`. */
+  scopes: { key: "scopes", kind: optional(listOf(scope)) },
+  /** More parameters of the redirect, such as `prompt`. Default: none. */
+  authorizationParameters: {
+    key: "authorization_parameters",
+    kind: secret(withDefault(textMap, {})),
+  },
+  /** How the code exchange sends the client secret: in the body or in a header. Default: `client_secret_post`. */
+  clientAuthentication: {
+    key: "client_authentication",
+    kind: withDefault(oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
+  },
+  /** Expected `iss`; for `microsoft` a template with `{tenantid}`. Default: that of the built-in provider. */
+  issuer: { key: "issuer", kind: optional(string()) },
+  /** Address of the keys for its ID tokens. Default: that of the built-in provider. */
+  jwksUri: { key: "jwks_uri", kind: optional(string()) },
+  /** Address to which people are redirected. Default: that of the built-in provider. */
+  authorizationEndpoint: { key: "authorization_endpoint", kind: optional(string()) },
+  /** Address of the code exchange. Default: that of the built-in provider. */
+  tokenEndpoint: { key: "token_endpoint", kind: optional(string()) },
+  /** Accepted algorithms of its ID tokens, asymmetric ones of one family. Default: `["RS256"]`. */
+  algorithms: {
+    key: "algorithms",
+    kind: withDefault(listOf(string()) as Kind<readonly Algorithm[]>, ["RS256"]),
+  },
+  /** Whether to reject callbacks without `iss` (RFC 9207), for providers that always send it. Default: false. */
+  issRequired: { key: "iss_required", kind: withDefault(boolean(), false) },
+  /** `microsoft` only: who may sign in, `common`, `organizations`, `consumers` or a directory's id. Default: `common`. */
+  directory: { key: "directory", kind: optional(directoryName) },
+  /** `microsoft` only: ids of the accepted directories. Default: `directory` if that is an id, else any. */
+  directories: { key: "directories", kind: optional(listOf(guid)) },
+});
 
 /**
  * Options of one provider (OIDC-15). `google`, `microsoft` and `github` have built-in addresses. Every other provider needs
  * `issuer`, `jwksUri`, `authorizationEndpoint` and `tokenEndpoint`.
  */
-export interface ProviderOptions {
-  /** The client id that the provider has assigned. Required. */
-  readonly clientId: string;
-  /** The client secret that the provider has assigned. Required. */
-  readonly clientSecret: string;
-  /** The callback as registered at the provider, without query and fragment; different for every provider. Required. */
-  readonly redirectUri: string;
-  /** Requested scopes. Default: `openid email profile`; for `github` `read:user user:email`. */
-  readonly scopes?: readonly string[] | undefined;
-  /** More parameters of the redirect, such as `prompt`. Default: none. */
-  readonly authorizationParameters?: Readonly<Record<string, string>> | undefined;
-  /** How the code exchange sends the client secret: in the body or in a header. Default: `client_secret_post`. */
-  readonly clientAuthentication?: "client_secret_post" | "client_secret_basic" | undefined;
-  /** Expected `iss`; for `microsoft` a template with `{tenantid}`. Default: that of the built-in provider. */
-  readonly issuer?: string | undefined;
-  /** Address of the keys for its ID tokens. Default: that of the built-in provider. */
-  readonly jwksUri?: string | undefined;
-  /** Address to which people are redirected. Default: that of the built-in provider. */
-  readonly authorizationEndpoint?: string | undefined;
-  /** Address of the code exchange. Default: that of the built-in provider. */
-  readonly tokenEndpoint?: string | undefined;
-  /** Accepted algorithms of its ID tokens, asymmetric ones of one family. Default: `["RS256"]`. */
-  readonly algorithms?: readonly Algorithm[] | undefined;
-  /** Whether to reject callbacks without `iss` (RFC 9207), for providers that always send it. Default: false. */
-  readonly issRequired?: boolean | undefined;
-  /** `microsoft` only: who may sign in, `common`, `organizations`, `consumers` or a directory's id. Default: `common`. */
-  readonly directory?: string | undefined;
-  /** `microsoft` only: ids of the accepted directories. Default: `directory` if that is an id, else any. */
-  readonly directories?: readonly string[] | undefined;
-}
+export type ProviderOptions = OptionsOf<typeof providerOptions>;
 
 /** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
 export type IdentityHandler = (identity: LoginIdentity, req: IncomingMessage, res: ServerResponse) => unknown;
@@ -51,37 +94,54 @@ export type Profile = Pick<Identity, "subject"> &
 /** Returns the person behind an access token (OIDC-18); see {@link OidcLoginOptions.onAccessToken}. */
 export type AccessTokenHandler = (accessToken: string, provider: string) => Profile | Promise<Profile>;
 
-/** Options of {@link oidcLogin}. */
-export interface OidcLoginOptions {
+export const oidcLoginOptions = defineOptions("oidcLogin()", {
+  // Contains client secrets, so errors must not show it if it is a string by mistake.
   /** The providers by name, of lower case letters, digits, `-` and `_`. Required, at least one. */
-  readonly providers: Readonly<Record<string, ProviderOptions>>;
+  providers: {
+    kind: secret(objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name")),
+  },
   /**
    * Gets the identity and creates a session. Its result is sent as 200 JSON, unless it has sent a response itself (OIDC-14).
    * Its errors go to `next`. Default: none; every callback returns a 500 that says so (OIDC-11).
    */
-  readonly onIdentity?: IdentityHandler | undefined;
+  onIdentity: { kind: optional(func<IdentityHandler>()) },
   /**
    * Returns the person who signed in at a provider without ID tokens; called before `onIdentity`. `githubIdentity` does this
    * for GitHub. Default: none; sign-in at such a provider is rejected (OIDC-17).
    */
-  readonly onAccessToken?: AccessTokenHandler | undefined;
+  onAccessToken: { kind: optional(func<AccessTokenHandler>()) },
   /**
    * Key material for the encryption of the login cookie: at least 32 random bytes, the same in every replica; or the current
    * one and the previous one. Required.
    */
-  readonly cookieSecret: string | readonly string[];
-  /** Where the service runs. Default: `prod`. */
-  readonly env?: Env | undefined;
+  cookieSecret: { key: "cookie_secret", kind: secret(either(string(), listOf(string()))) },
+  /** Where the service runs. In `staging` and `prod` cookies are Secure and every address must be https. Default: `prod`. */
+  env: { kind: withDefault(oneOf(...environmentNames), "prod") },
   /** Prefix of `/<provider>/start` and `/<provider>/callback`. Default: `/auth`. */
-  readonly prefix?: string | undefined;
+  prefix: {
+    kind: withDefault(
+      string({
+        allowEmpty: true,
+        pattern: /^(?:\/[\w.~-]+)*$/,
+        expects: "a path like /auth, without a slash at its end, or empty",
+      }),
+      "/auth",
+    ),
+  },
   /** Time limit of a code exchange in seconds, including the body, 0.05 to 60. Default: 5. */
-  readonly exchangeTimeoutSeconds?: number | undefined;
+  exchangeTimeoutSeconds: { kind: withDefault(number({ min: 0.05, max: 60 }), 5) },
   /** Tolerated difference between clocks in seconds, 0 to 300. Default: 30. */
-  readonly leewaySeconds?: number | undefined;
+  leewaySeconds: { kind: withDefault(number({ min: 0, max: 300 }), 30) },
   /** Receives the reasons of rejected sign-ins where the context has no logger. Default: none. */
-  readonly logger?: Logger | undefined;
+  logger: { kind: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
-  readonly now?: (() => number) | undefined;
+  now: { kind: withDefault(func<() => number>(), () => Date.now()) },
+  // Looks the global `fetch` up at each call, so that a later replacement takes effect.
   /** Fetches keys and exchanges codes. Default: the global `fetch`. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
-}
+  fetch: {
+    kind: withDefault(func<typeof globalThis.fetch>(), (input, init) => globalThis.fetch(input, init)),
+  },
+});
+
+/** Options of {@link oidcLogin}. */
+export type OidcLoginOptions = OptionsOf<typeof oidcLoginOptions>;

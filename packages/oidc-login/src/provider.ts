@@ -1,21 +1,8 @@
 import { type Algorithm, checkAlgorithms } from "@svc/jwt-auth";
-import {
-  boolean,
-  ConfigurationError,
-  type Fault,
-  type Kind,
-  listOf,
-  nearestName,
-  oneOf,
-  optional,
-  resolveOptions,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { ConfigurationError, type EnvironmentName, type Fault, nearestName } from "@svc/options";
 import { BUILT_IN, builtIn, type BuiltIn, OPENID_SCOPES } from "./built-in.ts";
 import { GUID } from "./issuer.ts";
-import type { Env, ProviderOptions } from "./options.ts";
+import { type ProviderOptions, providerOptions } from "./options.ts";
 
 /** The options of a provider with their defaults filled in. */
 export interface Provider extends BuiltIn {
@@ -31,14 +18,7 @@ export interface Provider extends BuiltIn {
   readonly directories: readonly string[];
 }
 
-const SUBJECT = "oidcLogin()";
-// ASCII without quotes needs no escaping in headers and URLs.
-const scope = string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
-const guid = string({ pattern: new RegExp(GUID.source, "i"), expects: "the id of a directory (a GUID)" });
-const directoryName = string({
-  pattern: new RegExp(`^(?:common|organizations|consumers|${GUID.source.slice(1, -1)})$`, "i"),
-  expects: "common, organizations, consumers or the id of a directory (a GUID)",
-});
+const SUBJECT = providerOptions.subject;
 /**
  * Parameters that the application may not set: those that this package writes, `response_mode`, because a form post would
  * not include the login cookie, and those that replace all others (RFC 9101).
@@ -57,37 +37,16 @@ const RESERVED: ReadonlySet<string> = new Set([
   "request_uri",
 ]);
 
-const textMap: Kind<Readonly<Record<string, string>>> = {
-  expects: "an object of strings",
-  accepts: (value): value is Readonly<Record<string, string>> =>
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.values(value).every((each) => typeof each === "string"),
-};
-
-const kinds = {
-  clientId: string(),
-  clientSecret: secret(string()),
-  redirectUri: string(),
-  scopes: optional(listOf(scope)),
-  authorizationParameters: secret(withDefault(textMap, {})),
-  clientAuthentication: withDefault(oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
-  issuer: optional(string()),
-  jwksUri: optional(string()),
-  authorizationEndpoint: optional(string()),
-  tokenEndpoint: optional(string()),
-  algorithms: withDefault(listOf(string()), ["RS256"]),
-  issRequired: withDefault(boolean(), false),
-  directory: optional(directoryName),
-  directories: optional(listOf(guid)),
-} as const;
-
 /** @throws ConfigurationError whose keys are `providers.<name>.<key>` */
-export function resolveProvider(name: string, given: ProviderOptions, env: Env): Provider {
+export function resolveProvider(
+  name: string,
+  given: ProviderOptions,
+  env: EnvironmentName,
+  subject: string,
+): Provider {
   const faults: Fault[] = [];
   const at = (key: string): string => `providers.${name}.${key}`;
-  const read = named(at, () => resolveOptions(SUBJECT, given, kinds));
+  const read = named(at, () => providerOptions.resolve(given));
   const directory = read.directory?.toLowerCase() ?? "common";
   const known = builtIn(name, directory);
   const algorithms = named(at, () => asymmetric(read.algorithms));
@@ -130,13 +89,13 @@ export function resolveProvider(name: string, given: ProviderOptions, env: Env):
       key: at("directories"),
       message: "is empty and would reject every directory; leave it out to accept any",
     });
-  faults.push(...faultsOf(provider, env).map(({ key, message }) => ({ key: at(key), message })));
+  faults.push(...faultsOf(provider, env, subject).map(({ key, message }) => ({ key: at(key), message })));
   if (faults.length > 0) throw new ConfigurationError(SUBJECT, faults);
   const redirectUri = new URL(provider.redirectUri).href;
   return Object.freeze({ ...provider, redirectUri });
 }
 
-function faultsOf(provider: Provider, env: Env): Fault[] {
+function faultsOf(provider: Provider, env: EnvironmentName, subject: string): Fault[] {
   const faults: Fault[] = [];
   const say = (key: string, message: string | undefined): void => {
     if (message !== undefined) faults.push({ key, message });
@@ -151,16 +110,16 @@ function faultsOf(provider: Provider, env: Env): Fault[] {
   if (provider.kind !== "oauth" && !provider.scopes.includes("openid"))
     say("scopes", "must have openid: there is no ID token without it");
   for (const key of Object.keys(provider.authorizationParameters)) {
-    if (RESERVED.has(key)) say("authorizationParameters", `must not have ${key}, which is up to oidcLogin()`);
+    if (RESERVED.has(key)) say("authorizationParameters", `must not have ${key}, which is up to ${subject}`);
   }
   for (const key of URL.parse(provider.authorizationEndpoint)?.searchParams.keys() ?? []) {
     if (RESERVED.has(key))
-      say("authorizationEndpoint", `must not have the parameter ${key}, which is up to oidcLogin()`);
+      say("authorizationEndpoint", `must not have the parameter ${key}, which is up to ${subject}`);
   }
   return faults;
 }
 
-function addressFault(address: string, env: Env): string | undefined {
+function addressFault(address: string, env: EnvironmentName): string | undefined {
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
     return "must be an address that begins with https://";

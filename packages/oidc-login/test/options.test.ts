@@ -225,7 +225,7 @@ describe("the options of oidcLogin()", () => {
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([
       ["warn", "oidcLogin() has no onIdentity: every callback will answer 500"],
       ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
-      ["warn", "redirectUri does not end in /<provider>/callback, the route here"],
+      ["warn", "providers.github.redirectUri does not end in /<provider>/callback, the route here"],
     ]);
     expect(logger.lines.slice(1).map(({ fields }) => fields)).to.eql([
       { provider: "github" },

@@ -33,7 +33,7 @@ export {
   type StringRules,
   withDefault,
 } from "./kinds.ts";
-export { type Names, namesOf, withNames } from "./names.ts";
+export { type Names, namesOf, takeOptions, withNames } from "./names.ts";
 export { nearestName } from "./nearest.ts";
 export { errorText } from "./show.ts";
 export { type Kinds, type Resolved, resolveOptions, unknownOption, wrongValue } from "./resolve-options.ts";

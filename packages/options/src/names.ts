@@ -17,6 +17,17 @@ export function withNames<T extends object>(options: T, names: Names): T {
   return { ...options, [NAMES]: names };
 }
 
+/** Returns a part of options for a factory that refuses the others; the names that they carry stay. */
+export function takeOptions<T extends object, const N extends keyof T>(
+  options: T,
+  ...names: readonly N[]
+): Pick<T, N> {
+  return Object.fromEntries([NAMES as unknown as N, ...names].map((name) => [name, options[name]])) as Pick<
+    T,
+    N
+  >;
+}
+
 /** Returns the names that options carry; without any, their names in code. */
 export function namesOf(options: object | undefined, subject: string): Names {
   const names = (options as { readonly [NAMES]?: Names } | undefined)?.[NAMES];

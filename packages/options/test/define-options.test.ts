@@ -9,6 +9,7 @@ import {
   type OptionsOf,
   pickOptions,
   string,
+  takeOptions,
   variablesOf,
   withDefault,
   withNames,
@@ -44,6 +45,8 @@ function faultsOf(given: object): unknown {
   return undefined;
 }
 
+const names = { subject: "the service", of: (option: string) => `plugin.thing.${option}` };
+
 describe("defineOptions", () => {
   it("fills in the defaults and freezes the result", () => {
     const options = definition.resolve({ name: "a" });
@@ -71,13 +74,23 @@ describe("defineOptions", () => {
   });
 
   it("lists faults by the names attached to the options, even after a spread", () => {
-    const names = { subject: "the service", of: (option: string) => `plugin.thing.${option}` };
     const given = { ...withNames({ name: "a", repeat: true }, names), extra: undefined };
     expect(faultsOf({ ...given, name: "" })).to.contain("the service is configured wrongly");
     expect(faultsOf({ ...given, name: "" })).to.contain("plugin.thing.name: must be");
     expect(faultsOf({ ...withNames({ name: "a", repeat: true }, names) })).to.contain(
       "plugin.thing.size: is required with plugin.thing.repeat",
     );
+  });
+
+  it("takes a part of options over with their names", () => {
+    const taken = takeOptions(
+      withNames({ name: "", repeat: true, url: "http://x" }, names),
+      "name",
+      "repeat",
+    );
+    expect(Object.keys(taken)).to.eql(["name", "repeat"]);
+    expect(faultsOf(taken)).to.contain("plugin.thing.name: must be").and.not.to.contain("url");
+    expect(faultsOf(takeOptions({ name: "" }, "name"))).to.contain("createThing() is configured wrongly");
   });
 
   it("refuses two options with one key, and two with one variable", () => {

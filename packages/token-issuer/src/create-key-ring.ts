@@ -1,5 +1,6 @@
 import type { CheckResult } from "@svc/context";
 import { type Algorithm, algorithms } from "@svc/jwt-auth";
+import type { Names } from "@svc/options";
 import { readKeyFileNow, ringFile } from "./key-file.ts";
 import { isSecretAlgorithm, pemMaterial, secretMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
@@ -89,6 +90,7 @@ function firstDocument({
   algorithm,
   env,
   now,
+  names,
 }: ResolvedKeyRing): RingDocument {
   if (text !== undefined) return readRing(text, env);
   if (file !== undefined) return readRing(readKeyFileNow(ringFile(file)), env);
@@ -96,24 +98,25 @@ function firstDocument({
   const lifetimes = { ...contractLifetimes, accessSeconds: Infinity, refreshSeconds: Infinity };
   if (privateKey !== undefined)
     return newRing(
-      option("privateKey", () => pemMaterial(privateKey, algorithm)),
+      option(names, "privateKey", () => pemMaterial(privateKey, algorithm)),
       now(),
       lifetimes,
     );
   const usual = algorithm ?? "HS256";
-  if (!isSecretAlgorithm(usual)) throw wrong("algorithm", `must be HS256, HS384 or HS512 with a secret`);
+  if (!isSecretAlgorithm(usual))
+    throw wrong(names, "algorithm", `must be HS256, HS384 or HS512 with a secret`);
   return newRing(
-    option("secret", () => secretMaterial(secret ?? "", usual, env)),
+    option(names, "secret", () => secretMaterial(secret ?? "", usual, env)),
     now(),
     lifetimes,
   );
 }
 
-function option<T>(name: string, read: () => T): T {
+function option<T>(names: Names, name: "privateKey" | "secret", read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof KeyRingError) throw wrong(name, `cannot be used: ${error.message}`, error);
+    if (error instanceof KeyRingError) throw wrong(names, name, `cannot be used: ${error.message}`, error);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
-import { type Algorithm, createPemSource, createSecretSource, type Env } from "@svc/jwt-auth";
-import { ConfigurationError } from "@svc/options";
+import { type Algorithm, createPemSource, createSecretSource } from "@svc/jwt-auth";
+import { ConfigurationError, type EnvironmentName } from "@svc/options";
 import {
   createHash,
   createPrivateKey,
@@ -64,7 +64,11 @@ async function newPrivateKey(algorithm: Algorithm, rsaBits: number): Promise<Key
  *
  * @throws KeyRingError when the secret may not be used; the message does not contain it
  */
-export function secretMaterial(secret: string | Uint8Array, algorithm: Algorithm, env: Env): KeyMaterial {
+export function secretMaterial(
+  secret: string | Uint8Array,
+  algorithm: Algorithm,
+  env: EnvironmentName,
+): KeyMaterial {
   const key = checked(() => createSecretSource({ secret, algorithms: [algorithm], env }), algorithm);
   return { kid: thumbprint(key.export({ format: "jwk" })), algorithm, signing: key, verifying: key };
 }
@@ -109,7 +113,7 @@ function usualAlgorithm(key: KeyObject): Algorithm {
 }
 
 /** Reads a key from a JSON Web Key: a secret, a private key or a public key. */
-export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: Env): KeyMaterial {
+export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: EnvironmentName): KeyMaterial {
   if (isSecretAlgorithm(algorithm)) {
     if (jwk.kty !== "oct" || typeof jwk.k !== "string")
       throw new KeyRingError("broken", `${algorithm} needs a secret, a JSON Web Key of kty oct`);

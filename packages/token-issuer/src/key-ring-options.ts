@@ -1,63 +1,24 @@
 import type { Logger } from "@svc/context";
-import { type Algorithm, checkAlgorithms, type Env } from "@svc/jwt-auth";
+import { type Algorithm, checkAlgorithms } from "@svc/jwt-auth";
 import {
   boolean,
   ConfigurationError,
+  defineOptions,
   either,
+  environmentNames,
   func,
   type Kind,
+  type Names,
+  namesOf,
   number,
   objectWith,
   oneOf,
   optional,
-  resolveOptions,
+  type OptionsOf,
   secret,
   string,
   withDefault,
 } from "@svc/options";
-
-/** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret`, and settings. */
-export interface KeyRingOptions {
-  /** The text of a ring, from an environment variable or a secret store. Default: none. */
-  readonly text?: string | undefined;
-  /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
-  readonly file?: string | undefined;
-  /** A PEM with one private key that never changes. Default: none. */
-  readonly privateKey?: string | undefined;
-  /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
-  readonly secret?: string | Uint8Array | undefined;
-  /**
-   * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256 for a
-   * secret.
-   */
-  readonly algorithm?: Algorithm | undefined;
-  /**
-   * Whether only this issuer verifies refresh tokens. A replaced key is then published only until its access tokens expire,
-   * and stays in the ring for its refresh tokens. Default: `false`.
-   */
-  readonly refreshTokensStayHere?: boolean | undefined;
-  /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
-  readonly rotateAfterDays?: number | undefined;
-  /** Interval in seconds at which the file is checked, beside file system events, 0.02 to 30. Default: 5. */
-  readonly pollSeconds?: number | undefined;
-  /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
-  readonly env?: Env | undefined;
-  /** Logs when the keys change or a file cannot be used. Default: none. */
-  readonly logger?: Logger | undefined;
-  /** The clock, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
-
-/** The options of a ring with their defaults. */
-export interface ResolvedKeyRing extends KeyRingOptions {
-  readonly refreshTokensStayHere: boolean;
-  readonly rotateAfterDays: number;
-  readonly pollSeconds: number;
-  readonly env: Env;
-  readonly now: () => number;
-}
-
-export const subject = "createKeyRing()";
 
 const sources = ["text", "file", "privateKey", "secret"] as const;
 
@@ -66,39 +27,86 @@ const bytes: Kind<Uint8Array> = {
   accepts: (value): value is Uint8Array => value instanceof Uint8Array,
 };
 
+export const keyRingOptions = defineOptions(
+  "createKeyRing()",
+  {
+    /** The text of a ring, from an environment variable or a secret store. Default: none. */
+    text: { kind: optional(secret(string())) },
+    /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
+    file: { kind: optional(string()) },
+    /** A PEM with one private key that never changes. Default: none. */
+    privateKey: { kind: optional(secret(string())) },
+    /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
+    secret: { kind: optional(secret(either(string({ allowEmpty: true }), bytes))) },
+    /**
+     * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256
+     * for a secret.
+     */
+    algorithm: { kind: optional(string() as Kind<Algorithm>) },
+    /**
+     * Whether only this issuer verifies refresh tokens. A replaced key is then published only until its access tokens
+     * expire, and stays in the ring for its refresh tokens. Default: `false`.
+     */
+    refreshTokensStayHere: { kind: withDefault(boolean(), false) },
+    /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
+    rotateAfterDays: { kind: withDefault(number({ min: 1, max: 3650 }), 180) },
+    /** Interval in seconds at which the file is checked, beside file system events, 0.02 to 30. Default: 5. */
+    pollSeconds: { kind: withDefault(number({ min: 0.02, max: 30 }), 5) },
+    /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
+    env: { kind: withDefault(oneOf(...environmentNames), "prod") },
+    /** Logs when the keys change or a file cannot be used. Default: none. */
+    logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn")) },
+    /** The clock, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+    now: { kind: withDefault(func<() => number>(), () => Date.now()) },
+  },
+  (options, name) => {
+    const has = sources.filter((source) => options[source] !== undefined);
+    const [first] = has;
+    if (first === undefined || has.length > 1) {
+      return [{ key: has[1] ?? "options", message: sourceFault(first, name) }];
+    }
+    if (options.algorithm === undefined || (first !== "text" && first !== "file")) return [];
+    const message = `must be left out: the ${name(first)} names the algorithm of each of its keys`;
+    return [{ key: "algorithm", message }];
+  },
+);
+
+/** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret`, and settings. */
+export type KeyRingOptions = OptionsOf<typeof keyRingOptions>;
+
+/** The options of a ring with their defaults, and their names. */
+export type ResolvedKeyRing = ReturnType<typeof resolveKeyRing>;
+
 /**
  * Checks the options and fills in their defaults.
  *
  * @throws ConfigurationError listing every unknown and every wrong option
  */
-export function resolveKeyRing(given: KeyRingOptions): ResolvedKeyRing {
-  const { algorithm, ...options } = resolveOptions(subject, given, {
-    text: optional(secret(string())),
-    file: optional(string()),
-    privateKey: optional(secret(string())),
-    secret: optional(secret(either(string({ allowEmpty: true }), bytes))),
-    algorithm: optional(string()),
-    refreshTokensStayHere: withDefault(boolean(), false),
-    rotateAfterDays: withDefault(number({ min: 1, max: 3650 }), 180),
-    pollSeconds: withDefault(number({ min: 0.02, max: 30 }), 5),
-    env: withDefault(oneOf("local", "dev", "staging", "prod"), "prod"),
-    logger: optional(objectWith<Logger>("a logger", "info", "warn")),
-    now: withDefault(func<() => number>(), () => Date.now()),
-  });
-  const has = sources.filter((name) => options[name] !== undefined);
-  if (has.length !== 1) throw wrong(has[1] ?? "options", sourceFault(has));
-  if (algorithm === undefined) return { ...options, algorithm };
-  if (has[0] === "text" || has[0] === "file")
-    throw wrong("algorithm", `must be left out: the ${has[0]} names the algorithm of each of its keys`);
-  return { ...options, algorithm: checkAlgorithms(subject, [algorithm], "algorithm")[0] };
+export function resolveKeyRing(given: KeyRingOptions) {
+  const options = keyRingOptions.resolve(given);
+  const names = namesOf(given, keyRingOptions.subject);
+  if (options.algorithm !== undefined)
+    checkAlgorithms(names.subject, [options.algorithm], names.of("algorithm"));
+  return { ...options, names };
 }
 
-function sourceFault(has: readonly string[]): string {
-  const list = `${sources.slice(0, -1).join(", ")} and ${sources.at(-1)}`;
-  return has.length === 0 ? `must have one of ${list}` : `must be left out beside ${has[0]}: one of ${list}`;
+function sourceFault(
+  first: (typeof sources)[number] | undefined,
+  name: (source: (typeof sources)[number]) => string,
+): string {
+  const shown = sources.map(name);
+  const list = `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+  return first === undefined
+    ? `must have one of ${list}`
+    : `must be left out beside ${name(first)}: one of ${list}`;
 }
 
 /** Makes the error for one invalid option. */
-export function wrong(key: string, message: string, cause?: unknown): ConfigurationError {
-  return new ConfigurationError(subject, [{ key, message }], { cause });
+export function wrong(
+  { subject, of: name }: Names,
+  option: keyof KeyRingOptions,
+  message: string,
+  cause?: unknown,
+): ConfigurationError {
+  return new ConfigurationError(subject, [{ key: name(option), message }], { cause });
 }

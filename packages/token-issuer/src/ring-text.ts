@@ -1,4 +1,5 @@
-import { type Algorithm, algorithms, type Env } from "@svc/jwt-auth";
+import { type Algorithm, algorithms } from "@svc/jwt-auth";
+import type { EnvironmentName } from "@svc/options";
 import { isSecretAlgorithm, type JsonWebKey, jwkMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import type { KeyState, Lifetimes } from "./key-ring.ts";
@@ -18,7 +19,7 @@ const states: readonly string[] = ["next", "current", "previous", "retired"];
  * @param env where it is used; in `prod` secrets need 32 bytes (AUTH-31). Default: `prod`
  * @throws KeyRingError with the reason `broken`; the message contains no key
  */
-export function readRing(text: string, env: Env = "prod"): RingDocument {
+export function readRing(text: string, env: EnvironmentName = "prod"): RingDocument {
   if (text.length > MAX_TEXT_LENGTH) throw broken(`is longer than ${MAX_TEXT_LENGTH} characters`);
   const value = record(parse(text), "must be a JSON object");
   if (value["version"] !== VERSION) throw broken(`must have "version": ${VERSION}`);
@@ -59,7 +60,7 @@ export function isoDate(milliseconds: number | undefined): string | undefined {
   return milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
 }
 
-function readKey(entry: unknown, where: string, env: Env): RingKey {
+function readKey(entry: unknown, where: string, env: EnvironmentName): RingKey {
   const value = record(entry, `${where} must be an object`);
   const algorithm = value["alg"];
   const state = value["state"];
@@ -84,7 +85,7 @@ function readMaterial(
   jwk: unknown,
   { kid, algorithm, state }: Pick<RingKey, "kid" | "algorithm" | "state">,
   where: string,
-  env: Env,
+  env: EnvironmentName,
 ): Pick<RingKey, "signing" | "verifying"> {
   const value = record(jwk, `${where}.jwk must be a JSON Web Key`) as JsonWebKey;
   const material = within(where, () => jwkMaterial(value, algorithm, env));

@@ -1,31 +1,13 @@
 import type { Cache } from "@svc/cache";
 import type { Middleware } from "@svc/context";
 import type { JwtAuth, JwtAuthOptions, KeySource } from "@svc/jwt-auth";
-import { ConfigurationError } from "@svc/options";
-import type { AccessTokenHandler, IdentityHandler } from "@svc/oidc-login";
+import { ConfigurationError, takeOptions } from "@svc/options";
 import { definePlugin, type PluginContext, type PluginParts } from "@svc/plugin";
-import type { RefreshHook, TokenIssuer } from "@svc/token-issuer";
-import { authOptions, type AuthSettings } from "./auth-table.ts";
+import type { TokenIssuer } from "@svc/token-issuer";
 import { compose } from "../compose.ts";
+import { authOptions, type AuthCode, type AuthSettings } from "./auth-options.ts";
 import { issuerParts, issuingParts, sharedStore, stopIssuing } from "./issuing.ts";
-import { asConfigured, namedAsConfigured } from "./named-as-configured.ts";
 import { signInParts } from "./sign-in.ts";
-
-/**
- * The options of `[plugin.auth]` that need code. With `issue_tokens`, `revocation` must be a complete token store, because
- * sign-outs are written to it (ISS-5). The service does not stop it.
- */
-export interface AuthCode extends Pick<JwtAuthOptions, "revocation" | "tokenFrom" | "keys"> {
-  /** Called at every refresh; returns the current rights of the session (REF-9). Needs `issue_tokens`. */
-  readonly onRefresh?: RefreshHook | undefined;
-  /**
-   * Creates a session for the identity of a person who has signed in at a provider. Its result is sent as 200 JSON, unless
-   * it has sent a response itself (OIDC-10, OIDC-14). Default: none, every callback answers 500.
-   */
-  readonly onIdentity?: IdentityHandler | undefined;
-  /** Returns the identity for an access token of a provider without ID tokens, such as `github` (OIDC-18). Default: none. */
-  readonly onAccessToken?: AccessTokenHandler | undefined;
-}
 
 /** `[plugin.auth]`: the verifier as `service.auth`, the issuer as `service.issuer`, and sign-in through providers. */
 export const authPlugin = definePlugin({
@@ -68,27 +50,37 @@ async function authParts(context: PluginContext<AuthSettings>): Promise<PluginPa
   const { options: settings, service, logger, part } = context;
   const { env, profile } = service;
   const cache = part<Cache>("cache");
-  const given: AuthCode = settings;
+  const { revocation: check, keys: ownKeys } = settings;
   const { jwtAuth } = await import("@svc/jwt-auth");
-  refuseInReduced(profile, given);
-  const { revocation: check, tokenFrom, keys: ownKeys, onRefresh } = given;
-  if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
+  refuseInReduced(profile, settings);
+  if (settings.onRefresh !== undefined && !settings.issueTokens) refuseHook();
   if (settings.signingKeys !== undefined && !settings.issueTokens) refuseSigningKeys();
-  const ofCode = ["revocation", "tokenFrom", "keys", "onRefresh"];
-  const named = { plugin: "auth", table: authOptions, profile, code: ofCode } as const;
-  const issuing = await asConfigured(named, () => issuingParts(context, cache, check));
+  const issuing = await issuingParts(context, cache);
   const revocation = check ?? issuing?.store ?? (cache && (await sharedStore(cache)));
-  const auth = namedAsConfigured(named, () =>
-    jwtAuth({
-      ...verification(settings, ownKeys ?? issuing?.keys),
-      tokenFrom,
-      revocation,
-      env,
-      logger,
-    }),
-  );
+  const auth = jwtAuth({
+    ...takeOptions(
+      settings,
+      "issuer",
+      "audience",
+      "leewaySeconds",
+      "tenantClaim",
+      "scopeClaim",
+      "rolesClaim",
+      "revocationFailOpen",
+      "jwksTimeoutSeconds",
+      "jwksAttempts",
+      "jwksBreakerFailures",
+      "jwksBreakerCoolDownSeconds",
+      "cacheTokens",
+      "tokenFrom",
+    ),
+    ...keyMaterial(settings, ownKeys ?? issuing?.keys),
+    revocation,
+    env,
+    logger,
+  });
   if (profile === "reduced") logger.info({}, "tokens are not checked for revocation in the reduced profile");
-  const issuer = issuing && (await asConfigured(named, () => issuerParts(issuing, context, onRefresh)));
+  const issuer = issuing && (await issuerParts(issuing, context));
   // The check `auth` covers a store in Redis; a store in the process has a separate note (RDY-23).
   const notes = issuing?.ownsStore === true && cache === undefined ? [issuing.store.readiness?.()] : [];
   return {
@@ -105,33 +97,16 @@ async function authParts(context: PluginContext<AuthSettings>): Promise<PluginPa
   };
 }
 
-/** Returns the options of `jwtAuth()`; given keys replace those of the mode. */
-function verification(settings: AuthSettings, keys: KeySource | undefined): JwtAuthOptions {
-  const { mode, issuer, audience } = settings;
-  // A file of variables that several services share may contain keys for other modes.
-  const material = {
-    secret: { mode, secret: settings.secret },
-    public_key: { mode, publicKey: settings.publicKey },
-    jwks: { mode, jwksUrl: settings.jwksUrl },
-  }[mode];
+/** Returns the keys that verify tokens; given keys replace those of the mode. */
+function keyMaterial(
+  { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
+  keys: KeySource | undefined,
+): JwtAuthOptions {
   const algorithms = settings.algorithms as JwtAuthOptions["algorithms"];
-  return {
-    ...(keys === undefined
-      ? { ...material, algorithms }
-      : { keys, algorithms: keys.algorithms ?? algorithms }),
-    issuer: issuer === "" ? undefined : issuer,
-    audience: audience.length === 0 ? undefined : audience,
-    leewaySeconds: settings.leewaySeconds,
-    tenantClaim: settings.tenantClaim,
-    scopeClaim: settings.scopeClaim,
-    rolesClaim: settings.rolesClaim,
-    revocationFailOpen: settings.revocationFailOpen,
-    jwksTimeoutSeconds: settings.jwksTimeoutSeconds,
-    jwksAttempts: settings.jwksAttempts,
-    jwksBreakerFailures: settings.jwksBreakerFailures,
-    jwksBreakerCoolDownSeconds: settings.jwksBreakerCoolDownSeconds,
-    cacheTokens: settings.cacheTokens,
-  };
+  if (keys !== undefined) return { keys, algorithms: keys.algorithms ?? algorithms };
+  // A file of variables that several services share may contain keys for other modes.
+  const material = { secret: { secret }, public_key: { publicKey }, jwks: { jwksUrl } }[mode];
+  return { mode, ...material, algorithms };
 }
 
 function refuseHook(): never {

@@ -1,10 +1,10 @@
 import type { Cache } from "@svc/cache";
 import type { JwtAuth, KeySource, RevocationCheck } from "@svc/jwt-auth";
-import { ConfigurationError, type EnvironmentName } from "@svc/options";
-import type { KeyRing, RefreshHook, TokenIssuer } from "@svc/token-issuer";
-import type { TokenStore } from "@svc/token-store";
-import type { AuthSettings } from "./auth-table.ts";
+import { ConfigurationError, takeOptions, withNames } from "@svc/options";
 import type { PluginContext, PluginParts } from "@svc/plugin";
+import type { KeyRing, TokenIssuer } from "@svc/token-issuer";
+import type { TokenStore } from "@svc/token-store";
+import type { AuthSettings } from "./auth-options.ts";
 
 /** The additional parts of a service that issues tokens. */
 export interface Issuing {
@@ -18,19 +18,20 @@ export interface Issuing {
 
 /** Returns the revocation store and the signing keys; undefined when the service issues no tokens. */
 export async function issuingParts(
-  { options: settings, logger, service: { env } }: PluginContext<AuthSettings>,
+  context: PluginContext<AuthSettings>,
   cache: Cache | undefined,
-  given: RevocationCheck | undefined,
 ): Promise<Issuing | undefined> {
+  const { options: settings, logger } = context;
+  const { env } = context.service;
+  const { mode, signingKeys, revocation: given } = settings;
   if (!settings.issueTokens) return undefined;
   if (given !== undefined && !isTokenStore(given)) refuseCheckAlone();
-  refuseWithout(settings, env, given ?? cache);
+  refuseWithout(context, given ?? cache);
   const { createKeyRing } = await import("@svc/token-issuer");
-  const { mode, secret, signingKeys } = settings;
   const lifetimes = { env, logger } as const;
   const ring =
     signingKeys === undefined
-      ? createKeyRing({ secret, algorithm: hmacOf(settings), ...lifetimes })
+      ? createKeyRing({ ...takeOptions(settings, "secret"), algorithm: hmacOf(settings), ...lifetimes })
       : createKeyRing({ file: signingKeys, ...lifetimes });
   const keys = mode === "secret" && signingKeys === undefined ? undefined : ring;
   return { ring, keys, store: given ?? (await storeFor(cache, logger)), ownsStore: given === undefined };
@@ -39,27 +40,28 @@ export async function issuingParts(
 /** Returns the issuer and its routes. */
 export async function issuerParts(
   { ring, store }: Issuing,
-  { options: settings, logger, service: { env } }: PluginContext<AuthSettings>,
-  onRefresh: RefreshHook | undefined,
+  { options: settings, logger, nameOf, service: { env } }: PluginContext<AuthSettings>,
 ): Promise<Pick<PluginParts, "behindBody"> & { readonly issuer: TokenIssuer }> {
   const { authRoutes, createTokenIssuer } = await import("@svc/token-issuer");
-  const issuer = createTokenIssuer({
-    keys: ring,
-    store,
-    issuer: settings.issuer,
-    audience: settings.audience,
-    scopeClaim: settings.scopeClaim,
-    rolesClaim: settings.rolesClaim,
-    tenantClaim: settings.tenantClaim,
-    accessLifetimeMinutes: settings.accessLifetimeMinutes,
-    refreshLifetimeDays: settings.refreshLifetimeDays,
-    refreshGraceSeconds: settings.refreshGraceSeconds,
-    sessionLifetimeDays: settings.sessionLifetimeDays,
-    leewaySeconds: settings.leewaySeconds,
-    onRefresh,
-    env,
-    logger,
-  });
+  const options = takeOptions(
+    settings,
+    "issuer",
+    "audience",
+    "scopeClaim",
+    "rolesClaim",
+    "tenantClaim",
+    "accessLifetimeMinutes",
+    "refreshLifetimeDays",
+    "refreshGraceSeconds",
+    "sessionLifetimeDays",
+    "leewaySeconds",
+    "onRefresh",
+  );
+  const names = {
+    subject: "the service",
+    of: (option: string) => nameOf(option === "store" ? "revocation" : option),
+  };
+  const issuer = createTokenIssuer(withNames({ ...options, keys: ring, store, env, logger }, names));
   return { issuer, behindBody: authRoutes(issuer) };
 }
 
@@ -91,15 +93,14 @@ export async function sharedStore({ redis }: Cache): Promise<TokenStore & Revoca
 
 // Signing needs a private key or secret, and prod needs a shared store (ISS-16).
 function refuseWithout(
-  { mode, secret, signingKeys }: AuthSettings,
-  env: EnvironmentName,
+  { options: { mode, secret, signingKeys }, nameOf, service: { env } }: PluginContext<AuthSettings>,
   store: RevocationCheck | Cache | undefined,
 ): void {
   const key = "plugin.auth.issue_tokens";
   if (signingKeys === undefined && mode === "secret" && secret === undefined) {
     const message =
       "is required to sign with in mode secret; or set plugin.auth.signing_keys to a file of svc-keys";
-    throw new ConfigurationError("the service", [{ key: "secret", message }]);
+    throw new ConfigurationError("the service", [{ key: nameOf("secret"), message }]);
   }
   if (signingKeys === undefined && mode !== "secret") {
     const message = `needs a key to sign with: set plugin.auth.signing_keys to a file of svc-keys, or mode = "secret"`;

@@ -28,9 +28,13 @@ function nameIn(
     return `${path}.${entry.key}${variable === undefined ? "" : ` (${variable})`}`;
   }
   if ("table" in entry) return nameIn(entry.table.keys, rest.join("."), `${path}.${entry.key}`, profile);
+  const table = `${path}.${entry.key}`;
+  if (rest.length === 0) return table;
+  // The name of a table may contain dots.
   const [inner = "", ...chosen] = rest.toReversed();
-  const table = `${path}.${entry.key}.${shown(chosen.toReversed().join("."))}`;
-  return rest.length < 2 ? undefined : nameIn(entry.each.keys, inner, table, profile);
+  const inside = `${table}.${shown(chosen.toReversed().join("."))}`;
+  const name = chosen.length === 0 ? undefined : nameIn(entry.each.keys, inner, inside, profile);
+  return name ?? `${table}.${shown(rest.join("."))}`;
 }
 
 function shown(name: string): string {

@@ -1,6 +1,6 @@
 import type { Environment } from "@svc/config";
 import { ConfigurationError, type Definition, listOf, oneOf, string, withDefault } from "@svc/options";
-import { authOptions } from "./auth-table.ts";
+import { authOptions } from "./auth-options.ts";
 
 type Mode = "secret" | "public_key" | "jwks";
 

@@ -1,57 +1,38 @@
 import { hkdfSync } from "node:crypto";
 import { type Middleware, setRouteTemplate } from "@svc/context";
-import type { OidcLogin, ProviderOptions } from "@svc/oidc-login";
-import { ConfigurationError } from "@svc/options";
-import { authOptions, type AuthSettings } from "./auth-table.ts";
-import { loggerAsConfigured, namedAsConfigured } from "./named-as-configured.ts";
+import type { OidcLogin } from "@svc/oidc-login";
+import { ConfigurationError, takeOptions } from "@svc/options";
 import type { PluginContext, PluginParts } from "@svc/plugin";
-import type { ProviderSettings } from "./provider-table.ts";
+import type { AuthSettings } from "./auth-options.ts";
 
 /** The largest clock skew for ID tokens, in seconds. */
 const mostLeewaySeconds = 300;
 
 /** Returns the routes of the providers and the check of their keys; undefined without a provider (OIDC-1, OIDC-15). */
-export async function signInParts({
-  options: settings,
-  service,
-  logger,
-  hasRoute,
-}: PluginContext<AuthSettings>): Promise<PluginParts | undefined> {
-  const { env, profile } = service;
-  const { onIdentity, onAccessToken } = settings;
+export async function signInParts(context: PluginContext<AuthSettings>): Promise<PluginParts | undefined> {
+  const { options: settings, service, logger, hasRoute } = context;
   const names = Object.keys(settings.providers);
   if (names.length === 0) {
     // This is not a fault, because only some environments may have providers.
-    if (onIdentity !== undefined) logger.info({}, "onIdentity is never called: no provider is configured");
+    if (settings.onIdentity !== undefined)
+      logger.info({}, "onIdentity is never called: no provider is configured");
     return undefined;
   }
   const { oidcLogin } = await import("@svc/oidc-login");
-  const code = ["onIdentity", "onAccessToken"];
-  const by = { plugin: "auth", table: authOptions, profile, code, maker: "oidcLogin()" } as const;
-  const login = namedAsConfigured(by, () =>
-    sayingWhereSecretsAre(settings, () =>
-      oidcLogin({
-        providers: Object.fromEntries(
-          Object.entries(settings.providers).map(([name, each]) => [name, providerOptions(each)]),
-        ),
-        cookieSecret: cookieSecretsOf(settings),
-        onIdentity,
-        onAccessToken,
-        leewaySeconds: Math.min(settings.leewaySeconds, mostLeewaySeconds),
-        env,
-        logger: loggerAsConfigured(by, logger),
-      }),
-    ),
+  const login = sayingWhereSecretsAre(context, () =>
+    oidcLogin({
+      ...takeOptions(settings, "providers", "onIdentity", "onAccessToken"),
+      cookieSecret: cookieSecretsOf(settings),
+      leewaySeconds: Math.min(settings.leewaySeconds, mostLeewaySeconds),
+      env: service.env,
+      logger,
+    }),
   );
   return {
     behindBody: signInRoutes(login, names, hasRoute),
     checks: [login.readiness()],
     stop: ["close", () => login.stop()],
   };
-}
-
-function providerOptions(settings: ProviderSettings): ProviderOptions {
-  return { ...settings, algorithms: settings.algorithms as ProviderOptions["algorithms"] };
 }
 
 /** Returns the secrets of the login cookie, which may be none (OIDC-6). */
@@ -65,16 +46,20 @@ function cookieSecretsOf({ cookieSecret, mode, secret }: AuthSettings): readonly
 }
 
 /** Runs a factory that needs the secrets; without secrets, adds a fault with the remedy to its other faults (CFG-12). */
-function sayingWhereSecretsAre(settings: AuthSettings, make: () => OidcLogin): OidcLogin {
+function sayingWhereSecretsAre(
+  { options: settings, nameOf }: PluginContext<AuthSettings>,
+  make: () => OidcLogin,
+): OidcLogin {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof ConfigurationError) || cookieSecretsOf(settings).length > 0) throw error;
+    const secretKey = nameOf("cookieSecret");
     const message =
       "is required by plugin.auth.providers: at least 32 bytes, drawn at random, the same in every replica, " +
       'usually a reference such as ${COOKIE_SECRET}; it can be left out with mode = "secret"';
-    const others = error.faults.filter(({ key }) => key !== "cookieSecret");
-    throw new ConfigurationError("the service", [{ key: "cookieSecret", message }, ...others]);
+    const others = error.faults.filter(({ key }) => key !== secretKey);
+    throw new ConfigurationError("the service", [{ key: secretKey, message }, ...others]);
   }
 }
 
