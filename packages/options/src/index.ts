@@ -21,6 +21,7 @@ export {
   either,
   func,
   integer,
+  type JsonSchema,
   type Kind,
   listOf,
   number,

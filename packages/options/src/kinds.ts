@@ -7,7 +7,12 @@ export interface Kind<T> {
   accepts(value: unknown): value is T;
   /** Set for values that must not be shown in an error message. */
   readonly secret?: boolean | undefined;
+  /** The JSON Schema of the values in a configuration file, for editors. Default: none, any value. */
+  readonly schema?: JsonSchema | undefined;
 }
+
+/** A JSON Schema without references to others. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A kind for an option that may be left out; `fallback` is the value that it then has. */
 export interface OptionalKind<T, D> extends Kind<T> {
@@ -15,8 +20,8 @@ export interface OptionalKind<T, D> extends Kind<T> {
   readonly fallback: D;
 }
 
-function kind<T>(expects: string, accepts: (value: unknown) => boolean): Kind<T> {
-  return { expects, accepts: accepts as (value: unknown) => value is T };
+function kind<T>(expects: string, accepts: (value: unknown) => boolean, schema?: JsonSchema): Kind<T> {
+  return { expects, accepts: accepts as (value: unknown) => value is T, schema };
 }
 
 function range(min: number | undefined, max: number | undefined): string {
@@ -36,6 +41,7 @@ export function integer({ min, max }: Bounds = {}): Kind<number> {
   return kind(
     `a whole number${range(min, max)}`,
     (value) => Number.isSafeInteger(value) && within(value as number, min, max),
+    { type: "integer", minimum: min, maximum: max },
   );
 }
 
@@ -44,6 +50,7 @@ export function number({ min, max }: Bounds = {}): Kind<number> {
   return kind(
     `a number${range(min, max)}`,
     (value) => Number.isFinite(value) && within(value as number, min, max),
+    { type: "number", minimum: min, maximum: max },
   );
 }
 
@@ -53,7 +60,7 @@ function within(value: number, min = -Infinity, max = Infinity): boolean {
 
 /** true or false. */
 export function boolean(): Kind<boolean> {
-  return kind("true or false", (value) => typeof value === "boolean");
+  return kind("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 }
 
 /** A string that is not empty, unless `allowEmpty`. */
@@ -67,7 +74,15 @@ export function string({ allowEmpty = false, pattern, expects }: StringRules = {
       (allowEmpty || value !== "") &&
       // With the flag g, test() starts where its last match ended; search() always starts at 0.
       (pattern === undefined || value.search(pattern) !== -1),
+    { type: "string", minLength: allowEmpty ? undefined : 1, pattern: plainSource(pattern) },
   );
+}
+
+/** Returns a pattern for editors; undefined for one whose flags or lookarounds their engines may not know. */
+function plainSource(pattern: RegExp | undefined): string | undefined {
+  if (pattern === undefined || /[^u]/.test(pattern.flags) || /\(\?[=!<]/.test(pattern.source))
+    return undefined;
+  return pattern.source.replaceAll("\\/", "/");
 }
 
 /** Rules for a string option. */
@@ -83,7 +98,7 @@ export interface StringRules {
 /** One of the listed values. */
 export function oneOf<const T extends readonly (string | number | boolean)[]>(...values: T): Kind<T[number]> {
   const shown = values.map((value) => JSON.stringify(value)).join(", ");
-  return kind(`one of ${shown}`, (value) => (values as readonly unknown[]).includes(value));
+  return kind(`one of ${shown}`, (value) => (values as readonly unknown[]).includes(value), { enum: values });
 }
 
 /** A list with entries of one kind; secret when that kind is secret. */
@@ -92,6 +107,7 @@ export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
     ...kind<readonly T[]>(
       `a list, each entry ${entry.expects}`,
       (value) => Array.isArray(value) && Array.from(value).every((each) => entry.accepts(each)),
+      { type: "array", items: entry.schema },
     ),
     secret: entry.secret,
   };
@@ -114,8 +130,9 @@ export function objectWith<T extends object>(what: string, ...methods: (keyof T 
 
 /** Either of two kinds; secret when one of them is secret. */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
+  const schema = a.schema && b.schema && { anyOf: [a.schema, b.schema] };
   return {
-    ...kind<A | B>(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value)),
+    ...kind<A | B>(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value), schema),
     secret: a.secret === true || b.secret === true,
   };
 }

@@ -8,8 +8,10 @@ import {
   number,
   objectWith,
   oneOf,
+  optional,
   secret,
   string,
+  withDefault,
   wrongValue,
 } from "@svc/options";
 import { expect } from "chai";
@@ -52,6 +54,31 @@ describe("kinds", () => {
       for (const value of refused) expect(kind.accepts(value), String(value)).to.equal(false);
     });
   }
+
+  it("describe the values of a configuration file as JSON Schema", () => {
+    const schemaOf = (kind: Kind<unknown>): unknown => JSON.parse(JSON.stringify(kind.schema ?? null));
+    const port = { type: "integer", minimum: 0, maximum: 65_535 };
+    expect(schemaOf(withDefault(integer({ min: 0, max: 65_535 }), 8000))).to.deep.equal(port);
+    expect(schemaOf(number({ max: 1 }))).to.deep.equal({ type: "number", maximum: 1 });
+    expect(schemaOf(optional(boolean()))).to.deep.equal({ type: "boolean" });
+    expect(schemaOf(secret(string()))).to.deep.equal({ type: "string", minLength: 1 });
+    expect(schemaOf(string({ allowEmpty: true }))).to.deep.equal({ type: "string" });
+    expect(schemaOf(listOf(oneOf("a", 1)))).to.deep.equal({ type: "array", items: { enum: ["a", 1] } });
+    expect(schemaOf(listOf(func()))).to.deep.equal({ type: "array" });
+    expect(schemaOf(either(boolean(), number()))).to.deep.equal({
+      anyOf: [{ type: "boolean" }, { type: "number" }],
+    });
+    expect([schemaOf(func()), schemaOf(either(func(), boolean()))]).to.deep.equal([null, null]);
+  });
+
+  it("describe a pattern without flags that other engines do not know, and without lookarounds", () => {
+    const patternOf = (pattern: RegExp): unknown => string({ pattern }).schema?.["pattern"];
+    expect(patternOf(/^rediss?:\/\//)).to.equal("^rediss?://");
+    expect(patternOf(/^\P{C}{1,100}$/u)).to.equal("^\\P{C}{1,100}$");
+    expect([/^a/i, /^(?=a)/, /^(?!a)/, /(?<=a)b/, /(?<!a)b/].map(patternOf)).to.deep.equal(
+      Array(5).fill(undefined),
+    );
+  });
 
   it("give the same result on every call, even for a pattern with the flag g", () => {
     const kind = string({ pattern: /a/g });
