@@ -134,7 +134,7 @@ function environmentOf(
 
 function checkSectionNames(root: FileTable, sections: readonly string[], faults: FaultList): void {
   const known = [...new Set([...ownSections, ...sections])];
-  const service = Object.values(serviceTable.keys).map((entry) => entry.key);
+  const service: readonly string[] = Object.values(serviceTable.keys).map((entry) => entry.key);
   for (const name of Object.keys(root)) {
     if (known.includes(name)) continue;
     faults.add(keyName([name]), () =>
