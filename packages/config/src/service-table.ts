@@ -68,7 +68,7 @@ const corsTable = defineOptions(
     credentials: { key: "credentials", kind: withDefault(boolean(), false) },
     /** Methods that a page may use. Default: GET, HEAD, PUT, PATCH, POST, DELETE. */
     methods: { key: "methods", kind: withDefault(words, ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"]) },
-    /** Request headers that a page may send. Default: undefined, those that the browser requests. */
+    /** Request headers that a page may send. Default: those that the browser requests. */
     allowedHeaders: { key: "allowed_headers", kind: optional(words) },
     /** Response headers that a page may read. Default: X-Request-ID. */
     exposedHeaders: { key: "exposed_headers", kind: withDefault(words, ["X-Request-ID"]) },
@@ -138,7 +138,7 @@ export const serviceTable = defineOptions(
     keepAliveTimeoutSeconds: { key: "keep_alive_timeout", kind: withDefault(seconds(3600), 65) },
     /** How long a client may stop reading its answer, in seconds. Default: 60. */
     sendTimeoutSeconds: { key: "send_timeout", kind: withDefault(seconds(3600), 60) },
-    /** The most open connections. Default: undefined, no limit. */
+    /** The most open connections. Default: no limit. */
     maxConnections: { key: "max_connections", kind: optional(integer({ min: 1 })) },
     /** Largest request body, in bytes. Default: 2,097,152. */
     maxBodyBytes: {
