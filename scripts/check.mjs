@@ -8,6 +8,8 @@ const checks = [
   ["layers", "node", ["scripts/check-layers.mjs"]],
   ["commits", "node", ["scripts/check-commits.mjs"]],
   ["versions", "node", ["scripts/supported-versions.mjs", "--check"]],
+  ["option tables", "node", ["--conditions=@svc/source", "scripts/option-tables.mjs", "--check"]],
+  ["schema", "node", ["--conditions=@svc/source", "scripts/service-schema.mjs", "--check"]],
   ["packages", "node", ["scripts/check-packages.mjs"]],
 ];
 

@@ -1,0 +1,94 @@
+// Writes tables in READMEs and docs from the definitions of options: npm run option-docs. With --check, only reports the files
+// that would change. The markers of a table are
+//   <!-- options:NAME --> and <!-- /options -->   the options of NAME, an exported constant of the package
+//   <!-- variables --> and <!-- /variables -->    the environment variables of a service
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { format, resolveConfig } from "prettier";
+import { docOf, fileOf, inKeys } from "./option-docs.mjs";
+
+const root = resolve(import.meta.dirname, "..");
+const source = (path) => import(pathToFileURL(join(root, path)).href);
+const marked = /(<!-- (options|variables)(?::(\w+))? -->)[^]*?(<!-- \/\2 -->)/g;
+
+for (const file of globSync(["packages/*/README.md", "docs/*.md"], { cwd: root })) {
+  const path = join(root, file);
+  const text = readFileSync(path, "utf8");
+  let written = text;
+  for (const [whole, open, what, name, close] of text.matchAll(marked)) {
+    const rows = what === "options" ? await optionRows(dirname(file), name) : await variableRows();
+    const table = await format(rows.map(rowOf).join("\n"), {
+      ...(await resolveConfig(path)),
+      filepath: path,
+    });
+    written = written.replace(whole, () => `${open}\n\n${table}\n${close}`);
+  }
+  if (written === text) continue;
+  if (!process.argv.includes("--check")) writeFileSync(path, written);
+  else {
+    console.error(`${file}: run \`npm run option-docs\``);
+    process.exitCode = 1;
+  }
+}
+
+function rowOf(cells) {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+async function optionRows(folder, name) {
+  const file = fileOf(folder, name);
+  if (file === undefined) throw new Error(`${folder}: no source exports ${name} = defineOptions(...)`);
+  const { [name]: definition } = await source(file);
+  const rows = Object.entries(definition.keys).map(([option, entry]) => {
+    const { meaning, fallback } = docOf(definition, option);
+    return [`\`${option}\``, defaultOf(`${name}.${option}`, entry, fallback), meaningOf(meaning, entry)];
+  });
+  return [["option", "default", "meaning"], ["---", "---", "---"], ...rows];
+}
+
+async function variableRows() {
+  const { loggingTable, serviceTable } = await source("packages/config/src/index.ts");
+  const { builtInPlugins } = await source("packages/express/src/plugins/built-in.ts");
+  const plugins = builtInPlugins.flatMap(({ options }) => options ?? []);
+  const rows = [serviceTable, loggingTable, ...plugins].flatMap((definition) =>
+    Object.entries(definition.keys).flatMap(([option, entry]) => {
+      if (entry.env === undefined) return [];
+      const names = [entry.env].flat().map((name) => `\`${name}\``);
+      const meaning = inKeys(
+        definition,
+        docOf(definition, option).meaning.replace(/; [^;]*`SVC_\w+`[^;.]*/, ""),
+      );
+      const winner = entry.wins === "env" ? "the variable wins" : "the file wins";
+      return [
+        [names.join(", "), `\`${definition.subject} ${entry.key}\``, meaningOf(meaning, entry), winner],
+      ];
+    }),
+  );
+  return [["variable", "key", "meaning", "precedence"], ["---", "---", "---", "---"], ...rows];
+}
+
+/** Returns the default in the words of the doc comment, and a number, boolean or string as code. */
+function defaultOf(option, { kind = {} }, said) {
+  if (!("optional" in kind) && said === undefined && "expects" in kind) return "required";
+  const { fallback } = kind;
+  if (!["string", "number", "boolean"].includes(typeof fallback)) return said ?? "none";
+  const bare = said?.replaceAll(/^[`"]+|[`"]+$|(?<=\d),(?=\d{3})/g, "");
+  if (said !== undefined && bare !== String(fallback) && Number(bare) !== fallback) {
+    const isLiteral = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(bare);
+    if (isLiteral) throw new Error(`${option}: the comment says ${said}, the default is ${fallback}`);
+    return said;
+  }
+  return `\`${typeof fallback === "number" ? grouped(fallback) : JSON.stringify(fallback)}\``;
+}
+
+function grouped(number) {
+  return Math.abs(number) < 10_000 ? String(number) : number.toLocaleString("en").replaceAll(",", "_");
+}
+
+/** Returns the sentences of the doc comment in the form of a cell, with the allowed values that they do not name. */
+function meaningOf(meaning, { kind }) {
+  const values = (kind?.schema?.enum ?? []).map((value) => `\`${value}\``);
+  const named = values.every((value) => meaning.includes(value)) ? "" : `. One of ${values.join(", ")}`;
+  return meaning.replace(/\.$/, "").replace(/^[A-Z](?=[a-z]* )/, (letter) => letter.toLowerCase()) + named;
+}
