@@ -35,15 +35,18 @@ export const tenancyOptions = defineOptions(
   "tenancy()",
   {
     /**
-     * Where a tenant may come from, in order of trust (TEN-1). A signed source (`token`, `user`) outranks the others at
-     * any position (TEN-8). Default: `["token", "subdomain"]`.
+     * Where a tenant may come from, in order of trust (TEN-1): `token`, `user`, `subdomain`, `path`, `header`. A signed
+     * source (`token`, `user`) outranks the others at any position (TEN-8). Default: `["token", "subdomain"]`.
      */
     sources: {
       key: "sources",
       env: "SVC_TENANCY_SOURCES",
       kind: withDefault(sourceList, ["token", "subdomain"]),
     },
-    /** The domain whose subdomains are tenants, such as `example.com`; required by `subdomain` (TEN-2). Default: none. */
+    /**
+     * The domain whose subdomains are tenants, such as `example.com`; required by `subdomain`, one of the default sources
+     * (TEN-2). Default: none.
+     */
     baseDomain: {
       key: "base_domain",
       env: "SVC_TENANCY_BASE_DOMAIN",
@@ -79,13 +82,13 @@ export const tenancyOptions = defineOptions(
      */
     auth: { kind: withDefault(boolean(), true) },
     /**
-     * Returns the verified caller of a request, or undefined. Must not return a promise. Default: the `principal` of the
-     * request's context.
+     * Returns the verified caller of a request, `{ subject, tenant }`, or undefined. Must not return a promise. Default: the
+     * `principal` of the request's context.
      */
     callerOf: { kind: optional(func<(req: IncomingMessage) => Caller | undefined>()) },
     /**
-     * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy. Default: the
-     * header `Host`.
+     * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy:
+     * `(req) => req.hostname` follows `trust proxy` of Express and uses the first of several. Default: the header `Host`.
      */
     hostOf: { kind: optional(func<(req: IncomingMessage) => string | undefined>()) },
     /** Path prefix in front of the tenant's segment (TEN-14). Default: `/t`. */
@@ -96,7 +99,10 @@ export const tenancyOptions = defineOptions(
         "/t",
       ),
     },
-    /** Labels before the base domain that name no tenant (TEN-13). Default: `RESERVED_SUBDOMAINS`. */
+    /**
+     * Labels before the base domain that name no tenant; a list replaces the default (TEN-13). Default:
+     * `RESERVED_SUBDOMAINS`, that is www, api, app, admin, static, assets, cdn, mail, ftp and localhost.
+     */
     reservedSubdomains: {
       key: "reserved_subdomains",
       kind: withDefault(
@@ -120,9 +126,9 @@ export const tenancyOptions = defineOptions(
         [],
       ),
     },
-    /** Where the service runs. Only the warning logged at construction depends on it (TEN-22). Default: `prod`. */
+    /** Where the service runs; in `prod`, a warning is logged for the source `header` (TEN-22). Default: `prod`. */
     env: { kind: withDefault(oneOf(...environmentNames), "prod") },
-    /** Logs a warning at construction for risky settings. Default: none. */
+    /** Logs that warning once, at construction. Default: none. */
     logger: { kind: optional(objectWith<Pick<Logger, "warn">>("a logger", "warn")) },
   },
   ({ baseDomain, sources }, name) => {
