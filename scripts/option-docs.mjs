@@ -24,7 +24,11 @@ function docsIn(block, indent) {
   const isBroken = block.startsWith("defineOptions(\n");
   const within = indent + " ".repeat(isBroken ? 4 : 2);
   const entry = new RegExp(`^${within}/\\*\\*((?:(?!\\*/)[^])*)\\*/\\n${within}(\\w+): `, "gm");
-  const plain = (comment) => comment.replaceAll(/\s*\n\s*\*?\s*/g, " ").trim();
+  const plain = (comment) =>
+    comment
+      .replaceAll(/\s*\n\s*\*?\s*/g, " ")
+      .replaceAll(/\{@link (\w+)\}/g, "`$1`")
+      .trim();
   return new Map([...block.matchAll(entry)].map(([, comment, option]) => [option, plain(comment)]));
 }
 
@@ -48,7 +52,7 @@ export function docOf({ subject }, option) {
   const text = [...own, ...others].map(({ docs }) => docs.get(option)).find((each) => each !== undefined);
   if (text === undefined) throw new Error(`the option ${option} of ${subject} has no doc comment`);
   const withoutIds = text.replaceAll(/ \([A-Z]+-\d+(?:, [A-Z]+-\d+)*\)/g, "");
-  const [, meaning, fallback] = /^(.*?)\s*(?:Default: (.*)\.)?$/.exec(withoutIds);
+  const [, meaning, fallback] = /^(.*?)\s*(?:\bDefault:? (.*)\.)?$/.exec(withoutIds);
   return meaning.endsWith("Required.")
     ? { meaning: meaning.slice(0, -"Required.".length).trim(), fallback: "required" }
     : { meaning, fallback };

@@ -23,27 +23,27 @@ export const serveOptions = defineOptions(
     /** Port to listen on; 0 selects a free port. Default 8000. */
     port: { kind: withDefault(integer({ min: 0, max: 65_535 }), 8000) },
     /**
-     * How long to accept requests after `/ready` answers 503. At least the period of the probe, times its failure threshold,
+     * How long to accept requests after `/ready` answers 503, in seconds. At least the period of the probe, times its failure threshold,
      * plus the time until the load balancer reacts. Default 5.
      */
     drainDelaySeconds: { kind: withDefault(seconds, 5) },
-    /** Time limit for a whole stop, including the drain delay; then connections are cut. Default 25. */
+    /** Time limit in seconds for a whole stop, including the drain delay; then connections are cut. Default 25. */
     shutdownTimeoutSeconds: { kind: withDefault(seconds, 25) },
-    /** Time limit for the stop hooks of one phase. Default 10. */
+    /** Time limit for the stop hooks of one phase, in seconds. Default 10. */
     hookTimeoutSeconds: { kind: withDefault(seconds, 10) },
-    /** Time until the first byte of an answer, else a 504 problem; 0 means no limit. Default 30. */
+    /** Seconds until the first byte of an answer, else a 504 problem; 0 means no limit. Default 30. */
     requestTimeoutSeconds: { kind: withDefault(seconds, 30) },
-    /** Time for a client to send the headers of a request. Default 10. */
+    /** Seconds for a client to send the headers of a request. Default 10. */
     headersTimeoutSeconds: { kind: withDefault(seconds, 10) },
-    /** Time for a client to send a whole request. Default 60. */
+    /** Seconds for a client to send a whole request. Default 60. */
     receiveTimeoutSeconds: { kind: withDefault(seconds, 60) },
-    /** Time between two requests of a connection; longer than the idle timeout of the load balancer. Default 65. */
+    /** Seconds between two requests of a connection; longer than the idle timeout of the load balancer. Default 65. */
     keepAliveTimeoutSeconds: { kind: withDefault(seconds, 65) },
-    /** Time for a client to read the next part of an answer, else its connection is cut. Default 60. */
+    /** Seconds for a client to read the next part of an answer, else its connection is cut; 0 means no limit. Default 60. */
     sendTimeoutSeconds: { kind: withDefault(seconds, 60) },
     /** The result of `health()`, which gets the state of the service. Default none. */
     health: { kind: optional(objectWith<StateListener>("what health() returned", "setState")) },
-    /** The logger. Default none. */
+    /** The logger; without one, an uncaught error goes to standard error. Default none. */
     logger: { kind: optional(objectWith<Logger>("a logger", "info", "error", "fatal")) },
     /** Whether signals and uncaught errors of the process stop the server. Default true. */
     signals: { kind: withDefault(boolean(), true) },
