@@ -1,6 +1,7 @@
 // Writes tables in READMEs and docs from the definitions of options: npm run option-docs. With --check, only reports the files
 // that would change. The markers of a table are
 //   <!-- options:NAME --> and <!-- /options -->   the options of NAME, an exported constant of the package
+//   <!-- keys --> and <!-- /keys -->              the keys of [service] and [logging]
 //   <!-- variables --> and <!-- /variables -->    the environment variables of a service
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -10,14 +11,15 @@ import { docOf, fileOf, inKeys } from "./option-docs.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const source = (path) => import(pathToFileURL(join(root, path)).href);
-const marked = /(<!-- (options|variables)(?::(\w+))? -->)[^]*?(<!-- \/\2 -->)/g;
+const rowsOf = { options: optionRows, keys: keyRows, variables: variableRows };
+const marked = /(<!-- (options|keys|variables)(?::(\w+))? -->)[^]*?(<!-- \/\2 -->)/g;
 
 for (const file of globSync(["packages/*/README.md", "docs/*.md"], { cwd: root })) {
   const path = join(root, file);
   const text = readFileSync(path, "utf8");
   let written = text;
   for (const [whole, open, what, name, close] of text.matchAll(marked)) {
-    const rows = what === "options" ? await optionRows(dirname(file), name) : await variableRows();
+    const rows = await rowsOf[what](dirname(file), name);
     const table = await format(rows.map(rowOf).join("\n"), {
       ...(await resolveConfig(path)),
       filepath: path,
@@ -47,6 +49,40 @@ async function optionRows(folder, name) {
   return [["option", "default", "meaning"], ["---", "---", "---"], ...rows];
 }
 
+async function keyRows() {
+  const { loggingTable, serviceTable } = await source("packages/config/src/index.ts");
+  const rows = [
+    ...rowsOfTable(serviceTable, "service.", ""),
+    ...rowsOfTable(loggingTable, "logging.", "logging."),
+  ];
+  return [["key", "setting", "default", "meaning", "also"], ["---", "---", "---", "---", "---"], ...rows];
+}
+
+function rowsOfTable(definition, settings, keys) {
+  return Object.entries(definition.keys).flatMap(([option, entry]) => {
+    const { key, table, env = "", wins } = entry;
+    if (table !== undefined) return rowsOfTable(table, `${settings}${option}.`, `${keys}${key}.`);
+    const { meaning, fallback } = docOf(definition, option);
+    const [variable] = [env].flat();
+    const also = variable === "" ? "" : wins === "env" ? `**\`${variable}\`**` : `\`${variable}\``;
+    const shown = defaultOf(`${definition.subject} ${option}`, entry, fallback);
+    return [
+      [
+        `\`${keys}${key}\``,
+        `\`${settings}${option}\``,
+        shown,
+        meaningOf(withoutVariable(meaning), entry),
+        also,
+      ],
+    ];
+  });
+}
+
+/** Returns the text without the part about the variable, which has a column of its own. */
+function withoutVariable(meaning) {
+  return meaning.replace(/; [^;]*`SVC_\w+`[^;.]*/, "");
+}
+
 async function variableRows() {
   const { loggingTable, serviceTable } = await source("packages/config/src/index.ts");
   const { builtInPlugins } = await source("packages/express/src/plugins/built-in.ts");
@@ -55,10 +91,7 @@ async function variableRows() {
     Object.entries(definition.keys).flatMap(([option, entry]) => {
       if (entry.env === undefined) return [];
       const names = [entry.env].flat().map((name) => `\`${name}\``);
-      const meaning = inKeys(
-        definition,
-        docOf(definition, option).meaning.replace(/; [^;]*`SVC_\w+`[^;.]*/, ""),
-      );
+      const meaning = inKeys(definition, withoutVariable(docOf(definition, option).meaning));
       const winner = entry.wins === "env" ? "the variable wins" : "the file wins";
       return [
         [names.join(", "), `\`${definition.subject} ${entry.key}\``, meaningOf(meaning, entry), winner],
@@ -90,5 +123,5 @@ function grouped(number) {
 function meaningOf(meaning, { kind }) {
   const values = (kind?.schema?.enum ?? []).map((value) => `\`${value}\``);
   const named = values.every((value) => meaning.includes(value)) ? "" : `. One of ${values.join(", ")}`;
-  return meaning.replace(/\.$/, "").replace(/^[A-Z](?=[a-z]* )/, (letter) => letter.toLowerCase()) + named;
+  return meaning.replace(/\.$/, "").replace(/^[A-Z](?=[a-z]*[ ,])/, (letter) => letter.toLowerCase()) + named;
 }
