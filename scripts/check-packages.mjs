@@ -21,11 +21,11 @@ const packages = publishedManifests();
 const faults = [];
 // A person reviews a package that grows past this limit for content that users do not need.
 const largestTarballBytes = 65_000;
-// Reviewed packages: conformance contains the text of every rule.
+// Reviewed packages: conformance contains the text of every rule, express the JSON Schema of service.toml.
 const lookedAt = {
   conformance: 120_000,
   events: 90_000,
-  express: 85_000,
+  express: 95_000,
   "job-table": 85_000,
 };
 
