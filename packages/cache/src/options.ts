@@ -36,9 +36,12 @@ export const cacheOptions = defineOptions(
     name: { kind: withDefault(connectionName, "cache") },
     /** Maximum size of a value in bytes of JSON. Default: 1,048,576. */
     maxValueBytes: { kind: withDefault(integer({ min: 1, max: 512 * 1024 * 1024 }), 1024 * 1024) },
-    /** Time limit of a filler of `getOrSet`. Default: 10,000. */
+    /** Time limit of a filler of `getOrSet`, whose signal aborts then. Default: 10,000. */
     fillTimeoutMs: { kind: withDefault(number({ min: 1, max: 2 ** 31 - 1 }), 10_000) },
-    /** Receives hits, misses and errors, for metrics. Its errors are ignored. Default: none. */
+    /**
+     * Receives `hit`, `miss`, `suppressed`, `unavailable`, `error` and `too_large`, for metrics. Its errors are ignored.
+     * Default: none.
+     */
     onEvent: { kind: optional(func<(event: CacheEvent) => void>()) },
   },
   (options, name) => faultsOfServer(options, name, "the cache"),

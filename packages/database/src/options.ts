@@ -61,7 +61,10 @@ export const databaseOptions = defineOptions(
     max: { kind: withDefault(integer({ min: 1, max: 10_000 }), 10) },
     /** Time limit for opening a connection. Default: 2,000. */
     connectTimeoutMs: { key: "connect_timeout", inFile, kind: withDefault(milliseconds, 2000) },
-    /** How long a request waits for a connection, idle or new. Default: 2,000. */
+    /**
+     * How long a request waits for a connection, idle or new; for a new one the smaller of both limits applies.
+     * Default: 2,000.
+     */
     acquireTimeoutMs: { key: "acquire_timeout", inFile, kind: withDefault(milliseconds, 2000) },
     /**
      * Time limit of a statement, after which the server cancels it. A server that does not cancel it counts as hung half a

@@ -22,7 +22,7 @@ export const busConsumerOptions = defineOptions("createBusConsumer()", {
     key: "consumer_group",
     kind: string({ pattern: /^[\w.-]{1,100}$/, expects: "1 to 100 letters, digits, ., _ or -" }),
   },
-  /** The topics to consume. Default: the topics of all types that have subscribers. */
+  /** The topics to consume, full names with the publisher's prefix. Default: those of the types that have subscribers. */
   topics: { kind: optional(listOf(string())) },
   /** Events queued concurrently, 1 to 1,000; values above 1 give up the order. Default: 1. */
   concurrency: { key: "consume_concurrency", kind: withDefault(integer({ min: 1, max: 1000 }), 1) },

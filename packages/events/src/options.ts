@@ -65,8 +65,8 @@ export const eventsOptions = defineOptions("createEvents()", {
   /** The result of `createJobTable()`, which queues the subscribers' jobs. Required with subscribers. */
   table: { kind: optional(objectWith<JobTable>("a job table", "enqueueMany", "readiness")) },
   /**
-   * Maps each event type (EVT-10) to its named subscribers. Keep the names stable: the task is `<type>-><name>`.
-   * Default: none.
+   * The subscribers (EVT-10): `{ [type]: { [name]: (event, job) => ... } }`. Keep the names stable: the task is
+   * `<type>-><name>`. Default: none.
    */
   subscribers: { kind: withDefault(byType, {}) },
   /** The result of `createOutbox()`: events are written there and a relay sends them. Default: none. */
@@ -93,7 +93,8 @@ export const eventsOptions = defineOptions("createEvents()", {
   },
   /**
    * The longest envelope as JSON, in bytes, published or received, up to 64 MiB. A published envelope counts with its
-   * numbers written out as PostgreSQL stores them. Default: 1,000,000.
+   * numbers written out as PostgreSQL stores them. A job table and a NATS server take 1,048,576 by default.
+   * Default: 1,000,000.
    */
   maxEventBytes: {
     key: "max_event_bytes",
@@ -103,7 +104,7 @@ export const eventsOptions = defineOptions("createEvents()", {
   receiveTimeoutMs: { kind: withDefault(integer({ min: 10, max: 600_000 }), 10_000) },
   /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
   logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
-  /** Receives every {@link EventsEvent}, for metrics. Default: none. */
+  /** Receives `published`, `received` and `refused`, for metrics. Default: none. */
   onEvent: { kind: optional(func<(event: EventsEvent) => void>()) },
   /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */
   now: { kind: withDefault(func<() => number>(), Date.now) },

@@ -77,13 +77,13 @@ export const healthOptions = defineOptions("health()", {
   reuseMs: { kind: withDefault(integer({ min: 0, max: 1000 }), 1000) },
   /** Whether `/info` exists; it never does in `prod`. Default: true. */
   info: { kind: withDefault(boolean(), true) },
-  /** The plugins that `/info` lists, or a function that is called at every request. Default: none. */
+  /** The plugins that `/info` lists, `[{ name, ... }]`, or a function that is called at every request. Default: none. */
   plugins: { kind: withDefault(either(listOf(plugin), func<() => readonly PluginInfo[]>()), NONE) },
   /** The names of providers that `/info` lists, or a function that is called at every request. Default: none. */
   providers: { kind: withDefault(either(listOf(string()), func<() => readonly string[]>()), NONE) },
-  /** Gets one line for each change of readiness. Default: none. */
+  /** Gets one line for each change: info for `ok`, warn for `degraded`, error for `unavailable`. Default: none. */
   logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
-  /** Called when readiness changes; its errors are logged. Default: none. */
+  /** Called with `{ from, to, report }` when readiness changes; its errors are logged. Default: none. */
   onChange: { kind: optional(func<(change: ReadinessChange) => void>()) },
   /** A monotonic clock in milliseconds; for tests. Default: `performance.now`. */
   now: { kind: withDefault(func<() => number>(), () => performance.now()) },

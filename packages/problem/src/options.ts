@@ -15,7 +15,10 @@ const logger = optional(objectWith<Logger>("a logger", "debug", "error"));
 export const problemHandlerOptions = defineOptions("problemHandler()", {
   /** Whether clients see the message of an unexpected error (ERR-7). Never its stack. Default: false. */
   debug: { kind: withDefault(boolean(), false) },
-  /** Logs errors. Default: the logger of the request's context; without one, errors are not logged. */
+  /**
+   * Logs errors; needs `debug` and `error`, as pino and `console` have. Default: the logger of the request's context;
+   * without one, errors are not logged.
+   */
   logger: { kind: logger },
 });
 
@@ -23,7 +26,7 @@ export const problemHandlerOptions = defineOptions("problemHandler()", {
 export type ProblemHandlerOptions = OptionsOf<typeof problemHandlerOptions>;
 
 export const attachProblemsOptions = defineOptions("attachProblems()", {
-  /** Gets at most one debug line a second about refused requests. Default: none. */
+  /** Gets at most one debug line a second: `code`, `http_status`, `suppressed`. Default: none. */
   logger: { kind: logger },
   /**
    * Returns the id of a request that is refused before any middleware; a result other than 1 to 128 visible ASCII

@@ -105,9 +105,12 @@ export const redisOptions = defineOptions(
         ),
       ),
     },
-    /** First nodes of a Redis Cluster to ask; instead of `url`. Default: none. */
+    /** First nodes of a Redis Cluster to ask, `{ host, port }`; instead of `url`. Default: none. */
     cluster: { kind: optional(listOf(seed)) },
-    /** More options of ioredis for the connections. Required without `url`, `cluster` and `client`. Default: none. */
+    /**
+     * More options of ioredis for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
+     * `url`, `cluster` and `client`. Default: none.
+     */
     connection: { kind: optional(secret(connectionOptions)) },
     /**
      * A client of the caller's to use instead of a connection of its own: of ioredis, its `Cluster`, or with their members.

@@ -44,11 +44,11 @@ export const schedulerOptions = defineOptions("createScheduler()", {
   maintenanceTimeoutMs: { kind: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
   /** Clock in milliseconds since the Unix epoch. Default: the database's clock. */
   now: { kind: optional(func<() => number>()) },
-  /** Logs every tick and every failure. Default: none. */
+  /** Logs every tick, with `schedule`, `task`, `job_id` and `at`, and every failure. Default: none. */
   logger: {
     kind: optional(objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error")),
   },
-  /** Receives every event, for example for metrics. Default: none. */
+  /** Receives `fired`, `skipped`, `failed` (one schedule) and `fault` (the database is down), for metrics. Default: none. */
   onEvent: { kind: optional(func<(event: SchedulerEvent) => void>()) },
 });
 

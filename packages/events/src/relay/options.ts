@@ -32,11 +32,11 @@ const inTime = withDefault(integer({ min: 10, max: 600_000 }), 10_000);
 export const relayOptions = defineOptions("createRelay()", {
   /** The result of `createOutbox()`. Required. */
   outbox: { kind: objectWith<Outbox>("an outbox", "add", "readiness") },
-  /** The result of `createEvents()`: its subscribers get jobs, and its bus gets the events. Required. */
+  /** The result of `createEvents()`, which must write to this outbox: its subscribers get jobs, its bus the events. Required. */
   events: { kind: objectWith<{ readonly source: string }>("what createEvents() answers") },
   /** Events claimed at a time, 1 to 500. Default: 100. */
   batch: { key: "relay_batch", kind: withDefault(integer({ min: 1, max: 500 }), 100) },
-  /** Milliseconds between two looks at an empty outbox. Default: 1,000. */
+  /** Milliseconds between two polls of an empty outbox; events of the same process are seen at once. Default: 1,000. */
   everyMs: {
     key: "relay_every",
     kind: withDefault(integer({ min: 5, max: 600_000 }), 1000),
@@ -49,7 +49,7 @@ export const relayOptions = defineOptions("createRelay()", {
   leaseSeconds: { key: "relay_lease", kind: withDefault(number({ min: 2, max: 3600 }), 60) },
   /** Attempts before an event is dead, 1 to 1,000; an outage of the bus makes no event dead. Default: 20. */
   maxAttempts: { key: "relay_max_attempts", kind: withDefault(integer({ min: 1, max: 1000 }), 20) },
-  /** Days after which published events are deleted; 0 keeps them. Default: 7. */
+  /** Days after which published events are deleted, checked once an hour; 0 keeps them. Default: 7. */
   purgeAfterDays: { key: "outbox_retention_days", kind: withDefault(number({ min: 0, max: 3660 }), 7) },
   /** Milliseconds for one call of the bus. Default: 10,000, but at most a quarter of the lease. */
   busTimeoutMs: { kind: inTime },
@@ -57,7 +57,7 @@ export const relayOptions = defineOptions("createRelay()", {
   commandTimeoutMs: { kind: inTime },
   /** Logs every dead event, and failures of the bus or the database. Default: none. */
   logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
-  /** Receives every {@link RelayEvent}, for metrics. Default: none. */
+  /** Receives `relayed`, `failed`, `dead`, `lost`, `purged` and `fault`, for metrics. Default: none. */
   onEvent: { kind: optional(func<(event: RelayEvent) => void>()) },
 });
 
