@@ -23,7 +23,10 @@ const definitions = globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((p
 function docsIn(block, indent) {
   const isBroken = block.startsWith("defineOptions(\n");
   const within = indent + " ".repeat(isBroken ? 4 : 2);
-  const entry = new RegExp(`^${within}/\\*\\*((?:(?!\\*/)[^])*)\\*/\\n${within}(\\w+): `, "gm");
+  const entry = new RegExp(
+    `^${within}/\\*\\*((?:(?!\\*/)[^])*)\\*/\\n(?:${within}// .*\\n)*${within}(\\w+): `,
+    "gm",
+  );
   const plain = (comment) =>
     comment
       .replaceAll(/\s*\n\s*\*?\s*/g, " ")

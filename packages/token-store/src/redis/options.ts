@@ -11,9 +11,12 @@ export interface RedisLike extends ScriptRunner {
 }
 
 export const redisTokenStoreOptions = defineOptions("createRedisTokenStore()", {
-  /** The caller's client or guarded connection. The store neither creates nor closes it. Reads must go to the primary. Required. */
+  /**
+   * The caller's client of ioredis, its `Cluster`, a connection of `@svc/redis`, `cache.redis` of `@svc/cache`, or an object
+   * with `eval`, `evalsha` and `mget`. The store does not close it. Reads must go to the primary. Required.
+   */
   redis: { kind: objectWith<RedisLike>("a Redis client", "eval", "evalsha", "mget") },
-  /** Prefix of all keys, the same in every replica of the service. Default: `svc:auth:`. */
+  /** Prefix of all keys, the same in every replica of the service, without braces. Default: `svc:auth:`. */
   // A brace in the prefix would put all keys into one slot.
   keyPrefix: {
     kind: withDefault(

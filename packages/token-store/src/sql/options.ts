@@ -27,7 +27,7 @@ export const postgresTokenStoreOptions = defineOptions(
      * the primary, never a standby. The caller closes it. A single connection must not have a transaction open. Required.
      */
     db: { kind: databaseKind },
-    /** The table, by name or `schema.name`. Default: `svc_auth_marks`. */
+    /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_auth_marks`. */
     table: { kind: withDefault(string(), DEFAULT_TABLE) },
     /** Name of the readiness check, and of the store in log messages. Default: `token-store`. */
     name: {
