@@ -16,7 +16,7 @@ const definitions = globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((p
     end.lastIndex = index + length;
     const block = text.slice(index, end.exec(text)?.index);
     const name = /(?:^|\s)const (\w+) = $/.exec(line)?.[1];
-    return { file, name, subject, block, docs: docsIn(block, indent) };
+    return { file, name, subject, text, docs: docsIn(block, indent) };
   });
 });
 
@@ -47,18 +47,27 @@ export function fileOf(folder, name) {
  * @param definition an object that `defineOptions` returned; entries that it takes over from others keep their comments
  */
 export function docOf({ subject }, option) {
-  const own = definitions.filter((each) => each.subject === subject);
-  const near = ({ file }) => own.some((each) => each.file.split("/")[1] === file.split("/")[1]);
-  const others = definitions
-    .filter(({ name }) => name && own.some(({ block }) => new RegExp(`\\b${name}\\b`).test(block)))
-    .toSorted((a, b) => near(b) - near(a));
-  const text = [...own, ...others].map(({ docs }) => docs.get(option)).find((each) => each !== undefined);
+  const reached = new Set();
+  for (const own of definitions.filter((each) => each.subject === subject)) reach(own, reached);
+  const text = [...reached].map(({ docs }) => docs.get(option)).find((each) => each !== undefined);
   if (text === undefined) throw new Error(`the option ${option} of ${subject} has no doc comment`);
   const withoutIds = text.replaceAll(/ \([A-Z]+-\d+(?:, [A-Z]+-\d+)*\)/g, "");
   const [, meaning, fallback] = /^(.*?)\s*(?:\bDefault:? (.*)\.)?$/.exec(withoutIds);
   return meaning.endsWith("Required.")
     ? { meaning: meaning.slice(0, -"Required.".length).trim(), fallback: "required" }
     : { meaning, fallback };
+}
+
+/** Adds a definition and those from which it takes entries over, in the order in which its file names them. */
+function reach(definition, reached) {
+  if (reached.has(definition)) return;
+  reached.add(definition);
+  const { text, file } = definition;
+  const placeOf = ({ name }) => (name === undefined ? -1 : text.search(new RegExp(`\\b${name}\\b`)));
+  const isNear = (each) => each.file.split("/")[1] === file.split("/")[1];
+  const named = definitions.filter((each) => placeOf(each) >= 0);
+  const sorted = named.toSorted((one, other) => placeOf(one) - placeOf(other) || isNear(other) - isNear(one));
+  for (const each of sorted) reach(each, reached);
 }
 
 /** Returns a text with the keys of the file in place of the names in code. */

@@ -43,11 +43,11 @@ export const authOptions = defineOptions("[plugin.auth]", {
     "jwksBreakerCoolDownSeconds",
     "cacheTokens",
   ),
-  /** Default: tenant_id. */
+  /** The claim that names the tenant. Default: tenant_id. */
   tenantClaim: { ...verifying.tenantClaim, kind: withDefault(claim, "tenant_id") },
-  /** Default: scope. */
+  /** The claim that lists scopes. Default: scope. */
   scopeClaim: { ...verifying.scopeClaim, kind: withDefault(claim, "scope") },
-  /** Default: roles. */
+  /** The claim that lists roles. Default: roles. */
   rolesClaim: { ...verifying.rolesClaim, kind: withDefault(claim, "roles") },
   /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
   issueTokens: { key: "issue_tokens", kind: withDefault(boolean(), false) },
