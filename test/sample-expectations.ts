@@ -311,7 +311,7 @@ const errors: readonly Expectation[] = [
     shows: "LIM-1 an error recognised by its code",
     async check(sample) {
       await problem(await post(sample, "/orders", `"${"x".repeat(2_097_152)}"`), 413);
-      await eventually(() => sample.stdout().includes("somebody sends large orders"));
+      await eventually(() => sample.stdout().includes("a client sends large orders"));
     },
   },
 ];
