@@ -112,7 +112,7 @@ describe("settings of a transaction", () => {
     await withTransaction(pool, async (tx) => {
       const error = await failure(withTransaction(tx, () => 1, { settings }));
       expect(error).to.be.instanceOf(TransactionError);
-      expect(error.message).to.contain("belong to a whole transaction");
+      expect(error.message).to.contain("apply to a whole transaction");
     });
   });
 

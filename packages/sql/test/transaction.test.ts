@@ -283,7 +283,7 @@ describe("withTransaction", () => {
         for (const options of [{ isolation: "serializable" as const }, { readOnly: true }]) {
           const error = await failure(withTransaction(tx, () => 1, options));
           expect(error).to.be.instanceOf(TransactionError);
-          expect(error.message).to.contain("belong to a whole transaction");
+          expect(error.message).to.contain("apply to a whole transaction");
         }
       });
     });
