@@ -9,6 +9,12 @@ import type { ChattySettings } from "./services/chatty.ts";
 
 const clients = 8;
 const linesPerRequest = 100;
+const deadlineMs = 4000;
+/**
+ * For the first requests, which compile the service: on a busy machine that takes seconds, with a descriptor that does not
+ * block. A service that waits for its lines never answers.
+ */
+const firstDeadlineMs = 20_000;
 /** The queue of lines takes 8 MiB; the rest is room for other memory of a busy process. */
 const mostGrowthMiB = 48;
 const mib = 1024 * 1024;
@@ -36,7 +42,7 @@ interface Asked {
   readonly failures: readonly string[];
 }
 
-async function ask(service: ServiceProcess, count: number): Promise<Asked> {
+async function ask(service: ServiceProcess, count: number, ms = deadlineMs): Promise<Asked> {
   const agent = keepAliveAgent(clients);
   const failures: string[] = [];
   let begun = 0;
@@ -44,7 +50,7 @@ async function ask(service: ServiceProcess, count: number): Promise<Asked> {
     // The first failure is enough, and each one may take as long as the deadline.
     while (begun < count && failures.length === 0) {
       begun += 1;
-      const { status, error } = await send(service.port, "/chat", { agent, deadlineMs: 4000 });
+      const { status, error } = await send(service.port, "/chat", { agent, deadlineMs: ms });
       if (status !== 200) failures.push(error ?? String(status));
     }
   };
@@ -54,7 +60,7 @@ async function ask(service: ServiceProcess, count: number): Promise<Asked> {
 }
 
 async function unread(service: ServiceProcess, witness: Witness, run: Run, report: Report): Promise<boolean> {
-  const warm = await ask(service, clients);
+  const warm = await ask(service, clients, firstDeadlineMs);
   const before = warm.failures.length === 0 ? await service.ask<number>("memory") : 0;
   const asked = warm.failures.length > 0 ? warm : await ask(service, run.cases ?? (run.quick ? 1000 : 5000));
   report.figure("unread", "requests", asked.count, "count");
