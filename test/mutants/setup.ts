@@ -151,7 +151,7 @@ export const setup: Mutants = {
   },
   "CFG-9": {
     file: "packages/express/src/plugins/start.ts",
-    find: "Object.assign(parts, begun.parts);",
+    find: "Object.assign(parts, made.parts);",
     replace: "",
   },
   "CFG-10": {

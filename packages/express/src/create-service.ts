@@ -61,6 +61,7 @@ export async function createService(options?: object): Promise<Service> {
   const classes = settings.tune ? tune(app) : undefined;
   refusePoweredBy(app);
 
+  const hooks = createStopHooks(hookTimeoutMs, () => log);
   const plugins = await startPlugins(resolved.plugins, config, {
     service: {
       name: settings.name,
@@ -74,7 +75,7 @@ export async function createService(options?: object): Promise<Service> {
     codeOf: resolved.codeOf,
     code: { work: resolved.work },
     hasRoute: (path) => hasRoute(app, path),
-    taken: ["app", "server", "config", "log", "health", "address", "onStop", "start", "stop"],
+    hooks,
     faults: [...unusedCode(resolved, config), ...faultsOfJobs(config.plugin, resolved.work)],
     startTimeoutMs,
   });
@@ -113,8 +114,6 @@ export async function createService(options?: object): Promise<Service> {
   });
   const server = createHttpServer(inFlight, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
-  const hooks = createStopHooks(hookTimeoutMs, () => log);
-  for (const { stop: hook } of all) if (hook !== undefined) hooks.add(...hook);
   const work = createWork(
     all.flatMap((each) => each.work ?? []),
     all.flatMap((each) => each.schemas ?? []),

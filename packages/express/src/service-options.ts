@@ -24,9 +24,9 @@ import type { Express } from "express";
 import type { AnyPlugin, CodeEntries } from "@svc/plugin";
 import type { AuthCode } from "./plugins/auth-options.ts";
 import { builtInPlugins } from "./plugins/built-in.ts";
-import { codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
+import { codeObject, codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
 import type { JobCode, JobDatabase } from "./plugins/job-code.ts";
-import type { OwnPlugins, Service } from "./service.ts";
+import { type OwnPlugins, type Service, serviceMembers } from "./service.ts";
 import { type QueueCode, resolveJobCode, type ServiceJobs, type ServiceSubscribers } from "./service-jobs.ts";
 
 /** The options of own plugins in code, by the name of the plugin. */
@@ -144,18 +144,6 @@ export interface ResolvedServiceOptions extends Omit<
   readonly work: JobCode;
 }
 
-/** The members of a service and options that no plugin may be named after. */
-const reserved = [
-  ...Object.keys(serviceOptions.keys),
-  "start",
-  "stop",
-  "server",
-  "health",
-  "log",
-  "address",
-  "onStop",
-];
-
 /** @throws ConfigurationError */
 export function resolveServiceOptions(
   given: object | undefined,
@@ -164,7 +152,7 @@ export function resolveServiceOptions(
   const { plugins: own = {} } = (given ?? {}) as { readonly plugins?: unknown };
   const plugins = [...builtInPlugins, ...(pluginKind.accepts(own) ? Object.values(own) : [])] as AnyPlugin[];
   const ofPlugins = Object.fromEntries(
-    plugins.map(({ name, options }) => [name, { kind: optional(objectWith<object>(codeText(options))) }]),
+    plugins.map((plugin) => [plugin.name, { kind: optional(codeObject(plugin)) }]),
   );
   const { subject, keys } = serviceOptions;
   const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;
@@ -173,7 +161,7 @@ export function resolveServiceOptions(
     const message = "is read by the full profile only; the reduced one is configured by the environment";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
   }
-  refuseNames(resolved.plugins, builtInPlugins, reserved);
+  refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);
   const code = resolved as unknown as Readonly<Record<string, object | undefined>>;
   const checked = new Map(plugins.map((plugin) => [plugin.name, codeOptions(plugin, code[plugin.name])]));
   return {
@@ -183,9 +171,4 @@ export function resolveServiceOptions(
     withCode: plugins.flatMap(({ name }) => (code[name] === undefined ? [] : [name])),
     work: resolveJobCode({ jobs, subscribers, schedules, role, db }, resolved.profile, serviceOf),
   };
-}
-
-function codeText({ keys }: Pick<Definition, "keys">): string {
-  const names = Object.entries(keys).flatMap(([name, entry]) => ("key" in entry ? [] : [name]));
-  return `an object { ${names.join(", ")} }`;
 }

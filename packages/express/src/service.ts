@@ -58,3 +58,16 @@ interface BareService extends AsyncDisposable {
   /** Stops in order. Resolves with 0, or with 1 when connections were cut at the time limit. */
   stop(): Promise<number>;
 }
+
+/** The members of a service that no plugin may add. */
+export const serviceMembers: readonly (keyof BareService & string)[] = [
+  "app",
+  "server",
+  "config",
+  "log",
+  "health",
+  "address",
+  "onStop",
+  "start",
+  "stop",
+];

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import type { Middleware } from "@svc/context";
 import { createService, type ServiceOptions } from "@svc/express";
 import { type AnyPlugin, definePlugin } from "@svc/plugin";
 import { type ConfigurationError, defineOptions, func, optional, string, withDefault } from "@svc/options";
@@ -6,6 +6,7 @@ import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
 import { startPlugins, type PluginSurroundings } from "../src/plugins/start.ts";
+import { createStopHooks } from "../src/stop.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 
@@ -189,32 +190,92 @@ describe("own plugins", function () {
     expect(order).to.deep.equal(["c", "b", "a"]);
   });
 
+  it("are stopped even when the parts that they return are refused", async () => {
+    let stopped = 0;
+    const wrong = definePlugin({
+      name: "wrong",
+      start: () => ({ edge: 5 as never, stop: ["close", () => void (stopped += 1)] as const }),
+    });
+    expect(await refusal({ wrong })).to.contain("plugin.wrong: returned a wrong edge");
+    expect(stopped).to.equal(1);
+  });
+
+  it("add parts at the end of the start, which keep those of the start", async () => {
+    const page: Middleware = (_req, _res, next) => next();
+    let stopped = 0;
+    const count = (): void => void (stopped += 1);
+    const two = definePlugin({
+      name: "two",
+      start: () => ({
+        parts: { one: 1 },
+        page,
+        stop: ["close", count] as const,
+        finish: () => ({ parts: { two: 2 }, page: undefined, stop: ["close", count] as const }),
+      }),
+    });
+    const plugins = await startPlugins([two], onlyOne("two"), surroundings());
+    expect(plugins.parts).to.deep.equal({ one: 1, two: 2 });
+    expect(plugins.all[0]).to.include({ page });
+    const broken = definePlugin({
+      name: "broken",
+      start: () => ({
+        finish: () => {
+          throw new TypeError("no handlers");
+        },
+      }),
+    });
+    const message = await refusal({ two, broken });
+    expect(message).to.contain("plugin.broken: did not start: TypeError: no handlers");
+    expect(stopped).to.equal(2);
+  });
+
+  it("are refused with their fault although a stop hook throws and another one hangs", async () => {
+    const plugin = (name: string, hook: () => Promise<void>): AnyPlugin =>
+      definePlugin({ name, start: () => ({ stop: ["close", hook] as const }) });
+    const throws = plugin("throws", () => Promise.reject(new Error("cannot stop")));
+    const hangs = plugin("hangs", () => new Promise(() => undefined));
+    const faulty = definePlugin({ name: "faulty", start: () => ({ edges: [] }) as object });
+    const settings = { plugins: ["throws", "hangs", "faulty"], plugin: {} };
+    const message = await messageOf(startPlugins([throws, hangs, faulty], settings, surroundings()));
+    expect(message).to.contain("plugin.faulty: returned edges").and.to.not.contain("cannot stop");
+  });
+
   it("are refused when start() hangs, and are stopped when it ends after all", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    let stopped = 0;
+    const stopped = Promise.withResolvers<void>();
     const slow = definePlugin({
       name: "slow",
       start: async () => {
         await promise;
-        return { stop: ["close", () => void (stopped += 1)] as const };
+        return { stop: ["close", () => stopped.resolve()] as const };
       },
     });
-    const surroundings = {
-      service: { profile: "full" },
-      codeOf: () => ({}),
-      code: {},
-      taken: [],
-      faults: [],
-      startTimeoutMs: 20,
-    } as unknown as PluginSurroundings;
-    const settings = { plugins: ["slow"], plugin: { slow: {} } };
-    const message = await startPlugins([slow], settings, surroundings).then(
-      () => "started",
-      (error: Error) => error.message,
-    );
+    const message = await messageOf(startPlugins([slow], onlyOne("slow"), surroundings()));
     expect(message).to.contain("plugin.slow: did not start within 20 ms");
     resolve();
-    while (stopped === 0) await delay(1);
-    expect(stopped).to.equal(1);
+    await stopped.promise;
   });
 });
+
+function onlyOne(name: string): Parameters<typeof startPlugins>[1] {
+  return { plugins: [name], plugin: {} };
+}
+
+/** The inputs of plugins with short time limits. */
+function surroundings(): PluginSurroundings {
+  return {
+    service: { profile: "full" },
+    codeOf: () => ({}),
+    code: {},
+    faults: [],
+    hooks: createStopHooks(20, () => undefined),
+    startTimeoutMs: 20,
+  } as unknown as PluginSurroundings;
+}
+
+function messageOf(starting: Promise<unknown>): Promise<string> {
+  return starting.then(
+    () => "started",
+    (error: Error) => error.message,
+  );
+}

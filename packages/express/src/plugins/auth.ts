@@ -36,7 +36,7 @@ export const authPlugin = definePlugin({
 
 function together(...layers: readonly (Middleware | undefined)[]): Middleware | undefined {
   const present = layers.filter((layer) => layer !== undefined);
-  return present.length === 0 ? undefined : compose(present);
+  return present.length > 1 ? compose(present) : present[0];
 }
 
 /** The members of a service that the plugin adds. */

@@ -3,13 +3,11 @@ import {
   type Fault,
   type Kind,
   type Kinds,
+  objectWith,
   resolveOptions,
   withNames,
 } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
-
-/** Names that no plugin may have: they are options of `createService()`. */
-export type Reserved = readonly string[];
 
 /** Returns the kinds of a plugin's options that stand in code. */
 function codeKinds({ options }: AnyPlugin): Kinds {
@@ -18,6 +16,11 @@ function codeKinds({ options }: AnyPlugin): Kinds {
       "kind" in entry && entry.key === undefined && entry.env === undefined ? [[name, entry.kind]] : [],
     ),
   );
+}
+
+/** Returns the kind of the object with a plugin's options in code. */
+export function codeObject(plugin: AnyPlugin): Kind<object> {
+  return objectWith<object>(`an object { ${Object.keys(codeKinds(plugin)).join(", ")} }`);
 }
 
 /**
@@ -56,7 +59,7 @@ export const pluginKind: Kind<Readonly<Record<string, AnyPlugin>>> = {
 export function refuseNames(
   own: Readonly<Record<string, AnyPlugin>>,
   builtIn: readonly AnyPlugin[],
-  reserved: Reserved,
+  reserved: readonly string[],
 ): void {
   const faults = Object.entries(own).flatMap(([key, { name }]): Fault[] => {
     if (key !== name)
@@ -70,7 +73,8 @@ export function refuseNames(
       return [
         {
           key: `plugins.${key}`,
-          message: "is the name of an option of createService(); give it another name",
+          message:
+            "is the name of an option of createService() or a member of a service; give it another name",
         },
       ];
     }

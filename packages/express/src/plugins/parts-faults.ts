@@ -9,16 +9,16 @@ import {
   oneOf,
 } from "@svc/options";
 import type { PluginParts } from "@svc/plugin";
+import { stopPhases } from "../stop.ts";
 
 const middleware = optional(func());
-const stop: Kind<unknown> = {
-  expects: "a pair of a phase and a function",
-  accepts: (value): value is unknown =>
-    Array.isArray(value) &&
-    value.length === 2 &&
-    oneOf("intake", "work", "flush", "close").accepts(value[0]) &&
-    typeof value[1] === "function",
-};
+
+/** Whether a value is a phase with a hook. */
+export function isStop(value: unknown): value is NonNullable<PluginParts["stop"]> {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  return oneOf(...stopPhases).accepts(value[0]) && typeof value[1] === "function";
+}
+
 const route: Kind<unknown> = {
   expects: 'an object such as { path: "/status", handler }',
   accepts: (value): value is unknown => {
@@ -41,7 +41,7 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
   schemas: optional(listOf(objectWith<{ ensureSchema(): void }>("a table", "ensureSchema"))),
   handlers: optional(objectWith("an object of functions by task")),
   work: optional(listOf(objectWith<{ start(): void; stop(): void }>("a background part", "start", "stop"))),
-  stop: optional(stop),
+  stop: optional({ expects: "a pair of a phase and a function", accepts: isStop }),
   finish: middleware,
 };
 
@@ -49,7 +49,7 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
 export function faultsOfParts(name: string, made: unknown, taken: readonly string[]): readonly Fault[] {
   const key = `plugin.${name}`;
   if (typeof made !== "object" || made === null) {
-    return [{ key, message: "must return an object of parts from start()" }];
+    return [{ key, message: "must return an object of parts" }];
   }
   const faults = Object.entries(made).flatMap(([slot, value]): Fault[] => {
     const kind = Object.hasOwn(slots, slot) ? slots[slot as keyof PluginParts] : undefined;

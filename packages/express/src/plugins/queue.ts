@@ -18,19 +18,13 @@ export const queuePlugin = definePlugin({
   uses: ["database", "metrics"],
   options: queueOptions,
   async start(context) {
-    const { options, service, part, code } = context;
+    const { options, part, code } = context;
     const jobCode = code<JobCode>("work");
     const db = jobCode?.db ?? part<JobDatabase>("db");
     if (db === undefined) refuseWithoutDatabase();
     const { createJobTable } = await import("@svc/job-table");
     const { name, visibilityTimeoutSeconds, maxPayloadBytes } = options;
-    const by = {
-      plugin: "queue",
-      table: queueOptions,
-      profile: service.profile,
-      maker: "createJobTable()",
-    } as const;
-    const jobs = namedAsConfigured(by, () =>
+    const jobs = namedAsConfigured(context, "createJobTable()", () =>
       createJobTable({ db, name, visibilityTimeoutSeconds, maxPayloadBytes }),
     );
     return {

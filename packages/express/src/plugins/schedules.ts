@@ -3,7 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import type { Scheduler, Schedules } from "@svc/scheduler";
 import type { PluginContext, PluginParts } from "@svc/plugin";
 import { namedAsConfigured } from "./named-as-configured.ts";
-import { queueOptions, type QueueSettings } from "./queue-table.ts";
+import type { QueueSettings } from "./queue-table.ts";
 
 /** The parts of a service that schedules need. */
 export interface ScheduleSurroundings {
@@ -17,16 +17,15 @@ export interface ScheduleSurroundings {
 
 /** Returns the scheduler, its readiness check and its table; undefined without schedules. */
 export async function schedulerParts(
-  { options, logger, attempt, service: { profile } }: PluginContext<QueueSettings>,
+  context: PluginContext<QueueSettings>,
   { table, schedules, tasks, runs }: ScheduleSurroundings,
 ): Promise<(PluginParts & { readonly scheduler: Scheduler }) | undefined> {
   if (Object.keys(schedules).length === 0) return undefined;
-  if (tasks.length > 0) await attempt(() => refuseUnhandled(schedules, tasks));
-  const { ticksTable, retentionDays } = options;
+  if (tasks.length > 0) await context.attempt(() => refuseUnhandled(schedules, tasks));
+  const { ticksTable, retentionDays } = context.options;
   const { createScheduler } = await import("@svc/scheduler");
-  const by = { plugin: "queue", table: queueOptions, profile, maker: "createScheduler()" } as const;
-  const scheduler = namedAsConfigured(by, () =>
-    createScheduler({ table, schedules, ticksTable, retentionDays, logger }),
+  const scheduler = namedAsConfigured(context, "createScheduler()", () =>
+    createScheduler({ table, schedules, ticksTable, retentionDays, logger: context.logger }),
   );
   if (!runs) return { scheduler };
   return {

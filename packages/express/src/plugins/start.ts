@@ -1,10 +1,13 @@
 import type { Logger } from "@svc/context";
 import { ConfigurationError, errorText, type Fault, withNames } from "@svc/options";
+import { withDeadline } from "@svc/resilience";
 import type { AnyPlugin, JobHandlers, PluginContext, PluginParts, ServiceFacts } from "@svc/plugin";
 import type { AnyConfig } from "../configure.ts";
+import { serviceMembers } from "../service.ts";
+import { type StopHooks, stopPhases } from "../stop.ts";
 import { inOrder } from "./order.ts";
 import { optionNames } from "./option-names.ts";
-import { faultsOfParts } from "./parts-faults.ts";
+import { faultsOfParts, isStop } from "./parts-faults.ts";
 
 /** The inputs of the plugins beside their settings. */
 export interface PluginSurroundings {
@@ -15,8 +18,8 @@ export interface PluginSurroundings {
   /** Options of `createService()` that several plugins read. */
   readonly code: Readonly<Record<string, unknown>>;
   readonly hasRoute: PluginContext["hasRoute"];
-  /** Names that a plugin's parts must not take. */
-  readonly taken: readonly string[];
+  /** Gets the stop hook of each plugin as soon as it has started. */
+  readonly hooks: StopHooks;
   /** Faults that were found before. */
   readonly faults: readonly Fault[];
   /** Milliseconds that a start may take. */
@@ -39,7 +42,7 @@ export interface StartedPlugins {
 export async function startPlugins(
   plugins: readonly AnyPlugin[],
   { plugins: enabled, plugin: settings }: Pick<AnyConfig, "plugins" | "plugin">,
-  { faults: found, service, logger, codeOf, code, hasRoute, taken, startTimeoutMs }: PluginSurroundings,
+  { faults: found, service, logger, codeOf, code, hasRoute, hooks, startTimeoutMs }: PluginSurroundings,
 ): Promise<StartedPlugins> {
   const faults: Fault[] = [...found];
   const started = new Map<string, PluginParts>();
@@ -84,23 +87,45 @@ export async function startPlugins(
     // The fault of a plugin that is needed is already listed.
     if (missing.length > 0 || plugin.needs.some((name) => refused.has(name))) return;
     const before = faults.length;
-    const begun = await attempt(async () => {
-      const made = await begin(plugin, contextOf(plugin), startTimeoutMs);
-      const wrong = faultsOfParts(plugin.name, made, [...taken, ...Object.keys(parts)]);
+    const made = await add(plugin, (context) => plugin.start(context));
+    if (faults.length > before) refused.add(plugin.name);
+    if (made !== undefined) started.set(plugin.name, made);
+  }
+
+  /** Runs a function of a plugin and takes over what it returns; undefined when that was refused. */
+  function add(plugin: AnyPlugin, run: Run): Promise<PluginParts | undefined> {
+    return attempt(async () => {
+      const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
+      addStop(made);
+      const wrong = faultsOfParts(plugin.name, made, [...serviceMembers, ...Object.keys(parts)]);
       if (wrong.length > 0) throw new ConfigurationError("the service", wrong);
+      Object.assign(parts, made.parts);
       return made;
     });
-    if (faults.length > before) refused.add(plugin.name);
-    if (begun === undefined) return;
-    started.set(plugin.name, begun);
-    Object.assign(parts, begun.parts);
+  }
+
+  // Before all else is checked, so that a plugin whose parts are refused is stopped too.
+  function addStop(made: unknown): void {
+    const { stop } = (made ?? {}) as { readonly stop?: unknown };
+    if (isStop(stop)) hooks.add(...stop);
+  }
+
+  async function stopAll(): Promise<void> {
+    for (const phase of stopPhases) await hooks.run(phase);
+  }
+
+  function stopLate(made: PluginParts): void {
+    addStop(made);
+    void stopAll();
   }
 
   async function finish(): Promise<void> {
     const handlers = handlersOf(started, enabled, faults);
-    for (const [name, made] of started) {
-      const more = made.finish && (await attempt(() => made.finish?.(handlers)));
-      if (more !== undefined) started.set(name, merged(made, more));
+    for (const plugin of plugins) {
+      const made = started.get(plugin.name);
+      const { finish: run } = made ?? {};
+      const more = run && (await add(plugin, () => run(handlers)));
+      if (made !== undefined && more !== undefined) started.set(plugin.name, merged(made, more));
     }
   }
 
@@ -115,8 +140,7 @@ export async function startPlugins(
     if (faults.length > 0) throw new ConfigurationError("the service", faults);
   } catch (error) {
     // Parts that have started would keep the process alive.
-    const { signal } = new AbortController();
-    for (const { stop } of started.values()) await stop?.[1](signal);
+    await stopAll();
     throw error;
   }
   // A plugin's place among the layers is its place in the list, whatever it needs.
@@ -127,35 +151,36 @@ export async function startPlugins(
   return { all: named, parts };
 }
 
-/** Starts a plugin; an error of its own becomes a fault that names it. */
-async function begin(
-  plugin: AnyPlugin,
-  context: PluginContext<never>,
+type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;
+
+/** Runs a function of a plugin; an error of its own becomes a fault that names the plugin, and so does a hang. */
+async function within(
   timeoutMs: number,
+  name: string,
+  context: PluginContext<never>,
+  run: Run,
+  late: (made: PluginParts) => void,
 ): Promise<PluginParts> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = Symbol("late");
-  const time = new Promise<typeof late>((resolve) => {
-    timer = setTimeout(() => resolve(late), timeoutMs);
-  });
-  const starting = (async () => plugin.start(context))();
+  const key = `plugin.${name}`;
+  let isLate = false;
+  const running = (async () => run(context))();
+  running.then(
+    (made) => isLate && late(made),
+    () => undefined,
+  );
   try {
-    const made = await Promise.race([starting, time]);
-    if (made !== late) return made;
+    return await withDeadline(timeoutMs, () => running, { onTimeout: () => (isLate = true) });
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    context.logger.error({ err: error, plugin: plugin.name }, "a plugin did not start");
+    // The plugin may have thrown such an error too, so the class does not tell.
+    if (isLate) {
+      const message = `did not start within ${timeoutMs} ms: its start() must not wait for a server`;
+      throw new ConfigurationError("the service", [{ key, message }]);
+    }
+    context.logger.error({ err: error, plugin: name }, "a plugin did not start");
     const message = `did not start: ${errorText(error)}`;
-    throw new ConfigurationError("the service", [{ key: `plugin.${plugin.name}`, message }], {
-      cause: error,
-    });
-  } finally {
-    clearTimeout(timer);
+    throw new ConfigurationError("the service", [{ key, message }], { cause: error });
   }
-  // Stop what the plugin may still make.
-  starting.then(({ stop }) => stop?.[1](AbortSignal.abort())).catch(() => undefined);
-  const message = `did not start within ${timeoutMs} ms: its start() must not wait for a server`;
-  throw new ConfigurationError("the service", [{ key: `plugin.${plugin.name}`, message }]);
 }
 
 /** Returns the job handlers of all plugins. */
@@ -179,13 +204,15 @@ function handlersOf(
   return all;
 }
 
+/** Adds the parts of `finish()`: lists grow, and a slot that it leaves out or undefined stays. */
 function merged(first: PluginParts, second: PluginParts): PluginParts {
+  const given = Object.fromEntries(Object.entries(second).filter(([, value]) => value !== undefined));
   return {
     ...first,
-    ...second,
+    ...given,
+    routes: [...(first.routes ?? []), ...(second.routes ?? [])],
     checks: [...(first.checks ?? []), ...(second.checks ?? [])],
     schemas: [...(first.schemas ?? []), ...(second.schemas ?? [])],
     work: [...(first.work ?? []), ...(second.work ?? [])],
-    finish: undefined,
   };
 }

@@ -4,7 +4,7 @@ import type { MetricsMiddleware } from "@svc/metrics";
 import type { BackgroundPart, PluginContext, PluginParts } from "@svc/plugin";
 import type { ServiceLogger } from "../service-logger.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
-import { queueOptions, type QueueSettings } from "./queue-table.ts";
+import type { QueueSettings } from "./queue-table.ts";
 
 /** The inputs of a worker. */
 export interface WorkerSurroundings {
@@ -15,14 +15,14 @@ export interface WorkerSurroundings {
 
 /** Returns the worker, its readiness check and its metrics. */
 export async function workerParts(
-  { options: settings, logger, service: { profile } }: PluginContext<QueueSettings>,
+  context: PluginContext<QueueSettings>,
   { table, handlers, metrics }: WorkerSurroundings,
 ): Promise<PluginParts> {
+  const { options: settings, logger } = context;
   const { createWorker } = await import("@svc/job-table");
   let running = (): number => 0;
   const onEvent = metrics && (await counted(metrics, Object.keys(handlers), () => running()));
-  const by = { plugin: "queue", table: queueOptions, profile, maker: "createWorker()" } as const;
-  const worker = namedAsConfigured(by, () =>
+  const worker = namedAsConfigured(context, "createWorker()", () =>
     createWorker({
       table,
       handlers,
@@ -36,10 +36,10 @@ export async function workerParts(
       logger,
       onEvent,
       around(job, run) {
-        const context = currentContext();
+        const current = currentContext();
         // Lines that are logged through the context name the job.
-        if (context !== undefined)
-          context.log = (logger as ServiceLogger).child({ job_id: job.id, task: job.task });
+        if (current !== undefined)
+          current.log = (logger as ServiceLogger).child({ job_id: job.id, task: job.task });
         return run();
       },
     }),
