@@ -50,19 +50,19 @@ describe("the stream of the bus on NATS JetStream", function () {
 
     it("EVT-7 gets its subjects one by one without a prefix, even from several replicas at once", async () => {
       const stream = nextStream();
-      const topics = Array.from({ length: 8 }, (_, at) => `${stream}.only.t${at}`);
+      const topics = Array.from({ length: 24 }, (_, at) => `${stream}.only.t${at}`);
       const buses = topics.map(() => busWith({ stream, prefix: "" }));
       await Promise.all(buses.map((bus, at) => bus.publish(messages(topics[at] ?? "", 1))));
       const first = await bench.manager.streams.info(stream);
-      expect(first.state.messages).to.equal(8);
+      expect(first.state.messages).to.equal(24);
       // The server has no compare-and-set for subjects: a replica with an outdated list can remove a subject again. The
       // next publish to that subject still stores its message.
       for (const [at, bus] of buses.entries()) await bus.publish(messages(topics[at] ?? "", 1));
       const later = busWith({ stream, prefix: "" });
       for (const topic of topics) await later.publish(messages(topic, 1));
       const { config, state } = await bench.manager.streams.info(stream);
-      expect(config.subjects.toSorted()).to.deep.equal(topics);
-      expect(state.messages).to.equal(24);
+      expect(config.subjects.toSorted()).to.deep.equal(topics.toSorted());
+      expect(state.messages).to.equal(72);
     });
 
     it("EVT-7 is rejected when its settings are incompatible, and stays unchanged with manageStream: false", async () => {

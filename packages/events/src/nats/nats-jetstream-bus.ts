@@ -6,7 +6,7 @@ import { type JetStream, openConnection } from "./connection.ts";
 import { BROKER, explained, hasNoStream, isNoStream } from "./errors.ts";
 import { encoded, headersOf } from "./headers.ts";
 import { type NatsJetStreamOptions, natsJetStreamOptions } from "./options.ts";
-import { ensureStream } from "./stream.ts";
+import { ensureStream, pauseAfter } from "./stream.ts";
 import { createSubscription, type NatsDelivery } from "./subscription.ts";
 
 // Messages published concurrently; further ones wait.
@@ -84,7 +84,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
             // The stream was removed, or another replica overwrote its subjects.
             if (!hasNoStream(error) || attempt === TRIES) throw error;
             known.clear();
-            await sleep(Math.random() * 10 * attempt, undefined, { signal });
+            await sleep(pauseAfter(attempt), undefined, { signal });
           }
         }
       },

@@ -1,11 +1,19 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { JetStreamApiError, type StreamConfig } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
+import { backoff } from "@svc/resilience";
 import { refused } from "../bus/event-bus-error.ts";
 import { BROKER, isNoStream } from "./errors.ts";
 import type { JetStream } from "./connection.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
-const TRIES = 10;
+const TRIES = 12;
+
+/**
+ * The pause, in milliseconds, before the next attempt to add a subject. The server has no compare-and-set for the list of
+ * subjects, so replicas that add subjects at the same time must spread out until each one's update survives.
+ */
+export const pauseAfter = backoff({ baseMs: 10, maxMs: 1000 });
 
 /**
  * Makes sure that the stream accepts the topics; returns whether it had to be created.
@@ -42,6 +50,7 @@ export async function ensureStream(
     }
     // Read the stream again, because another replica may have overwritten the subjects meanwhile.
     if (attempt > TRIES) throw refused(BROKER, `the stream ${stream} does not keep its subjects`);
+    await sleep(pauseAfter(attempt));
   }
 
   async function made(): Promise<boolean> {
