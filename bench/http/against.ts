@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { BenchOptions } from "../harness/bench.ts";
+import { fileOfCheckout } from "../harness/checkout.ts";
 import { measureWithControls } from "../harness/controls.ts";
 import { pairedRatioOf, ratioOf, summarise } from "../harness/figures.ts";
 import type { Effort, Measured } from "../harness/rounds.ts";
@@ -31,10 +30,8 @@ export async function measureAgainst(
 
 /** Returns the cases of a comparison: each case, the same one of the other checkout, and that one again. */
 export function casesAgainst(directory: string, only: BenchOptions["only"]): readonly Case[] {
-  const base = pathToFileURL(`${resolve(directory)}/bench/http/variants/`);
-  if (!existsSync(base) || !existsSync(resolve(directory, "node_modules"))) {
-    throw new Error(`--base must be a checkout of this repository after npm ci; it is ${directory}`);
-  }
+  const route = fileOfCheckout(directory, "bench/http/route.ts");
+  const base = new URL("variants/", route);
   return chosenCases(only).flatMap((each) => {
     if (!own.test(each.name)) return isControl(each.name) ? [each] : [];
     const other = { ...each, module: new URL(each.module.href.slice(variants.length), base) };
