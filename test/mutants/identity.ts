@@ -394,8 +394,8 @@ export const identity: Mutants = {
   },
   "TEN-13": {
     file: "packages/tenancy/src/host.ts",
-    find: "return label === undefined || reserved.has(label) ? undefined : label;",
-    replace: "return label;",
+    find: " || reserved.has(label) ? undefined",
+    replace: " ? undefined",
   },
   "TEN-14": { file: "packages/tenancy/src/options.ts", find: '    "/t",\n', replace: '    "/tenant",\n' },
   "TEN-15": {

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Attempt, type AttemptCookies, cookiesOf, isLive } from "./attempt-cookie.ts";
+import { isIssuer } from "./built-in.ts";
 import { type CodeExchange, errorCode } from "./code-exchange.ts";
 import type { IdTokens } from "./id-token.ts";
 import { identityOf, isSubject, type LoginIdentity } from "./identity.ts";
-import { isIssuer } from "./issuer.ts";
 import type { AccessTokenHandler } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";

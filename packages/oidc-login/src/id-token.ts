@@ -1,6 +1,7 @@
-import { createKeySetSource, createVerifier, type KeySource } from "@svc/jwt-auth";
+import type { CheckResult } from "@svc/context";
+import { createKeySetSource, createVerifier } from "@svc/jwt-auth";
+import { GUID, isIssuer, issuerOfDirectory } from "./built-in.ts";
 import { identityOf, isSubject, type LoginIdentity } from "./identity.ts";
-import { GUID, isIssuer, issuerOfDirectory } from "./issuer.ts";
 import type { ResolvedOidcLogin } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
@@ -19,8 +20,8 @@ export interface IdTokens {
   check(idToken: string, expected: Expected): Promise<LoginIdentity>;
   /** Starts to fetch the keys, if it has not done so, so that they are there when the person comes back. */
   prepare(): void;
-  /** The keys; undefined before the first sign-in. */
-  readonly keys: KeySource | undefined;
+  /** Reports the state of the keys. Never fetches. */
+  state(signal: AbortSignal): CheckResult | Promise<CheckResult>;
   stop(): void;
 }
 
@@ -64,11 +65,12 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin): IdToke
     prepare() {
       opened ??= open();
     },
-    get keys() {
-      return opened?.keys;
+    state(signal) {
+      if (provider.kind === "oauth") return { healthy: true, detail: "needs no keys" };
+      return opened?.keys.readiness().check(signal) ?? { healthy: true, detail: "no sign-in yet" };
     },
     stop() {
-      opened?.keys.stop?.();
+      opened?.keys.stop();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
+import { type CheckResult, contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
 import { internalError, methodNotAllowed, notFoundError, ProblemError, sendJson } from "@svc/problem";
 import { safeLogger } from "@svc/resilience";
 import { attemptCookies } from "./attempt-cookie.ts";
@@ -9,7 +9,6 @@ import { idTokens } from "./id-token.ts";
 import type { LoginIdentity } from "./identity.ts";
 import { setLastingCookies } from "./lasting-cookies.ts";
 import type { OidcLoginOptions } from "./options.ts";
-import { loginReadiness } from "./readiness.ts";
 import { LoginError, problemOf } from "./refusals.ts";
 import { resolveOidcLoginOptions } from "./resolve-options.ts";
 import { startLogin } from "./start.ts";
@@ -121,16 +120,20 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     }
   }
 
+  async function check(signal: AbortSignal): Promise<CheckResult> {
+    const states = await Promise.all(
+      [...flows].map(async ([name, { tokens }]) => ({ name, ...(await tokens.state(signal)) })),
+    );
+    return {
+      healthy: states.every(({ healthy }) => healthy),
+      critical: false,
+      detail: states.map(({ name, detail }) => `${name}: ${detail}`).join("; "),
+    };
+  }
+
   return Object.assign(oidcLoginMiddleware, {
-    readiness: () =>
-      loginReadiness(
-        new Map(
-          [...flows].map(([name, { provider, tokens }]) => [
-            name,
-            () => (provider.kind === "oauth" ? null : tokens.keys),
-          ]),
-        ),
-      ),
+    // Never critical, because people who are signed in do not need a provider.
+    readiness: (): ReadinessCheck => ({ name: "oidc-login", critical: false, check }),
     stop,
     [Symbol.asyncDispose]: async () => stop(),
   });

@@ -14,12 +14,13 @@ import {
   oneOf,
   optional,
   type OptionsOf,
+  type ResolvedOptions,
   secret,
   string,
   withDefault,
 } from "@svc/options";
+import { GUID } from "./built-in.ts";
 import type { Identity, LoginIdentity } from "./identity.ts";
-import { GUID } from "./issuer.ts";
 
 // ASCII without quotes needs no escaping in headers and URLs.
 const scope = string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
@@ -83,6 +84,9 @@ export const providerOptions = defineOptions("oidcLogin()", {
  * `issuer`, `jwksUri`, `authorizationEndpoint` and `tokenEndpoint`.
  */
 export type ProviderOptions = OptionsOf<typeof providerOptions>;
+
+/** The options of one provider with their own defaults, without those of a built-in provider. */
+export type ResolvedProviderOptions = ResolvedOptions<(typeof providerOptions)["keys"]>;
 
 /** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
 export type IdentityHandler = (identity: LoginIdentity, req: IncomingMessage, res: ServerResponse) => unknown;

@@ -1,19 +1,11 @@
 import { type Algorithm, checkAlgorithms } from "@svc/jwt-auth";
 import { ConfigurationError, type EnvironmentName, type Fault, nearestName } from "@svc/options";
-import { BUILT_IN, builtIn, type BuiltIn, OPENID_SCOPES } from "./built-in.ts";
-import { GUID } from "./issuer.ts";
-import { type ProviderOptions, providerOptions } from "./options.ts";
+import { BUILT_IN, builtIn, type BuiltIn, GUID, OPENID_SCOPES } from "./built-in.ts";
+import { type ProviderOptions, providerOptions, type ResolvedProviderOptions } from "./options.ts";
 
 /** The options of a provider with their defaults filled in. */
-export interface Provider extends BuiltIn {
+export interface Provider extends Omit<ResolvedProviderOptions, keyof BuiltIn | "directory">, BuiltIn {
   readonly name: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly redirectUri: string;
-  readonly authorizationParameters: Readonly<Record<string, string>>;
-  readonly clientAuthentication: "client_secret_post" | "client_secret_basic";
-  readonly algorithms: readonly Algorithm[];
-  readonly issRequired: boolean;
   /** The accepted directories; empty for any. */
   readonly directories: readonly string[];
 }
@@ -47,7 +39,8 @@ export function resolveProvider(
   const faults: Fault[] = [];
   const at = (key: string): string => `providers.${name}.${key}`;
   const read = named(at, () => providerOptions.resolve(given));
-  const directory = read.directory?.toLowerCase() ?? "common";
+  const { directory: givenDirectory = "common", ...settings } = read;
+  const directory = givenDirectory.toLowerCase();
   const known = builtIn(name, directory);
   const algorithms = named(at, () => asymmetric(read.algorithms));
   for (const key of ["directory", "directories"] as const) {
@@ -65,13 +58,10 @@ export function resolveProvider(
     return "";
   };
   const provider: Provider = {
+    ...settings,
     kind: known?.kind ?? "openid",
     name,
-    clientId: read.clientId,
-    clientSecret: read.clientSecret,
-    redirectUri: read.redirectUri,
     authorizationParameters: { ...read.authorizationParameters },
-    clientAuthentication: read.clientAuthentication,
     issuer: needed("issuer"),
     alsoIssuers: read.issuer === undefined ? (known?.alsoIssuers ?? []) : [],
     jwksUri: needed("jwksUri"),
@@ -79,7 +69,6 @@ export function resolveProvider(
     tokenEndpoint: needed("tokenEndpoint"),
     scopes: read.scopes ?? known?.scopes ?? OPENID_SCOPES,
     algorithms,
-    issRequired: read.issRequired,
     directories: (read.directories ?? (GUID.test(directory) ? [directory] : [])).map((each) =>
       each.toLowerCase(),
     ),

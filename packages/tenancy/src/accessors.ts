@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { contextOf, currentContext } from "@svc/context";
+import { contextOf, currentContext, type RequestContext } from "@svc/context";
 import { refusalError } from "./refusals.ts";
-import { resolutionOf } from "./resolved.ts";
+import type { Resolution } from "./resolution.ts";
 
 /** Returns the tenant granted to a request, or undefined. Only this name may reach a query. */
 export function tenantOf(req: IncomingMessage): string | undefined {
@@ -27,4 +27,21 @@ export function currentTenant(): string {
  */
 export function requestedTenantOf(req: IncomingMessage): string | undefined {
   return resolutionOf(contextOf(req))?.requested;
+}
+
+// A registered symbol, so that guards from another installed copy of this package find the value.
+const RESOLVED: unique symbol = Symbol.for("@svc/tenancy/1") as never;
+
+interface WithResolution extends RequestContext {
+  [RESOLVED]?: Resolution;
+}
+
+/** Stores the resolution of a request for guards and accessors. */
+export function remember(context: RequestContext, resolution: Resolution | undefined): void {
+  (context as WithResolution)[RESOLVED] = resolution as Resolution;
+}
+
+/** Returns the stored resolution, or undefined when `tenancy()` did not run. */
+export function resolutionOf(context: RequestContext | undefined): Resolution | undefined {
+  return (context as WithResolution | undefined)?.[RESOLVED];
 }

@@ -2,7 +2,7 @@ import { contextOf, enterContext, type Middleware } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import { notFoundError } from "@svc/problem";
 import { refusalError } from "./refusals.ts";
-import { resolutionOf } from "./resolved.ts";
+import { resolutionOf } from "./accessors.ts";
 
 // Tools that describe routes read here what a guard demands.
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;

@@ -15,6 +15,10 @@ export const RESERVED_SUBDOMAINS: readonly string[] = Object.freeze([
 // Enough for a label, a domain and a port; a longer host names no tenant.
 const LONGEST_HOST = 512;
 
+// A slug in either case, the domain after it, a trailing dot and a port. Only ASCII: toLowerCase() turns the Kelvin sign,
+// for example, into an ASCII k.
+const HOST = /^([A-Za-z0-9][A-Za-z0-9-]{0,62})(\.[^:]*?)\.?(?::\d{0,5})?$/;
+
 /**
  * Returns the tenant that a host names: the single label before the base domain, in lower case (TEN-13). Ignores the
  * port and one trailing dot.
@@ -29,18 +33,9 @@ export function tenantInHost(
   reserved: ReadonlySet<string>,
 ): string | undefined {
   if (host.length > LONGEST_HOST) return undefined;
-  const colon = host.lastIndexOf(":");
-  let end = host.length;
-  if (colon !== -1) {
-    if (!isPort(host, colon + 1)) return undefined;
-    end = colon;
-  }
-  if (host.charCodeAt(end - 1) === DOT) end -= 1;
-  const labelEnd = end - suffix.length;
-  if (labelEnd < 1 || labelEnd > LONGEST_LABEL) return undefined;
-  if (!host.endsWith(suffix, end) && host.slice(labelEnd, end).toLowerCase() !== suffix) return undefined;
-  const label = labelOf(host, labelEnd);
-  return label === undefined || reserved.has(label) ? undefined : label;
+  const [, given = "", domain = ""] = HOST.exec(host) ?? [];
+  const label = given.toLowerCase();
+  return label === "" || domain.toLowerCase() !== suffix || reserved.has(label) ? undefined : label;
 }
 
 // Most entries of the cache of parsed hosts; each is at most LONGEST_HOST characters long.
@@ -64,42 +59,3 @@ export function hostReader(
     return read;
   };
 }
-
-/** Returns the text before `end` in lower case when it is a slug. One pass, because every request runs it. */
-function labelOf(host: string, end: number): string | undefined {
-  let hasCapital = false;
-  for (let index = 0; index < end; index++) {
-    const code = host.charCodeAt(index);
-    // Only ASCII capitals: toLowerCase() turns the Kelvin sign, for example, into an ASCII k.
-    if (code >= UPPER_A && code <= UPPER_Z) hasCapital = true;
-    else if (!isSlugCode(code, index)) return undefined;
-  }
-  const label = host.slice(0, end);
-  return hasCapital ? label.toLowerCase() : label;
-}
-
-function isSlugCode(code: number, index: number): boolean {
-  return (
-    (code >= LOWER_A && code <= LOWER_Z) || (code >= ZERO && code <= NINE) || (code === DASH && index > 0)
-  );
-}
-
-function isPort(host: string, start: number): boolean {
-  if (host.length - start > LONGEST_PORT) return false;
-  for (let index = start; index < host.length; index++) {
-    const code = host.charCodeAt(index);
-    if (code < ZERO || code > NINE) return false;
-  }
-  return true;
-}
-
-const LONGEST_LABEL = 63;
-const LONGEST_PORT = 5;
-const DASH = 0x2d;
-const DOT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const UPPER_A = 0x41;
-const UPPER_Z = 0x5a;
-const LOWER_A = 0x61;
-const LOWER_Z = 0x7a;

@@ -1,4 +1,43 @@
+import type { IncomingMessage } from "node:http";
 import { isSlug } from "./slug.ts";
+
+const SLASH = 0x2f;
+const HASH = 0x23;
+const LONGEST_SLUG = 63;
+
+// Scheme and host of an absolute URL.
+const ORIGIN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]*)/;
+
+/** Returns the target of a request as sent, before Express removes a mount's prefix from it. */
+export function targetOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
+  return typeof originalUrl === "string" ? originalUrl : (req.url ?? "");
+}
+
+/**
+ * Returns the host that a request was sent to, with its port. Returns undefined when the request names two different
+ * hosts, because a proxy may have routed by the other one. Ignores `X-Forwarded-Host`.
+ */
+export function hostOf(req: IncomingMessage): string | undefined {
+  const host = hostHeader(req);
+  const target = targetOf(req);
+  const authority = target.startsWith("/") ? undefined : ORIGIN.exec(target)?.[1];
+  return authority === undefined || authority.toLowerCase() === host?.toLowerCase() ? host : undefined;
+}
+
+function hostHeader({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  const { host } = headers;
+  const authority = headers[":authority"];
+  if (typeof authority === "string") return host === undefined || host === authority ? authority : undefined;
+  let count = 0;
+  // Node silently keeps the first of several Host headers.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    // Compare the usual spelling first: it avoids a new string per header.
+    if (name === "Host" || (name?.length === 4 && name.toLowerCase() === "host")) count += 1;
+  }
+  return count > 1 ? undefined : host;
+}
 
 /**
  * Returns the path of a request target without its query, and decodes nothing. Removes scheme and host from an absolute
@@ -6,31 +45,9 @@ import { isSlug } from "./slug.ts";
  */
 export function pathOf(target: string): string {
   const slashed = target.includes("\\") ? target.replaceAll("\\", "/") : target;
-  const start = slashed.charCodeAt(0) === SLASH ? 0 : authorityEnd(slashed);
+  const start = slashed.charCodeAt(0) === SLASH ? 0 : (ORIGIN.exec(slashed)?.[0].length ?? 0);
   const query = slashed.indexOf("?", start);
   return slashed.slice(start, query === -1 ? slashed.length : query);
-}
-
-/** Returns the host of a target that is an absolute URL, or undefined for a path. */
-export function authorityOf(target: string): string | undefined {
-  if (target.charCodeAt(0) === SLASH) return undefined;
-  const scheme = schemeEnd(target);
-  return scheme === -1 ? undefined : target.slice(scheme, authorityEnd(target));
-}
-
-const SLASH = 0x2f;
-
-const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
-
-function schemeEnd(target: string): number {
-  return SCHEME.exec(target)?.[0].length ?? -1;
-}
-
-function authorityEnd(target: string): number {
-  const scheme = schemeEnd(target);
-  if (scheme === -1) return 0;
-  const length = target.slice(scheme).search(/[/?#]/);
-  return length === -1 ? target.length : scheme + length;
 }
 
 /**
@@ -52,6 +69,3 @@ export function tenantInPath(path: string, prefix: string): string | undefined {
   const segment = path.slice(start, end);
   return isSlug(segment) ? segment : undefined;
 }
-
-const HASH = 0x23;
-const LONGEST_SLUG = 63;

@@ -6,10 +6,9 @@ import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
 import { hostReader } from "./host.ts";
 import { type ResolvedTenancy, tenancyOptions, type TenancyOptions } from "./options.ts";
 import { refusalError, tenantRequired } from "./refusals.ts";
-import { hostOf as hostOfRequest, targetOf } from "./request-host.ts";
-import { pathOf, tenantInPath } from "./request-target.ts";
+import { hostOf as hostOfRequest, pathOf, targetOf, tenantInPath } from "./request-target.ts";
 import { type Caller, type Policy, type Resolution, resolveTenant } from "./resolution.ts";
-import { remember } from "./resolved.ts";
+import { remember } from "./accessors.ts";
 import { isSlug, shown } from "./slug.ts";
 
 /**
@@ -157,10 +156,6 @@ function faulty(message: string): TypeError {
 // Express continues with the request on next(undefined), next("route") and next("router").
 function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
-  return Object.assign(
-    new Error("an option of tenancy() threw a value that is not an Error", { cause: thrown }),
-    {
-      code: "ERR_SVC_TENANCY_OPTION",
-    },
-  );
+  const error = new Error("an option of tenancy() threw a value that is not an Error", { cause: thrown });
+  return Object.assign(error, { code: "ERR_SVC_TENANCY_OPTION" });
 }

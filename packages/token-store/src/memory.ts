@@ -1,8 +1,7 @@
 import type { ReadinessCheck } from "@svc/context";
 import { atMostEvery, safeLogger } from "@svc/resilience";
-import { checkMoment, timeToLiveMs, windowMs } from "./durations.ts";
+import { checkId, checkMoment, checkRotation, timeToLiveMs } from "./arguments.ts";
 import { type Expiring, ExpiringMap } from "./expiring-map.ts";
-import { checkId, checkIds } from "./ids.ts";
 import { type MemoryTokenStoreOptions, memoryTokenStoreOptions } from "./options.ts";
 import { TokenStoreError } from "./token-store-error.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
@@ -133,19 +132,19 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
 
     revoke(jti, ttlSeconds) {
       checkId("jti", jti);
-      remember(tokens, jti, timeToLiveMs("ttlSeconds", ttlSeconds));
+      remember(tokens, jti, timeToLiveMs(ttlSeconds));
     },
 
     revokeFamily(fam, ttlSeconds) {
       checkId("fam", fam);
-      remember(families, fam, timeToLiveMs("ttlSeconds", ttlSeconds));
+      remember(families, fam, timeToLiveMs(ttlSeconds));
     },
 
     revokeSubject(sub, notBefore, ttlSeconds) {
       checkId("sub", sub);
       checkMoment("notBefore", notBefore);
       const at = now();
-      const expiresAt = at + timeToLiveMs("ttlSeconds", ttlSeconds);
+      const expiresAt = at + timeToLiveMs(ttlSeconds);
       const kept = subjects.get(sub, at);
       makeRoom(subjects, sub, maxEntries, at);
       subjects.set(sub, {
@@ -164,11 +163,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
 
     rotate(rotation) {
       const { jti, fam, sub, signedInAt, nonce } = rotation;
-      checkIds(rotation);
-      checkMoment("signedInAt", signedInAt);
-      const graceMs = windowMs("graceSeconds", rotation.graceSeconds);
-      const usedTtlMs = timeToLiveMs("usedTtlSeconds", rotation.usedTtlSeconds);
-      const familyTtlMs = timeToLiveMs("familyTtlSeconds", rotation.familyTtlSeconds);
+      const { graceMs, usedTtlMs, familyTtlMs } = checkRotation(rotation);
       const at = now();
       if (families.get(fam, at) !== undefined || signedOut({ sub, signedInAt }, at)) return "replayed";
       if (tokens.get(jti, at) === undefined) {

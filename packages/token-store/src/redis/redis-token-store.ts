@@ -1,26 +1,14 @@
-import type { ReadinessCheck } from "@svc/context";
 import { isAmbiguous, replyWord, runScript } from "@svc/redis/scripts";
 import { DeadlineError, withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
-import { checkId, checkIds } from "../ids.ts";
-import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
-import { keysWith } from "./keys.ts";
+import { checkId, checkMoment, checkRotation, type RotationTimes, timeToLiveMs } from "../arguments.ts";
+import type { Rotation, RotationResult, SharedTokenStore } from "../token-store.ts";
 import { type RedisTokenStoreOptions, redisTokenStoreOptions } from "./options.ts";
 import { createReadiness } from "./readiness.ts";
-import { makeScripts } from "./scripts.ts";
+import { keysWith, makeScripts } from "./scripts.ts";
 
 /** A token store in Redis, for any number of replicas. */
-export interface RedisTokenStore extends TokenStore {
-  isRevoked(token: RevocableToken): Promise<boolean>;
-  revoke(jti: string, ttlSeconds: number): Promise<void>;
-  revokeFamily(fam: string, ttlSeconds: number): Promise<void>;
-  revokeSubject(sub: string, notBefore: number, ttlSeconds: number): Promise<void>;
-  signInTime(sub: string, nowSeconds: number): Promise<number>;
-  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
-  rotate(rotation: Rotation): Promise<RotationResult>;
-  readiness(): ReadinessCheck;
-}
+export type RedisTokenStore = SharedTokenStore;
 
 const PAUSES_MS = [25, 75, 150, 250];
 
@@ -78,7 +66,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   }
 
   async function remember(key: string, ttlSeconds: number): Promise<void> {
-    const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
+    const ttl = timeToLiveMs(ttlSeconds);
     await persistently(() => runScript(redis, scripts.remember, [key], [ttl]));
   }
 
@@ -99,11 +87,12 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     });
   }
 
-  async function classify(rotation: Rotation, settings: readonly string[], latest: string): Promise<unknown> {
+  async function classify(rotation: Rotation, times: RotationTimes, latest: string): Promise<unknown> {
     const { jti, fam, sub, signedInAt, nonce } = rotation;
     const beside = [keys.family(fam), keys.use(fam, jti)];
     const elsewhere = [keys.token(jti), keys.subject(sub)];
-    const args = [latest, String(signedInAt), ...settings, nonce];
+    const { graceMs, usedTtlMs, familyTtlMs } = times;
+    const args = [latest, signedInAt, graceMs, usedTtlMs, familyTtlMs, nonce];
     if (!split) {
       try {
         return await runScript(redis, scripts.rotate, [...beside, ...elsewhere], [...args, "0"]);
@@ -119,14 +108,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   }
 
   async function rotate(rotation: Rotation): Promise<RotationResult> {
-    checkIds(rotation);
-    checkMoment("signedInAt", rotation.signedInAt);
-    const settings = [
-      windowMs("graceSeconds", rotation.graceSeconds),
-      timeToLiveMs("usedTtlSeconds", rotation.usedTtlSeconds),
-      timeToLiveMs("familyTtlSeconds", rotation.familyTtlSeconds),
-    ].map(String);
-    const result = await whileDue((latest) => classify(rotation, settings, latest));
+    const times = checkRotation(rotation);
+    const result = await whileDue((latest) => classify(rotation, times, latest));
     if (isResult(result)) return result;
     throw new TypeError(`the script answered ${typeof result}`);
   }
@@ -157,7 +140,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     async revokeSubject(sub, notBefore, ttlSeconds) {
       checkId("sub", sub);
       checkMoment("notBefore", notBefore);
-      const args = [String(notBefore), String(timeToLiveMs("ttlSeconds", ttlSeconds))];
+      const args = [notBefore, timeToLiveMs(ttlSeconds)];
       await persistently(() => runScript(redis, scripts.signOut, [keys.subject(sub)], args));
     },
 
@@ -168,7 +151,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
 
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
-      const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
+      const ttl = timeToLiveMs(ttlSeconds);
       // A second run after a lost answer sets `notBefore` a second later, which ends only sessions from before its answer.
       return Number(
         await whileDue((latest) => runScript(redis, scripts.signOutNow, [keys.subject(sub)], [latest, ttl])),

@@ -1,12 +1,25 @@
-import { script, type Script } from "@svc/redis/scripts";
+import { script } from "@svc/redis/scripts";
 
-/** The scripts of a store: one for each operation that writes. */
-export interface Scripts {
-  readonly rotate: Script;
-  readonly remember: Script;
-  readonly signOut: Script;
-  readonly signInTime: Script;
-  readonly signOutNow: Script;
+/** Builds the keys. In a cluster, keys that one script touches have the same text in braces, and so the same slot. */
+export function keysWith(prefix: string) {
+  return {
+    /** Marks a session as revoked. */
+    family: (fam: string) => `${prefix}f:{${tag(fam)}}`,
+    /** Marks a refresh token as used; in the slot of its session. */
+    use: (fam: string, jti: string) => `${prefix}u:{${tag(fam)}}${tag(jti)}`,
+    /** Marks a token as revoked. In a slot of its own, since a revocation by id does not name the session. */
+    token: (jti: string) => `${prefix}j:{${tag(jti)}}`,
+    /** Holds the moment before which the sessions of a person are revoked. */
+    subject: (sub: string) => `${prefix}s:{${tag(sub)}}`,
+  };
+}
+
+// Redis ends a hash tag at the first closing brace and ignores an empty tag. UTF-8 would also write all unpaired
+// surrogates as the same character.
+function tag(id: string): string {
+  if (id === "") return "%";
+  if (!id.isWellFormed()) return `%%${Buffer.from(id, "utf16le").toString("hex")}`;
+  return id.includes("}") || id.includes("%") ? id.replace(/[%}]/g, encodeURIComponent) : id;
 }
 
 // Redis 4 replicates a script that reads the time only by its effects, which it must request; later versions always do.
@@ -90,7 +103,8 @@ ${KEEP_MOMENT}
 return {moment, now}
 `;
 
-export function makeScripts(): Scripts {
+/** Returns the scripts of a store: one for each operation that writes or reads the time. */
+export function makeScripts() {
   return {
     rotate: script(ROTATE),
     remember: script(REMEMBER),

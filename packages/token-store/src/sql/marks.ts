@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
 
 /** What the entry of a row marks: a token, a family or a subject. */
-export type Subject = "jti" | "fam" | "sub";
+type Subject = "jti" | "fam" | "sub";
 
 // These characters need no escaping in a quoted constant, with `standard_conforming_strings` on or off.
 const PLAIN = /^[A-Za-z0-9_.:@/+=|~-]{1,200}$/;
@@ -20,32 +19,9 @@ export function nonceOf(nonce: string): string {
   return PLAIN.test(nonce) ? `'=${nonce}'` : `'#${digest(nonce)}'`;
 }
 
-/**
- * Returns a time to live as an interval in SQL.
- *
- * @throws TokenStoreError
- */
-export function timeToLive(name: string, seconds: number): string {
-  return `interval '${timeToLiveMs(name, seconds)} milliseconds'`;
-}
-
-/**
- * Returns a grace window as an interval in SQL.
- *
- * @throws TokenStoreError
- */
-export function window(name: string, seconds: number): string {
-  return `interval '${windowMs(name, seconds)} milliseconds'`;
-}
-
-/**
- * Returns a moment in SQL, from seconds since the Unix epoch.
- *
- * @throws TokenStoreError
- */
-export function moment(name: string, seconds: number): string {
-  checkMoment(name, seconds);
-  return instant(seconds * 1_000);
+/** Returns a duration in whole milliseconds as an interval in SQL. */
+export function interval(ms: number): string {
+  return `interval '${ms} milliseconds'`;
 }
 
 /** Returns the start of a session in SQL, from seconds since the Unix epoch. NaN counts as the earliest sign-in. */

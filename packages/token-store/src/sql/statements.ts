@@ -1,5 +1,6 @@
+import type { RotationTimes } from "../arguments.ts";
 import type { RevocableToken, Rotation } from "../token-store.ts";
-import { began, instant, keyOf, moment, nonceOf, timeToLive, window } from "./marks.ts";
+import { began, instant, interval, keyOf, nonceOf } from "./marks.ts";
 
 // The statements have no parameters, so several of them travel as one simple query: one round trip and one transaction that
 // the server ends itself. No transaction stays open, and a pooler in transaction mode works.
@@ -40,26 +41,22 @@ function revoked(table: string, keys: readonly string[], subject: string, signed
  * - A statement that the server starts after `latestMs` on its clock has no effect and returns `late`: the caller has given
  *   up, and may have presented the same token again.
  */
-export function rotateSql(table: string, rotation: Rotation, latestMs: number): string {
-  const { signedInAt, graceSeconds, usedTtlSeconds, familyTtlSeconds } = rotation;
+export function rotateSql(table: string, rotation: Rotation, times: RotationTimes, latestMs: number): string {
   const [token, family, subject] = [
     keyOf("jti", rotation.jti),
     keyOf("fam", rotation.fam),
     keyOf("sub", rotation.sub),
   ];
   const nonce = nonceOf(rotation.nonce);
-  const grace = window("graceSeconds", graceSeconds);
-  const used = timeToLive("usedTtlSeconds", usedTtlSeconds);
-  const kept = timeToLive("familyTtlSeconds", familyTtlSeconds);
   const keep = (column: string): string =>
     `${column} = case when mark.${LIVES} then mark.${column} else excluded.${column} end`;
   return `
 with due as materialized (select where clock_timestamp() <= ${instant(latestMs)}),
-revoked as materialized (${revoked(table, [family, subject], subject, signedInAt)}),
+revoked as materialized (${revoked(table, [family, subject], subject, rotation.signedInAt)}),
 seen as materialized (select nonce, deadline from ${table} where key = ${token} and ${LIVES}),
 used as (
   insert into ${table} as mark (key, nonce, deadline, expires_at)
-  select ${token}, ${nonce}, clock_timestamp() + ${grace}, statement_timestamp() + ${used}
+  select ${token}, ${nonce}, clock_timestamp() + ${interval(times.graceMs)}, statement_timestamp() + ${interval(times.usedTtlMs)}
   where exists (select from due) and not exists (select from revoked) and not exists (select from seen)
   on conflict (key) do update set ${keep("nonce")}, ${keep("deadline")}, ${keep("expires_at")}
   returning nonce, deadline
@@ -73,7 +70,7 @@ outcome as materialized (
 ),
 ended as (
   insert into ${table} as mark (key, expires_at)
-  select ${family}, statement_timestamp() + ${kept} from outcome where result = 'replayed'
+  select ${family}, statement_timestamp() + ${interval(times.familyTtlMs)} from outcome where result = 'replayed'
   on conflict (key) do update set expires_at = excluded.expires_at where not mark.${LIVES}
 )
 select case when exists (select from due) then coalesce((select result from outcome), 'replayed') else 'late' end as result,
@@ -81,29 +78,29 @@ select case when exists (select from due) then coalesce((select result from outc
 }
 
 /** Returns the statement that revokes one token, even if it was just used. */
-export function revokeSql(table: string, jti: string, ttlSeconds: number): string {
+export function revokeSql(table: string, jti: string, ttlMs: number): string {
   return `
 insert into ${table} as mark (key, deadline, expires_at)
-values (${keyOf("jti", jti)}, '-infinity', statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
+values (${keyOf("jti", jti)}, '-infinity', statement_timestamp() + ${interval(ttlMs)})
 on conflict (key) do update
 set nonce = null, deadline = '-infinity', expires_at = greatest(mark.expires_at, excluded.expires_at)
 returning ${NESTED}`;
 }
 
-export function revokeFamilySql(table: string, fam: string, ttlSeconds: number): string {
+export function revokeFamilySql(table: string, fam: string, ttlMs: number): string {
   return `
 insert into ${table} as mark (key, expires_at)
-values (${keyOf("fam", fam)}, statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
+values (${keyOf("fam", fam)}, statement_timestamp() + ${interval(ttlMs)})
 on conflict (key) do update set expires_at = greatest(mark.expires_at, excluded.expires_at)
 returning ${NESTED}`;
 }
 
 /** Returns the statement that signs a person out. Keeps the later of the stored and the given moment. */
-export function revokeSubjectSql(table: string, sub: string, notBefore: number, ttlSeconds: number): string {
+export function revokeSubjectSql(table: string, sub: string, notBefore: number, ttlMs: number): string {
   return `
 insert into ${table} as mark (key, deadline, expires_at)
-values (${keyOf("sub", sub)}, ${moment("notBefore", notBefore)},
-  statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
+values (${keyOf("sub", sub)}, ${instant(notBefore * 1_000)},
+  statement_timestamp() + ${interval(ttlMs)})
 on conflict (key) do update
 set deadline = greatest(case when mark.${LIVES} then mark.deadline end, excluded.deadline),
   expires_at = greatest(mark.expires_at, excluded.expires_at)
@@ -124,17 +121,12 @@ export function signInTimeSql(table: string, sub: string): string {
  * Returns the statement that revokes sessions which began before the next second of the server's clock, or in the second of
  * an earlier sign-out. It has no effect after `latestMs` on that clock, because the person may have signed in again.
  */
-export function revokeSubjectNowSql(
-  table: string,
-  sub: string,
-  ttlSeconds: number,
-  latestMs: number,
-): string {
+export function revokeSubjectNowSql(table: string, sub: string, ttlMs: number, latestMs: number): string {
   return `
 with ended as (
   insert into ${table} as mark (key, deadline, expires_at)
   select ${keyOf("sub", sub)}, to_timestamp((${signInSecond("null::timestamptz")} + 1)::float8),
-    statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)}
+    statement_timestamp() + ${interval(ttlMs)}
   where clock_timestamp() <= ${instant(latestMs)}
   on conflict (key) do update
   set deadline = to_timestamp((${signInSecond(`case when mark.${LIVES} then mark.deadline end`)} + 1)::float8),

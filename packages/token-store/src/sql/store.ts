@@ -1,9 +1,7 @@
-import type { ReadinessCheck } from "@svc/context";
 import { DeadlineError, safeLogger, singleFlight } from "@svc/resilience";
 import { qualified, safeErrorText, TransactionError } from "@svc/sql";
-import { checkMoment } from "../durations.ts";
-import { checkId, checkIds } from "../ids.ts";
-import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
+import { checkId, checkMoment, checkRotation, timeToLiveMs } from "../arguments.ts";
+import type { RotationResult, SharedTokenStore } from "../token-store.ts";
 import { createConnection } from "./connection.ts";
 import { type PostgresTokenStoreOptions, postgresTokenStoreOptions } from "./options.ts";
 import { createCheck } from "./readiness.ts";
@@ -24,14 +22,7 @@ import {
  * `DeadlineError`, `BreakerOpenError`, `TokenStoreError` for an invalid argument, or `TransactionError` when the
  * connection has a transaction open.
  */
-export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
-  isRevoked(token: RevocableToken): Promise<boolean>;
-  revoke(jti: string, ttlSeconds: number): Promise<void>;
-  revokeFamily(fam: string, ttlSeconds: number): Promise<void>;
-  revokeSubject(sub: string, notBefore: number, ttlSeconds: number): Promise<void>;
-  signInTime(sub: string, nowSeconds: number): Promise<number>;
-  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
-  rotate(rotation: Rotation): Promise<RotationResult>;
+export interface PostgresTokenStore extends SharedTokenStore, AsyncDisposable {
   /**
    * Creates the table and its index if they are missing. Needs the right to create them only then.
    *
@@ -40,8 +31,6 @@ export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
   ensureSchema(): Promise<"present" | "created">;
   /** Deletes all expired rows, in batches, and returns their number. */
   sweep(): Promise<number>;
-  /** Returns the same object on every call. */
-  readiness(): ReadinessCheck;
   /** Waits for a deletion that is running and starts no other. Does not close the database. Never rejects. */
   stop(): Promise<void>;
 }
@@ -120,15 +109,16 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     },
     async revoke(jti, ttlSeconds) {
       checkId("jti", jti);
-      await write(revokeSql(quotedTable, jti, ttlSeconds));
+      await write(revokeSql(quotedTable, jti, timeToLiveMs(ttlSeconds)));
     },
     async revokeFamily(fam, ttlSeconds) {
       checkId("fam", fam);
-      await write(revokeFamilySql(quotedTable, fam, ttlSeconds));
+      await write(revokeFamilySql(quotedTable, fam, timeToLiveMs(ttlSeconds)));
     },
     async revokeSubject(sub, notBefore, ttlSeconds) {
       checkId("sub", sub);
-      await write(revokeSubjectSql(quotedTable, sub, notBefore, ttlSeconds));
+      checkMoment("notBefore", notBefore);
+      await write(revokeSubjectSql(quotedTable, sub, notBefore, timeToLiveMs(ttlSeconds)));
     },
     async signInTime(sub) {
       checkId("sub", sub);
@@ -138,16 +128,16 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     },
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
+      const ttlMs = timeToLiveMs(ttlSeconds);
       return Number(
-        await writeWhileDue((latestMs) => revokeSubjectNowSql(quotedTable, sub, ttlSeconds, latestMs)),
+        await writeWhileDue((latestMs) => revokeSubjectNowSql(quotedTable, sub, ttlMs, latestMs)),
       );
     },
     shared: true,
 
     async rotate(rotation) {
-      checkIds(rotation);
-      checkMoment("signedInAt", rotation.signedInAt);
-      const result = await writeWhileDue((latestMs) => rotateSql(quotedTable, rotation, latestMs));
+      const times = checkRotation(rotation);
+      const result = await writeWhileDue((latestMs) => rotateSql(quotedTable, rotation, times, latestMs));
       if (RESULTS.has(result)) return result as RotationResult;
       throw new TypeError(NOT_LAST);
     },
