@@ -19,7 +19,7 @@ import {
   qualified,
   tableNameKind,
 } from "@svc/sql";
-import type { Taker } from "./taker.ts";
+import type { LocalWorker } from "./local-worker.ts";
 
 /** The default table name (JOB-1). */
 export const DEFAULT_TABLE = "svc_jobs";
@@ -74,7 +74,7 @@ export interface ResolvedOptions {
   readonly maintenanceTimeoutMs: number;
   readonly now: () => number;
   /** The workers of this process on this table. */
-  readonly takers: Set<Taker>;
+  readonly localWorkers: Set<LocalWorker>;
 }
 
 const SUBJECT = "createJobTable()";
@@ -98,5 +98,5 @@ export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
   if (!tableName.accepts(resolved.name)) {
     throw new ConfigurationError(SUBJECT, [{ key: "name", message: `must be ${tableName.expects}` }]);
   }
-  return { ...resolved, quotedTable: qualified(resolved.name), takers: new Set() };
+  return { ...resolved, quotedTable: qualified(resolved.name), localWorkers: new Set() };
 }
