@@ -12,7 +12,6 @@ import {
 } from "@svc/options";
 import type { Job, JobStats, TraceCarrier } from "../job.ts";
 import { type JobTable, optionsOf } from "../job-table.ts";
-import type { ResolvedOptions as TableOptions } from "../options.ts";
 
 /** What a handler receives besides the payload. */
 export interface JobContext {
@@ -108,31 +107,14 @@ export interface WorkerOptions {
   readonly around?: Around | undefined;
 }
 
-/** The options with all defaults applied. */
-export interface ResolvedWorker {
-  readonly table: JobTable;
-  readonly on: TableOptions;
-  readonly handlers: ReadonlyMap<string, JobHandler>;
-  readonly concurrency: number;
-  readonly prefetch: number;
-  readonly jobTimeoutMs: number;
-  readonly visibilityMs: number;
-  readonly drainMs: number;
-  readonly pollMs: number;
-  readonly listen: boolean;
-  readonly claimOnEnqueue: boolean;
-  readonly commandTimeoutMs: number;
-  readonly depthEverySeconds: number;
-  readonly logger: Logger | undefined;
-  readonly onEvent: WorkerOptions["onEvent"];
-  readonly around: Around | undefined;
-}
-
 const SUBJECT = "createWorker()";
 const TIMEOUT_SHARE = 0.8;
 
+/** The options with all defaults applied. */
+export type ResolvedWorker = Readonly<ReturnType<typeof resolveWorkerOptions>>;
+
 /** @throws ConfigurationError */
-export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
+export function resolveWorkerOptions(given: WorkerOptions) {
   const resolved = resolveOptions(SUBJECT, given, {
     table: objectWith<JobTable>("a job table", "claim", "ack", "fail", "release"),
     handlers: objectWith<Readonly<Record<string, JobHandler>>>("an object with a handler for every task"),

@@ -9,6 +9,13 @@ import type { Report } from "./report.ts";
 
 /** A job whose handler runs. */
 class RunningJob implements JobContext {
+  readonly id: string;
+  readonly task: string;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly requestId: string | undefined;
+  readonly tenantId: string | undefined;
+  readonly trace: TraceCarrier | undefined;
   readonly job: Job;
   readonly startedAt: number;
   /** Taken before the claim was sent, so the lease is not older than this. */
@@ -20,32 +27,18 @@ class RunningJob implements JobContext {
   #controller: AbortController | undefined;
 
   constructor(job: Job, claimedAt: number) {
+    this.id = job.id;
+    this.task = job.task;
+    this.attempts = job.attempts;
+    this.maxAttempts = job.maxAttempts;
+    this.requestId = job.requestId;
+    this.tenantId = job.tenantId;
+    this.trace = job.trace;
     this.job = job;
     this.claimedAt = claimedAt;
     this.startedAt = performance.now();
   }
 
-  get id(): string {
-    return this.job.id;
-  }
-  get task(): string {
-    return this.job.task;
-  }
-  get attempts(): number {
-    return this.job.attempts;
-  }
-  get maxAttempts(): number {
-    return this.job.maxAttempts;
-  }
-  get requestId(): string | undefined {
-    return this.job.requestId;
-  }
-  get tenantId(): string | undefined {
-    return this.job.tenantId;
-  }
-  get trace(): TraceCarrier | undefined {
-    return this.job.trace;
-  }
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.stopped !== undefined) this.#controller.abort(this.stopped);
