@@ -2,7 +2,6 @@ import { type Queryable, type Row, sqlStateOf } from "@svc/sql";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
 import {
-  type ClaimedRow,
   claimSql,
   gatheringClaimSql,
   MAX_SPENT,
@@ -10,6 +9,7 @@ import {
   readingClaimSql,
   steppingClaimSql,
 } from "./sql/claim.ts";
+import type { ClaimedRow } from "./sql/claimed-row.ts";
 
 /** Sends the statements of `claim()`. */
 export interface Calls {

@@ -3,9 +3,9 @@ import type { Enqueued } from "./job.ts";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { isShared, sending, sendingPlanned } from "./query.ts";
-import { type ClaimedRow, jobOf } from "./sql/claim.ts";
+import { type Reservation, reserve } from "./local-worker.ts";
+import { type ClaimedRow, jobOf } from "./sql/claimed-row.ts";
 import { enqueueAgain, enqueueClaimed, enqueueOneWith } from "./sql/enqueue.ts";
-import { type Place, reserve } from "./taker.ts";
 
 /** Queues single jobs. */
 export interface Enqueueing {
@@ -22,7 +22,7 @@ export function createEnqueueing(
   options: ResolvedOptions,
   told: (tx: Queryable | undefined, rows: readonly NewRow[]) => string | undefined,
 ): Enqueueing {
-  const { db, name, quotedTable, visibilityTimeoutSeconds, commandTimeoutMs, takers } = options;
+  const { db, name, quotedTable, visibilityTimeoutSeconds, commandTimeoutMs, localWorkers } = options;
   const operation = "enqueue()";
   const send = sending(options, operation);
   const sendPlanned = sendingPlanned(options, operation);
@@ -35,30 +35,30 @@ export function createEnqueueing(
     return (await sendPlanned(statement, tx)).length === 1;
   }
 
-  function placeFor({ task, delaySeconds, availableAt }: NewRow): Place | undefined {
+  function reservationFor({ task, delaySeconds, availableAt }: NewRow): Reservation | undefined {
     const isDue = delaySeconds === 0 && availableAt === null;
     // A single connection may be inside a transaction of the caller.
-    return isDue && isShared(db) ? reserve(takers, task) : undefined;
+    return isDue && isShared(db) ? reserve(localWorkers, task) : undefined;
   }
 
-  async function insertClaimed(place: Place, row: NewRow): Promise<Enqueued> {
+  async function insertClaimed(reservation: Reservation, row: NewRow): Promise<Enqueued> {
     const claimedAt = performance.now();
     const { text, values } = enqueueClaimed(quotedTable, row, visibilityTimeoutSeconds);
     let job: ClaimedRow | undefined;
     try {
-      [job] = await (place.send === undefined
+      [job] = await (reservation.send === undefined
         ? send<ClaimedRow>(text, values)
-        : half<ClaimedRow>(text, values, through(place.send)));
+        : half<ClaimedRow>(text, values, through(reservation.send)));
     } catch (error) {
-      if (place.send !== undefined) return insertAgain(place, row, claimedAt);
-      place.lose(row.id);
+      if (reservation.send !== undefined) return insertAgain(reservation, row, claimedAt);
+      reservation.markLost(row.id);
       throw error;
     }
     if (job === undefined) {
-      place.pass();
+      reservation.cancel();
       return { id: row.id, enqueued: false };
     }
-    const late = place.take(jobOf(job), claimedAt);
+    const late = reservation.accept(jobOf(job), claimedAt);
     if (late !== undefined) await late;
     return { id: row.id, enqueued: true };
   }
@@ -67,13 +67,13 @@ export function createEnqueueing(
    * Inserts the job after the worker's connection failed: waits for that statement, and releases the job if it was
    * claimed.
    */
-  async function insertAgain(place: Place, row: NewRow, startedAt: number): Promise<Enqueued> {
+  async function insertAgain(reservation: Reservation, row: NewRow, startedAt: number): Promise<Enqueued> {
     const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
     const restMs = Math.max(1, Math.ceil(startedAt + commandTimeoutMs - performance.now()));
     try {
       await sending(options, operation, restMs)(text, values);
     } catch (error) {
-      place.lose(row.id);
+      reservation.markLost(row.id);
       if (!(error instanceof SqlDeadlineError)) throw error;
       // The first statement may have queued the job even if this one failed.
       throw new SqlDeadlineError(
@@ -81,21 +81,21 @@ export function createEnqueueing(
         "answer",
       );
     }
-    place.pass();
+    reservation.cancel();
     return { id: row.id, enqueued: true };
   }
 
   return {
     async enqueue(row, tx, isOurs) {
-      const place = isOurs && tx === undefined ? placeFor(row) : undefined;
-      if (place !== undefined) return insertClaimed(place, row);
+      const reservation = isOurs && tx === undefined ? reservationFor(row) : undefined;
+      if (reservation !== undefined) return insertClaimed(reservation, row);
       return { id: row.id, enqueued: await insert(row, tx) };
     },
   };
 }
 
 /** Sends statements on the worker's own connection. */
-function through(send: NonNullable<Place["send"]>): Queryable {
+function through(send: NonNullable<Reservation["send"]>): Queryable {
   return {
     query: async <R extends Row>(text: string, values: unknown[] = []) => ({
       rows: await send<R>(text, values),

@@ -17,7 +17,5 @@ export { queueRoutes } from "./page/queue-routes.ts";
 export type { QueueRoutesOptions, ScheduleRow } from "./page/options.ts";
 export type { Migration } from "./schema.ts";
 export { type EnqueuePart, type TableAccess, tableAccess } from "./table-access.ts";
-export type { WorkerEvent } from "./worker/events.ts";
-export type { WorkerOptions } from "./worker/options.ts";
-export type { JobContext, JobHandler } from "./worker/running-job.ts";
+export type { JobContext, JobHandler, WorkerEvent, WorkerOptions } from "./worker/options.ts";
 export { createWorker, type Worker } from "./worker/worker.ts";

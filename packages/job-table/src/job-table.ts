@@ -13,8 +13,11 @@ import { payloadFaultOf } from "./payload.ts";
 import { isShared, sending, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
-import { jobOf } from "./sql/claim.ts";
-import { deleteSql, deleteValues, failSql, leaseValues, releaseSql } from "./sql/end.ts";
+import { deleteSql, deleteValues } from "./sql/ack.ts";
+import { jobOf } from "./sql/claimed-row.ts";
+import { failSql } from "./sql/fail.ts";
+import { leaseValues } from "./sql/leases.ts";
+import { releaseSql } from "./sql/release.ts";
 import { enqueueRows } from "./sql/enqueue.ts";
 import {
   countDeadSql,

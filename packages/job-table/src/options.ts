@@ -19,7 +19,7 @@ import {
   qualified,
   tableNameKind,
 } from "@svc/sql";
-import type { Taker } from "./taker.ts";
+import type { LocalWorker } from "./local-worker.ts";
 
 /** The default table name (JOB-1). */
 export const DEFAULT_TABLE = "svc_jobs";
@@ -60,29 +60,15 @@ export interface JobTableOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** The options with all defaults applied, and the quoted table name. */
-export interface ResolvedOptions {
-  readonly db: Database;
-  readonly name: string;
-  readonly quotedTable: string;
-  readonly visibilityTimeoutSeconds: number;
-  readonly maxPayloadBytes: number;
-  readonly notify: boolean;
-  readonly notifyEveryMs: number;
-  readonly claimOrder: "exact" | "relaxed";
-  readonly commandTimeoutMs: number;
-  readonly maintenanceTimeoutMs: number;
-  readonly now: () => number;
-  /** The workers of this process on this table. */
-  readonly takers: Set<Taker>;
-}
-
 const SUBJECT = "createJobTable()";
 // Its indexes have longer names.
 const tableName = tableNameKind(48);
 
+/** The options with all defaults applied, the quoted table name, and the workers of this process on this table. */
+export type ResolvedOptions = Readonly<ReturnType<typeof resolveTableOptions>>;
+
 /** @throws ConfigurationError */
-export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
+export function resolveTableOptions(given: JobTableOptions) {
   const resolved = resolveOptions(SUBJECT, given, {
     db: databaseKind,
     name: withDefault(string(), DEFAULT_TABLE),
@@ -98,5 +84,5 @@ export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
   if (!tableName.accepts(resolved.name)) {
     throw new ConfigurationError(SUBJECT, [{ key: "name", message: `must be ${tableName.expects}` }]);
   }
-  return { ...resolved, quotedTable: qualified(resolved.name), takers: new Set() };
+  return { ...resolved, quotedTable: qualified(resolved.name), localWorkers: new Set<LocalWorker>() };
 }

@@ -3,7 +3,7 @@ import { createJobTable } from "@svc/job-table";
 import type { QueryResult, Row } from "@svc/sql";
 import { expect } from "chai";
 import type { Pool } from "pg";
-import { deleteSql, deleteValues } from "../src/sql/end.ts";
+import { deleteSql, deleteValues } from "../src/sql/ack.ts";
 import { openPool } from "./support/bench.ts";
 import { work } from "./support/working.ts";
 

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createClaimer } from "../src/worker/claimer.ts";
-import { createEnds } from "../src/worker/ends.ts";
+import { createCompletions } from "../src/worker/completions.ts";
 import type { Session } from "../src/worker/session.ts";
 import { recoverSql } from "../src/sql/recover.ts";
 import { type Bench, expire, openBench, openClient, openPool } from "./support/bench.ts";
@@ -259,11 +259,11 @@ describe("recovery of expired leases", function () {
         return Promise.resolve([{ id: "x", available_ms: 1000, lease: "2026-01-01T00:00:00.000000Z" }]);
       },
     } as unknown as Session;
-    const ends = createEnds("jobs", 300_000, () => undefined);
+    const completions = createCompletions("jobs", 300_000, () => undefined);
     const claimer = createClaimer("jobs", 300, 500);
     for (const sweeps of [true, false, true]) {
       if (sweeps) await claimer.sweep(session);
-      await claimer.claim(session, 1, ends);
+      await claimer.claim(session, 1, completions);
     }
     expect(froms).to.deep.equal([-Infinity, 950, -Infinity]);
   });

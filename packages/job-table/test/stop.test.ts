@@ -4,7 +4,7 @@ import type { QueryResult, Row } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { expire, openBench, openPool } from "./support/bench.ts";
-import { orAfter } from "../src/worker/or-after.ts";
+import { settledWithin } from "../src/worker/worker.ts";
 import { gate, work } from "./support/working.ts";
 
 /** Resolves when the signal aborts; in the second form rejects with its reason. */
@@ -281,7 +281,7 @@ describe("a job that takes too long", function () {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);
-    await orAfter(new Promise(() => undefined), -1);
+    await settledWithin(new Promise(() => undefined), -1);
     await new Promise((resolve) => void setImmediate(resolve));
     process.off("warning", listener);
     expect(warnings).to.deep.equal([]);

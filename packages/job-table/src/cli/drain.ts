@@ -5,8 +5,7 @@ import { pathToFileURL } from "node:url";
 import { type JobTable, optionsOf } from "../job-table.ts";
 import { sending } from "../query.ts";
 import { readySql } from "../sql/operator.ts";
-import type { WorkerEvent } from "../worker/events.ts";
-import type { JobHandler } from "../worker/running-job.ts";
+import type { JobHandler, WorkerEvent } from "../worker/options.ts";
 import { createWorker } from "../worker/worker.ts";
 
 /** Counts of how jobs ended during a drain. */

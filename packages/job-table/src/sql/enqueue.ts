@@ -1,8 +1,8 @@
 import { type PlannedStatement, SESSION_COLUMN } from "@svc/sql";
 import { createHash } from "node:crypto";
 import type { NewRow } from "../new-job.ts";
-import { returned } from "./claim.ts";
-import { orphanUpdate } from "./end.ts";
+import { returned } from "./claimed-row.ts";
+import { orphanUpdate } from "./release.ts";
 
 const COLUMNS =
   "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +

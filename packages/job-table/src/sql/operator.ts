@@ -1,6 +1,6 @@
 import type { DeadJob } from "../job.ts";
 import { storedCarrier } from "../trace.ts";
-import type { JobRow } from "./claim.ts";
+import type { JobRow } from "./claimed-row.ts";
 
 // The largest time of a JavaScript Date.
 const FAR_MS = 8.64e15;

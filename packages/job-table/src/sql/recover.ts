@@ -1,5 +1,5 @@
-import { byKey } from "./by-key.ts";
-import { EXHAUSTED, NOW, returned, TOOK } from "./claim.ts";
+import { EXHAUSTED, NOW, returned, TOOK } from "./claimed-row.ts";
+import { byKey } from "./leases.ts";
 
 /** The most leases that one statement recovers, and the most jobs that one marks as dead and returns with payloads. */
 export const MAX_RECOVERED = 1000;

@@ -1,14 +1,7 @@
 import type { Job } from "../job.ts";
-import {
-  type ClaimedRow,
-  FEW,
-  fewClaimSql,
-  hotClaimSql,
-  hotJobOf,
-  type HotRow,
-  jobOf,
-} from "../sql/claim.ts";
-import { deleteValues } from "../sql/end.ts";
+import { type ClaimedRow, jobOf } from "../sql/claimed-row.ts";
+import { FEW, fewClaimSql, hotClaimSql, hotJobOf, type HotRow } from "../sql/worker-claim.ts";
+import { deleteValues } from "../sql/ack.ts";
 import {
   deadLetterSql,
   MAX_DEAD,
@@ -17,7 +10,7 @@ import {
   recoverSql,
   type RecoveredRow,
 } from "../sql/recover.ts";
-import type { Ends } from "./ends.ts";
+import type { Completions } from "./completions.ts";
 import type { Session } from "./session.ts";
 
 /** The result of a claim. */
@@ -37,7 +30,7 @@ export interface Swept {
 
 /** Claims jobs for a worker, and recovers expired leases of other workers. */
 export interface Claimer {
-  claim(session: Session, limit: number, ends: Ends): Promise<Claimed>;
+  claim(session: Session, limit: number, completions: Completions): Promise<Claimed>;
   /** Recovers expired leases, and marks jobs on their last attempt as dead in a second statement. */
   sweep(session: Session): Promise<Swept>;
   /** Returns the milliseconds until the next sweep. */
@@ -106,8 +99,8 @@ export function createClaimer(
       from = -Infinity;
       return { exhausted: dead.map(jobOf), due: swept.due || swept.ended > swept.exhausted };
     },
-    async claim(session, limit, ends) {
-      const done = ends.takeDone();
+    async claim(session, limit, completions) {
+      const done = completions.takeDone();
       const started = from;
       let rows: HotRow[];
       try {
@@ -121,14 +114,14 @@ export function createClaimer(
           rows = await session.query("svc_job_fused_claim", fused, [...values, ...leases]);
         }
       } catch (error) {
-        ends.giveBack(done);
+        completions.putBack(done);
         throw error;
       }
       const acked = done.length === 0 ? undefined : rows.pop();
       if (acked !== undefined) {
         const held: unknown = JSON.parse(String(acked.payload));
         const all = acked.attempts === done.length;
-        ends.recordDone(done, all ? undefined : new Set<unknown>(Array.isArray(held) ? held : []));
+        completions.deleted(done, all ? undefined : new Set<unknown>(Array.isArray(held) ? held : []));
       }
       const filled = rows.length === limit;
       from = filled ? (rows.at(-1)?.available_ms ?? -Infinity) - MARGIN_MS : -Infinity;

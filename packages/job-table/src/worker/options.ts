@@ -10,10 +10,53 @@ import {
   resolveOptions,
   withDefault,
 } from "@svc/options";
+import type { Job, JobStats, TraceCarrier } from "../job.ts";
 import { type JobTable, optionsOf } from "../job-table.ts";
-import type { ResolvedOptions as TableOptions } from "../options.ts";
-import type { Tell, WorkerEvent } from "./events.ts";
-import type { Around, JobHandler } from "./running-job.ts";
+
+/** What a handler receives besides the payload. */
+export interface JobContext {
+  readonly id: string;
+  readonly task: string;
+  /** The number of this attempt, starting at 1. */
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly requestId: string | undefined;
+  /** The tenant of the job and of the current context. */
+  readonly tenantId: string | undefined;
+  readonly trace: TraceCarrier | undefined;
+  /** Aborted at the job's timeout, and when the worker stops and cannot wait. Created on first use. */
+  readonly signal: AbortSignal;
+}
+
+// Method parameters are bivariant, so a handler may declare the payload type that it expects.
+interface Handlers {
+  handle(payload: unknown, job: JobContext): unknown;
+}
+
+/** Does the work of a task. The job fails when it throws or rejects. */
+export type JobHandler = Handlers["handle"];
+
+/** Wraps a handler: calls `run` and awaits it. */
+export type Around = (job: JobContext, run: () => Promise<void>) => Promise<void>;
+
+/** What `onEvent` receives. Times are in milliseconds. */
+export type WorkerEvent =
+  /** Jobs were claimed; each `waitedMs` says how long it was due. */
+  | { readonly type: "claimed"; readonly jobs: readonly Job[] }
+  /** A handler returned, and the job is deleted. */
+  | { readonly type: "done"; readonly job: Job; readonly durationMs: number }
+  /** A handler threw or timed out, and the job will be retried. */
+  | { readonly type: "failed"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
+  /** A job will not be retried: no attempts left, no handler, or its lease expired on every attempt. */
+  | { readonly type: "dead"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
+  /** A job was released with its attempt: the worker stops, or the rest of the lease was too short to start it. */
+  | { readonly type: "released"; readonly job: Job }
+  /** A job ended after its lease expired, so another worker may have started it again. `ended`: how it ended here. */
+  | { readonly type: "lease_lost"; readonly job: Job; readonly ended: "done" | "failed" | "released" }
+  /** The number of jobs, every `depthEverySeconds`. */
+  | { readonly type: "depth"; readonly stats: JobStats }
+  /** The database failed; the worker retries. */
+  | { readonly type: "fault"; readonly error: unknown };
 
 /** Options of {@link createWorker}. */
 export interface WorkerOptions {
@@ -64,31 +107,14 @@ export interface WorkerOptions {
   readonly around?: Around | undefined;
 }
 
-/** The options with all defaults applied. */
-export interface ResolvedWorker {
-  readonly table: JobTable;
-  readonly on: TableOptions;
-  readonly handlers: ReadonlyMap<string, JobHandler>;
-  readonly concurrency: number;
-  readonly prefetch: number;
-  readonly jobTimeoutMs: number;
-  readonly visibilityMs: number;
-  readonly drainMs: number;
-  readonly pollMs: number;
-  readonly listen: boolean;
-  readonly claimOnEnqueue: boolean;
-  readonly commandTimeoutMs: number;
-  readonly depthEverySeconds: number;
-  readonly logger: Logger | undefined;
-  readonly onEvent: Tell | undefined;
-  readonly around: Around | undefined;
-}
-
 const SUBJECT = "createWorker()";
 const TIMEOUT_SHARE = 0.8;
 
+/** The options with all defaults applied. */
+export type ResolvedWorker = Readonly<ReturnType<typeof resolveWorkerOptions>>;
+
 /** @throws ConfigurationError */
-export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
+export function resolveWorkerOptions(given: WorkerOptions) {
   const resolved = resolveOptions(SUBJECT, given, {
     table: objectWith<JobTable>("a job table", "claim", "ack", "fail", "release"),
     handlers: objectWith<Readonly<Record<string, JobHandler>>>("an object with a handler for every task"),
@@ -102,7 +128,7 @@ export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
     commandTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
     depthEverySeconds: withDefault(number({ min: 0, max: 86_400 }), 0),
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
-    onEvent: optional(func<Tell>()),
+    onEvent: optional(func<(event: WorkerEvent) => void>()),
     around: optional(func<Around>()),
   });
   const on = optionsOf(SUBJECT, resolved.table);

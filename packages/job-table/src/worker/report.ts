@@ -1,45 +1,109 @@
-import type { Logger } from "@svc/context";
-import { fieldsOf } from "./running-job.ts";
-import type { End, Recorded } from "./ends.ts";
-import type { Tell } from "./events.ts";
+import { atMostEvery, createEmitter, safeLogger } from "@svc/resilience";
+import { safeErrorText } from "@svc/sql";
 import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
-import { EXHAUSTED } from "../sql/claim.ts";
+import { EXHAUSTED } from "../sql/claimed-row.ts";
+import { traceContextOf } from "../trace.ts";
+import type { Completion, Outcome } from "./completions.ts";
+import type { ResolvedWorker, WorkerEvent } from "./options.ts";
+import { announcementOf, tasksIn } from "./session.ts";
 
-/** Reports outcomes of jobs to the log and the listener. */
+/** Reports what a worker does to the log and to the listener. No function throws. */
 export interface Report {
-  recorded(end: End, recorded: Recorded): void;
+  /** Calls the listener; one that throws is logged and changes nothing. */
+  emit(event: WorkerEvent): void;
+  completed(completion: Completion, outcome: Outcome): void;
   /** The lease expired on the last attempt (JOB-22). */
   exhausted(job: Job): void;
+  fault(error: unknown): void;
+  /** The table answers again after so many failures. */
+  answersAgain(failures: number): void;
+  pooler(): void;
+  /** Another worker announced its handlers. */
+  announcement(theirs: string): void;
+  /** Every slot's handler ignores its signal. */
+  ignoredSignals(): void;
+  /** So many completions were still unwritten at the end. */
+  unrecorded(jobs: number): void;
 }
 
-/** Creates the report. Every log line names the job, its request, trace and tenant (JOB-18). */
-export function createReport(logger: Logger | undefined, tell: Tell): Report {
+const FAULT_EVERY_MS = 10_000;
+const HOUR_MS = 3_600_000;
+
+/** Every log line of a job names the job, its request, trace and tenant (JOB-18). */
+export function createReport(
+  options: Pick<ResolvedWorker, "logger" | "onEvent" | "table" | "handlers">,
+): Report {
+  const logger = safeLogger(options.logger);
+  const table = options.table.name;
+  const ours = announcementOf(options.handlers.keys());
+  const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
+    logger?.warn({ err: error, suppressed }, "the listener of a worker's events throws"),
+  );
+  const logFault = atMostEvery(FAULT_EVERY_MS, (suppressed, error: unknown) =>
+    logger?.error({ table, reason: safeErrorText(error), suppressed }, "the job table does not answer"),
+  );
+  const warnOfOthers = atMostEvery(HOUR_MS, (_suppressed, theirs: string) =>
+    logger?.warn(
+      { table, handlers: tasksIn(ours), others: tasksIn(theirs) },
+      "another worker of this table has other handlers: each claims every job, and makes those dead that it has none for",
+    ),
+  );
+
   return {
-    recorded(end, recorded) {
-      const { job, durationMs, error, kind } = end;
+    emit,
+    completed({ job, durationMs, error, kind }, outcome) {
       const fields = (): object => ({ ...fieldsOf(job), duration_ms: Math.round(durationMs * 1000) / 1000 });
-      switch (recorded) {
+      switch (outcome) {
         case "done":
           logger?.info(fields(), "job done");
-          return tell({ type: "done", job, durationMs });
+          return emit({ type: "done", job, durationMs });
         case "pending":
           logger?.warn({ ...fields(), reason: errorText(error) }, "job failed, it will be tried again");
-          return tell({ type: "failed", job, durationMs, error });
+          return emit({ type: "failed", job, durationMs, error });
         case "dead":
           logger?.error({ ...fields(), reason: errorText(error) }, "job is dead");
-          return tell({ type: "dead", job, durationMs, error });
+          return emit({ type: "dead", job, durationMs, error });
         case "released":
           logger?.info(fields(), "job given back");
-          return tell({ type: "released", job });
+          return emit({ type: "released", job });
         case "lost":
           logger?.error({ ...fields(), ended: kind }, "the lease of a job ended before the job did");
-          return tell({ type: "lease_lost", job, ended: kind });
+          return emit({ type: "lease_lost", job, ended: kind });
       }
     },
     exhausted(job) {
       logger?.error({ ...fieldsOf(job), reason: EXHAUSTED }, "job is dead");
-      tell({ type: "dead", job, durationMs: 0, error: new Error(EXHAUSTED) });
+      emit({ type: "dead", job, durationMs: 0, error: new Error(EXHAUSTED) });
     },
+    fault(error) {
+      logFault(error);
+      emit({ type: "fault", error });
+    },
+    answersAgain: (failures) => logger?.info({ table, failures }, "the job table answers again"),
+    pooler: atMostEvery(HOUR_MS, () =>
+      logger?.warn(
+        { table },
+        "the connection of the worker goes through a pooler: unless that one pools sessions, listen must be false",
+      ),
+    ),
+    announcement(theirs) {
+      if (theirs !== ours) warnOfOthers(theirs);
+    },
+    ignoredSignals: () =>
+      logger?.error({ table }, "handlers ignore their signals: no job is claimed until one of them ends"),
+    unrecorded: (jobs) =>
+      logger?.error({ table, jobs }, "the end of jobs could not be recorded; their leases will end"),
   };
+}
+
+/** Returns the fields of a log line about a job (JOB-18). */
+function fieldsOf(job: Job): Record<string, unknown> {
+  const { id, task, attempts, requestId, tenantId, trace } = job;
+  const fields: Record<string, unknown> = { job_id: id, task, attempts };
+  if (requestId !== undefined) fields["request_id"] = requestId;
+  const context = traceContextOf(trace);
+  if (context !== undefined) fields["trace_id"] = context.traceId;
+  if (tenantId !== undefined) fields["tenant_id"] = tenantId;
+  return fields;
 }

@@ -1,13 +1,17 @@
 import { withDeadline } from "@svc/resilience";
 import {
   type Connectable,
+  type Database,
   identifier,
+  isPool,
   lend,
+  literal,
   type PooledConnection,
   type QueryResult,
+  queryWithin,
   type Row,
 } from "@svc/sql";
-import { heardGreeting } from "./greeting.ts";
+import { createHash } from "node:crypto";
 
 /** Sends a worker's statements. */
 export interface Session {
@@ -20,10 +24,33 @@ export interface Session {
   close(): void;
 }
 
-/** The events of a `pg` connection. */
-export interface Emitter {
-  on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
-  removeListener(event: "error", listener: () => void): unknown;
+/** Creates a session that sends each statement on any connection of the table's database. */
+export function createPoolSession(db: Database, timeoutMs: number): Session {
+  const deadline = { operation: "a statement of the worker", timeoutMs };
+  return {
+    queues: false,
+    isIdle: false,
+    query: async <R extends Row>(_name: string, text: string, values: unknown[]) =>
+      (await queryWithin<R>(db, deadline, text, values)).rows,
+    close: () => undefined,
+  };
+}
+
+/** Returns the pool whose connections emit notifications; undefined if there is none. */
+export function listeningPool(db: Database): Connectable | undefined {
+  // A database of `@svc/database` lends wrapped connections without notifications; its inner pool has them.
+  const { pool } = db as { readonly pool?: unknown };
+  if (typeof pool === "object" && pool !== null && isPool(pool as Database)) return pool as Connectable;
+  return isPool(db) ? db : undefined;
+}
+
+// Two connections for a worker, and this many for its handlers and other callers.
+const SPARE = 4;
+
+/** Whether a pool is large enough to lend a worker a second connection permanently. */
+export function isLarge(pool: Connectable): boolean {
+  const { options } = pool as { readonly options?: { readonly max?: unknown } };
+  return typeof options?.max === "number" && options.max >= SPARE + 2;
 }
 
 /**
@@ -32,20 +59,20 @@ export interface Emitter {
  */
 export const SERVERS_SHARE = 0.9;
 
-/** Callbacks for the events of a connection. */
+/** What happens on a worker's own connection. */
 export interface Listeners {
+  /** A job was queued, or the connection was lost and may have missed that. */
   readonly onNotify: () => void;
-  /** The announcement to send when connecting, and the listener for those of others. Default: none. */
-  readonly greeting?: string | undefined;
-  readonly onGreeting?: ((greeting: string) => void) | undefined;
+  /** Another worker announced its tasks. */
+  readonly onAnnouncement: (announcement: string) => void;
   /** Another process than the one that greeted the driver answers: a pooler shares sessions between clients. */
   readonly onPooler: () => void;
 }
 
-interface Prepared {
+/** What a connection listens to, and the announcement that it sends there when it connects. */
+export interface Channel {
   readonly name: string;
-  readonly text: string;
-  readonly values: unknown[];
+  readonly announcement: string;
 }
 
 /**
@@ -56,27 +83,14 @@ interface Prepared {
  */
 export function createOwnSession(
   pool: Connectable,
-  channel: string | undefined,
+  channel: Channel | undefined,
   timeoutMs: number,
-  { onNotify, greeting, onGreeting, onPooler }: Listeners,
+  { onNotify, onAnnouncement, onPooler }: Listeners,
 ): Session {
   let current: PooledConnection | undefined;
   let busy = false;
   const waiting: (() => void)[] = [];
-  const serverMs = Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE));
-  const settings = [
-    `set statement_timeout = ${serverMs}`,
-    // At a stricter level two sessions that meet on one row would fail.
-    "set default_transaction_isolation = 'read committed'",
-    "set enable_seqscan = off",
-    "set plan_cache_mode = force_generic_plan",
-    "set jit = off",
-    ...(channel === undefined ? [] : [`listen ${identifier(channel)}`]),
-    ...(channel === undefined || greeting === undefined
-      ? []
-      : [`select pg_notify(${quoted(channel)}, ${quoted(greeting)})`]),
-    "select pg_backend_pid() as pid",
-  ].join("; ");
+  const settings = settingsOf(channel, timeoutMs);
 
   function drop(connection: PooledConnection): void {
     if (current === connection) current = undefined;
@@ -99,9 +113,9 @@ export function createOwnSession(
     emitter.on?.("error", lost);
     emitter.on?.("end", lost);
     emitter.on?.("notification", (message) => {
-      const heard = heardGreeting(message);
-      if (heard === undefined) onNotify();
-      else if (heard !== greeting) onGreeting?.(heard);
+      const announcement = announcementIn(message);
+      if (announcement === undefined) onNotify();
+      else onAnnouncement(announcement);
     });
     current = connection;
     try {
@@ -125,7 +139,7 @@ export function createOwnSession(
       try {
         return await withDeadline(timeoutMs, async (signal) => {
           used ??= await connect(signal);
-          return send(used, name, text, values);
+          return sendPrepared<R>(used, name, text, values);
         });
       } catch (error) {
         // Also after a timeout: a late answer would be taken for that of the next statement.
@@ -144,9 +158,29 @@ export function createOwnSession(
   };
 }
 
-/** Quotes a text literal, for any setting of `standard_conforming_strings`. */
-function quoted(text: string): string {
-  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
+function settingsOf(channel: Channel | undefined, timeoutMs: number): string {
+  const listen =
+    channel === undefined
+      ? []
+      : [
+          `listen ${identifier(channel.name)}`,
+          `select pg_notify(${literal(channel.name)}, ${literal(channel.announcement)})`,
+        ];
+  return [
+    `set statement_timeout = ${Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE))}`,
+    // At a stricter level two sessions that meet on one row would fail.
+    "set default_transaction_isolation = 'read committed'",
+    "set enable_seqscan = off",
+    "set plan_cache_mode = force_generic_plan",
+    "set jit = off",
+    ...listen,
+    "select pg_backend_pid() as pid",
+  ].join("; ");
+}
+
+/** The events of a `pg` connection. */
+interface Emitter {
+  on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
 }
 
 /** Whether another server process answers than the one that greeted, as behind a pooler. */
@@ -157,7 +191,11 @@ function isPooled(connection: object, answers: unknown): boolean {
   return typeof processID === "number" && typeof pid === "number" && processID !== pid;
 }
 
-async function send<R extends Row>(
+interface NamedQueries<R> {
+  query(statement: { name: string; text: string; values: unknown[] }): Promise<QueryResult<R>>;
+}
+
+async function sendPrepared<R extends Row>(
   connection: PooledConnection,
   name: string,
   text: string,
@@ -167,13 +205,8 @@ async function send<R extends Row>(
   if (typeof (connection as Partial<Emitter>).on !== "function") {
     return (await connection.query<R>(text, values)).rows;
   }
-  const { query } = connection as { readonly query: unknown };
-  const prepared: Prepared = { name, text, values: values.map(asText) };
-  const answer: unknown = await (query as (this: unknown, statement: Prepared) => Promise<unknown>).call(
-    connection,
-    prepared,
-  );
-  return (answer as { readonly rows: R[] }).rows;
+  const driver = connection as unknown as NamedQueries<R>;
+  return (await driver.query({ name, text, values: values.map(asText) })).rows;
 }
 
 /** Formats a long list as an array literal, faster than the driver does. */
@@ -186,4 +219,27 @@ function asText(value: unknown): unknown {
   return list.every((each) => typeof each === "string" && !/["\\]/.test(each))
     ? `{"${list.join('","')}"}`
     : value;
+}
+
+const PREFIX = "handlers ";
+const MAX_LENGTH = 1000;
+
+/**
+ * Returns the message with which a worker announces its tasks to the other listeners of its table. A worker claims
+ * every row (JOB-20), so one with different handlers marks their jobs as dead.
+ */
+export function announcementOf(tasks: Iterable<string>): string {
+  const names = JSON.stringify([...tasks].toSorted());
+  return PREFIX + (names.length <= MAX_LENGTH ? names : createHash("sha256").update(names).digest("hex"));
+}
+
+/** Returns the announcement in a notification; undefined for a notification of a new job. */
+function announcementIn(message: unknown): string | undefined {
+  const { payload } = (message ?? {}) as { readonly payload?: unknown };
+  return typeof payload === "string" && payload.startsWith(PREFIX) ? payload : undefined;
+}
+
+/** Formats an announcement for the log; any client that may notify can have written it. */
+export function tasksIn(announcement: string): string {
+  return announcement.slice(PREFIX.length, PREFIX.length + MAX_LENGTH);
 }

@@ -1,23 +1,22 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { backoff, safeLogger } from "@svc/resilience";
 import { channelOf } from "../notifier.ts";
-import { createBell } from "./bell.ts";
+import { createReservations } from "../reservations.ts";
+import { createReservedSlots, createWakeup, runClaimLoop, type WorkerState } from "./claim-loop.ts";
 import { createClaimer } from "./claimer.ts";
-import { createDepth } from "./depth.ts";
-import { createDirect } from "./direct.ts";
-import { createEnds } from "./ends.ts";
-import { createTell } from "./events.ts";
-import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
-import { greetingOf } from "./greeting.ts";
-import { createIntake } from "./intake.ts";
-import { createReport } from "./report.ts";
-import { orAfter } from "./or-after.ts";
-import { isLarge, listeningPool } from "./pools.ts";
-import { createOwnSession, SERVERS_SHARE } from "./session.ts";
-import { createSharedSession } from "./shared-session.ts";
-import { createSlots } from "./slots.ts";
-import { createWarnings } from "./warnings.ts";
+import { createCompletions } from "./completions.ts";
+import { type ResolvedWorker, resolveWorkerOptions, type WorkerOptions } from "./options.ts";
+import { createReport, type Report } from "./report.ts";
+import { createRunningJobs } from "./running-jobs.ts";
+import {
+  announcementOf,
+  createOwnSession,
+  createPoolSession,
+  isLarge,
+  listeningPool,
+  SERVERS_SHARE,
+  type Listeners,
+} from "./session.ts";
 
 /** Runs the jobs of a table. */
 export interface Worker extends AsyncDisposable {
@@ -36,9 +35,10 @@ export interface Worker extends AsyncDisposable {
 
 // Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
 const MAX_SWEEP_MS = 500;
-// How long aborted handlers may take to return, and how long their outcomes may take to be written.
+// How long aborted handlers may take to return, and how long their completions may take to be written.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
+const IDLE_CHECK_MS = 10;
 
 // A worker started inside a request or job must not inherit that context, and neither must its listeners.
 const outside = AsyncLocalStorage.snapshot();
@@ -50,176 +50,49 @@ const outside = AsyncLocalStorage.snapshot();
  */
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
-  const { table, on, concurrency, prefetch, pollMs, commandTimeoutMs, visibilityMs, drainMs } = options;
-  const logger = safeLogger(options.logger);
-  const greeting = greetingOf(options.handlers.keys());
-  const warn = createWarnings(logger, table.name, greeting);
-  const tell = createTell(options.onEvent, logger);
-  const bell = createBell();
-  const report = createReport(logger, tell);
-  const ends = createEnds(on.quotedTable, visibilityMs, (end, recorded) => report.recorded(end, recorded));
-  const slots = createSlots(options, ends, () => bell.ring(), warn.ofSignals);
-  const pool = options.listen ? listeningPool(on.db) : undefined;
-  const inTimeMs = pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined;
-  const sweepMs = Math.min(pollMs, MAX_SWEEP_MS);
-  const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, sweepMs, inTimeMs);
-  const session =
-    pool === undefined
-      ? createSharedSession(on.db, commandTimeoutMs)
-      : createOwnSession(pool, channelOf(table.name), commandTimeoutMs, {
-          onNotify() {
-            intake.look();
-            bell.ring(true);
-          },
-          greeting,
-          onGreeting: warn.ofOthers,
-          onPooler: warn.ofPooler,
-        });
-  const delay = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
-
+  const state = createState(options);
+  const { jobs, reserved, completions, report, wakeup, session, recorder } = state;
+  const { localWorkers } = options.on;
+  const reservations = createReservations(state);
+  let stopCounting: (() => void) | undefined;
   let looping: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
-  let failures = 0;
-  let pauseUntil = -Infinity;
-  let giveUpAt = Infinity;
-  let hurry: (() => void) | undefined;
-  const depth = createDepth(() => table.stats(), tell, options.depthEverySeconds);
-  let over = false;
-  // The second connection records outcomes while the first one claims, as long as that succeeds.
-  const recorder =
-    prefetch >= concurrency && pool !== undefined && isLarge(pool)
-      ? createOwnSession(pool, undefined, commandTimeoutMs, {
-          onNotify: () => undefined,
-          onPooler: warn.ofPooler,
-        })
-      : undefined;
-  const intake = createIntake({
-    keepMs: commandTimeoutMs,
-    all: concurrency + prefetch,
-    concurrency,
-    claimer,
-    slots,
-    ends,
-    session,
-    recorder,
-    isStopping: () => stopping !== undefined,
-    onClaimed(jobs, exhausted) {
-      if (jobs.length > 0) tell({ type: "claimed", jobs });
-      for (const job of exhausted) report.exhausted(job);
-    },
-    onRecorded(error) {
-      if (error !== undefined) fault(error);
-      bell.ring();
-    },
-  });
-
-  const direct = createDirect({
-    sql: on.quotedTable,
-    leaseSeconds: on.visibilityTimeoutSeconds,
-    handlers: options.handlers,
-    intake,
-    session,
-    spare: createSharedSession(on.db, commandTimeoutMs),
-    isWell: () => failures === 0,
-    isOver: () => over,
-    release: (lease) => table.release(lease),
-    // The handler must not inherit the context of the code that queued the job.
-    onClaimed: (job, claimedAt) =>
-      outside(() => {
-        tell({ type: "claimed", jobs: [job] });
-        slots.accept([job], claimedAt);
-        bell.ring();
-      }),
-    onFree: () => bell.ring(),
-    onGivenBack() {
-      intake.look();
-      bell.ring();
-    },
-    onFault: fault,
-    delay,
-  });
-
-  function fault(error: unknown): void {
-    warn.ofFault(error);
-    tell({ type: "fault", error });
-  }
-
-  /** Sends one statement, or waits for something to do. */
-  async function step(): Promise<void> {
-    if (!(await intake.step())) {
-      await bell.wait(stopping === undefined && slots.room(intake.kept) > 0 ? claimer.untilSweep() : pollMs);
-      return;
-    }
-    if (failures > 0) warn.noMore(failures);
-    failures = 0;
-  }
-
-  async function loop(): Promise<void> {
-    for (;;) {
-      // While the database fails, stop trying to write outcomes at `giveUpAt`.
-      const gaveUp = failures > 0 && performance.now() > giveUpAt;
-      if (
-        stopping !== undefined &&
-        slots.running === 0 &&
-        !intake.isUnderWay &&
-        (ends.size === 0 || gaveUp)
-      ) {
-        over = true;
-        return;
-      }
-      const pause = pauseUntil - performance.now();
-      if (pause > 0) {
-        await bell.wait(pause);
-        continue;
-      }
-      try {
-        await step();
-        // Give timers and sockets a turn, which handlers without real waits would starve.
-        await new Promise<void>((resolve) => void setImmediate(resolve));
-      } catch (error) {
-        failures += 1;
-        intake.reset();
-        const longest = stopping === undefined ? Infinity : 200;
-        pauseUntil = performance.now() + Math.min(longest, delay(failures));
-        fault(error);
-      }
-    }
-  }
+  const hurry = Promise.withResolvers<void>();
 
   async function shutdown(): Promise<void> {
-    depth.stop();
-    on.takers.delete(direct);
-    const hurried = new Promise<void>((resolve) => (hurry = resolve));
-    slots.close();
-    bell.ring();
-    await orAfter(Promise.race([idle(), hurried]), drainMs);
-    if (slots.running > 0) {
-      slots.abort();
-      await orAfter(Promise.race([idle(), hurried]), SETTLE_MS);
+    state.isStopping = true;
+    stopCounting?.();
+    localWorkers.delete(reservations);
+    jobs.close();
+    wakeup.ring();
+    await settledWithin(Promise.race([allJobsEnded(), hurry.promise]), options.drainMs);
+    if (jobs.running > 0) {
+      jobs.abort();
+      await settledWithin(Promise.race([allJobsEnded(), hurry.promise]), SETTLE_MS);
       // Handlers that react to their signals may end in this turn.
       await new Promise<void>((resolve) => void setImmediate(resolve));
-      slots.abandon();
+      jobs.abandon();
     }
-    giveUpAt = performance.now() + FLUSH_MS;
-    pauseUntil = -Infinity;
-    bell.ring();
+    state.giveUpAt = performance.now() + FLUSH_MS;
+    state.pausedUntil = -Infinity;
+    wakeup.ring();
     await looping;
-    await orAfter(direct.settled(), giveUpAt - performance.now());
-    if (ends.size > 0) warn.ofUnrecorded(ends.size);
+    await settledWithin(reservations.settled(), state.giveUpAt - performance.now());
+    if (completions.size > 0) report.unrecorded(completions.size);
     session.close();
     recorder?.close();
   }
 
-  async function idle(): Promise<void> {
-    while (slots.running > 0 || intake.kept > 0)
-      await new Promise<void>((resolve) => setTimeout(resolve, 10));
+  async function allJobsEnded(): Promise<void> {
+    while (jobs.running > 0 || reserved.count > 0)
+      await new Promise<void>((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
   }
 
   function check(): CheckResult {
-    const meta = { running: slots.running };
+    const meta = { running: jobs.running };
     if (stopping !== undefined) return { healthy: false, detail: "stopped", meta };
     if (looping === undefined) return { healthy: false, detail: "not started", meta };
-    if (failures > 1) return { healthy: false, detail: "the job table does not answer", meta };
+    if (state.failures > 1) return { healthy: false, detail: "the job table does not answer", meta };
     return { healthy: true, detail: "working", meta };
   }
   const readiness: ReadinessCheck = { name: "worker", critical: false, check };
@@ -229,20 +102,106 @@ export function createWorker(given: WorkerOptions): Worker {
       if (stopping !== undefined)
         throw new Error("a worker that was stopped does not start again: make another one");
       if (looping !== undefined) return;
-      looping = outside(loop);
-      if (options.claimOnEnqueue) on.takers.add(direct);
-      outside(() => depth.start());
+      looping = outside(runClaimLoop, state);
+      if (options.claimOnEnqueue) localWorkers.add(reservations);
+      stopCounting = outside(countRegularly, options, report);
     },
     stop() {
-      hurry?.();
+      if (stopping !== undefined) hurry.resolve();
       stopping ??= shutdown();
       return stopping;
     },
     get running() {
-      return slots.running;
+      return jobs.running;
     },
     readiness: () => readiness,
     [Symbol.asyncDispose]: () => worker.stop(),
   };
   return worker;
+}
+
+function createState(options: ResolvedWorker): WorkerState {
+  const { table, on, concurrency, prefetch, commandTimeoutMs } = options;
+  const report = createReport(options);
+  const wakeup = createWakeup();
+  const completions = createCompletions(on.quotedTable, options.visibilityMs, (completion, outcome) =>
+    report.completed(completion, outcome),
+  );
+  const pool = options.listen ? listeningPool(on.db) : undefined;
+  const listeners: Listeners = {
+    onNotify() {
+      state.mayBeDue = true;
+      wakeup.ring(true);
+    },
+    onAnnouncement: (theirs) => report.announcement(theirs),
+    onPooler: () => report.pooler(),
+  };
+  const channel = {
+    name: channelOf(table.name),
+    announcement: announcementOf(options.handlers.keys()),
+  };
+  const state: WorkerState = {
+    options,
+    report,
+    wakeup,
+    completions,
+    jobs: createRunningJobs(options, completions, wakeup, report),
+    reserved: createReservedSlots(commandTimeoutMs),
+    claimer: createClaimer(
+      on.quotedTable,
+      on.visibilityTimeoutSeconds,
+      Math.min(options.pollMs, MAX_SWEEP_MS),
+      pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined,
+    ),
+    session:
+      pool === undefined
+        ? createPoolSession(on.db, commandTimeoutMs)
+        : createOwnSession(pool, channel, commandTimeoutMs, listeners),
+    recorder:
+      prefetch >= concurrency && pool !== undefined && isLarge(pool)
+        ? createOwnSession(pool, undefined, commandTimeoutMs, { ...listeners, onNotify: () => undefined })
+        : undefined,
+    mayBeDue: true,
+    asked: 0,
+    isFlowing: false,
+    ahead: undefined,
+    recording: undefined,
+    recordFrom: -Infinity,
+    failures: 0,
+    pausedUntil: -Infinity,
+    giveUpAt: Infinity,
+    isStopping: false,
+    isOver: false,
+  };
+  return state;
+}
+
+/** Counts the table for the event `depth` every `depthEverySeconds`, and returns the function that ends that. */
+function countRegularly({ table, depthEverySeconds }: ResolvedWorker, report: Report): () => void {
+  if (depthEverySeconds === 0) return () => undefined;
+  let counting = false;
+  async function count(): Promise<void> {
+    // A slow count must not occupy several connections of the pool.
+    if (counting) return;
+    counting = true;
+    try {
+      report.emit({ type: "depth", stats: await table.stats() });
+    } catch (error) {
+      report.emit({ type: "fault", error });
+    }
+    counting = false;
+  }
+  const timer = setInterval(() => void count(), depthEverySeconds * 1000).unref();
+  return () => clearInterval(timer);
+}
+
+/** Waits for a promise, but at most `ms`. */
+export async function settledWithin(something: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const time = new Promise<void>((resolve) => {
+    // Node warns on the console about a negative timeout.
+    timer = setTimeout(resolve, Math.max(0, ms));
+  });
+  await Promise.race([something, time]);
+  clearTimeout(timer);
 }

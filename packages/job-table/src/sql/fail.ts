@@ -1,0 +1,18 @@
+import { HELD } from "./leases.ts";
+
+/**
+ * Returns the statement for failed jobs (JOB-8, JOB-9): delays them by min(2 x 2^(attempts - 1), 300) seconds or marks
+ * them as dead. `$1` to `$3` leases, `$4` stored errors, `$5` whether to mark as dead at once.
+ */
+export function failSql(table: string): string {
+  const dead = "lease.bury or job.attempts >= job.max_attempts";
+  return `update ${table} as job set
+  status = case when ${dead} then 'dead' else 'pending' end,
+  locked_until = null,
+  available_at = case when ${dead} then job.available_at
+    else statement_timestamp() + least(2 * power(2, greatest(least(job.attempts, 10), 1) - 1), 300) * interval '1 second' end,
+  last_error = lease.error
+from unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::bool[])
+  as lease (id, attempts, locked_until, error, bury)
+where ${HELD} returning job.id, job.status`;
+}

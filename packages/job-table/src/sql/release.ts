@@ -1,0 +1,26 @@
+import { HELD } from "./leases.ts";
+
+/** Returns the statement that releases jobs by their leases (JOB-11). */
+export function releaseSql(table: string): string {
+  return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(),
+  attempts = greatest(job.attempts - 1, 0)
+from unnest($1::text[], $2::int[], $3::timestamptz[]) as lease (id, attempts, locked_until)
+where ${HELD} returning job.id`;
+}
+
+/**
+ * Returns the update that releases a job claimed at its insert when the answer was lost. Only such a lease starts
+ * exactly when the job became available; every later claim starts after that.
+ *
+ * @param seconds the parameter with the length of the lease
+ */
+export function orphanUpdate(seconds: string, besides = ""): string {
+  return `set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
+where ${besides}job.status not in ('pending', 'dead') and job.attempts = 1
+  and job.locked_until = job.available_at + ${seconds}::float8 * interval '1 second'`;
+}
+
+/** Returns the same for many jobs: `$1` ids, `$2` seconds. */
+export function orphanSql(table: string): string {
+  return `update ${table} as job ${orphanUpdate("$2", "job.id = any($1::text[]) and ")} returning job.id`;
+}

@@ -1,0 +1,268 @@
+import { backoff } from "@svc/resilience";
+import type { Claimed, Claimer } from "./claimer.ts";
+import type { Completions } from "./completions.ts";
+import type { ResolvedWorker } from "./options.ts";
+import type { Report } from "./report.ts";
+import type { RunningJobs } from "./running-jobs.ts";
+import type { Session } from "./session.ts";
+
+/** What the claim loop, `stop()` and `enqueue()` of the same process know about one worker. */
+export interface WorkerState {
+  readonly options: ResolvedWorker;
+  readonly report: Report;
+  readonly wakeup: Wakeup;
+  readonly jobs: RunningJobs;
+  readonly completions: Completions;
+  readonly claimer: Claimer;
+  readonly session: Session;
+  /** The second connection, which records completions while the first one claims. */
+  readonly recorder: Session | undefined;
+  /** Slots reserved for jobs that `enqueue()` claims. */
+  readonly reserved: ReservedSlots;
+  /** Whether a claim may find a job: there was a notification, a sweep saw a due job, or the last claim was full. */
+  mayBeDue: boolean;
+  /** Jobs asked for in claims without an answer. */
+  asked: number;
+  /** Whether the last claim was full. */
+  isFlowing: boolean;
+  /** A claim that was sent while the answer of an earlier one was handled. */
+  ahead: SentClaim | undefined;
+  recording: Promise<void> | undefined;
+  recordFrom: number;
+  /** Statements in a row that failed. */
+  failures: number;
+  pausedUntil: number;
+  /** When `stop()` gives up writing completions to a failing database. */
+  giveUpAt: number;
+  isStopping: boolean;
+  /** The loop has ended. */
+  isOver: boolean;
+}
+
+interface SentClaim {
+  readonly limit: number;
+  readonly claimedAt: number;
+  readonly answer: Promise<Claimed>;
+}
+
+const RECORDER_PAUSE_MS = 10_000;
+// Limits consecutive sweeps, so that a large number of expired leases does not delay new jobs.
+const MAX_SWEEPS = 10;
+const MAX_STOPPING_PAUSE_MS = 200;
+
+/** Returns the milliseconds before the next retry after so many failures. */
+export const retryDelay: (failures: number) => number = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
+
+/**
+ * Claims jobs for free slots and writes completions, until the worker stops and everything is written. Every turn sends
+ * what is due, or waits for a wakeup.
+ */
+export async function runClaimLoop(state: WorkerState): Promise<void> {
+  const { wakeup, report } = state;
+  while (!isFinished(state)) {
+    const pauseMs = state.pausedUntil - performance.now();
+    if (pauseMs > 0) {
+      await wakeup.wait(pauseMs);
+      continue;
+    }
+    try {
+      await startRecording(state);
+      await sweep(state);
+      if (!((await claim(state)) || (await flush(state)))) {
+        await wakeup.wait(idleMs(state));
+      } else if (state.failures > 0) {
+        report.answersAgain(state.failures);
+        state.failures = 0;
+      }
+      // Give timers and sockets a turn, which handlers without real waits would starve.
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    } catch (error) {
+      state.failures += 1;
+      state.mayBeDue = true;
+      state.claimer.reset();
+      const longestMs = state.isStopping ? MAX_STOPPING_PAUSE_MS : Infinity;
+      state.pausedUntil = performance.now() + Math.min(longestMs, retryDelay(state.failures));
+      report.fault(error);
+    }
+  }
+  state.isOver = true;
+}
+
+function isFinished({
+  isStopping,
+  jobs,
+  ahead,
+  recording,
+  completions,
+  failures,
+  giveUpAt,
+}: WorkerState): boolean {
+  if (!isStopping || jobs.running > 0 || ahead !== undefined || recording !== undefined) return false;
+  return completions.size === 0 || (failures > 0 && performance.now() > giveUpAt);
+}
+
+function idleMs({ isStopping, jobs, reserved, claimer, options }: WorkerState): number {
+  return !isStopping && jobs.room(reserved.count) > 0 ? claimer.untilSweep() : options.pollMs;
+}
+
+function room({ isStopping, jobs, asked, reserved }: WorkerState): number {
+  return isStopping ? 0 : jobs.room(asked + reserved.count);
+}
+
+/** Writes completions on the second connection while claims are full. */
+async function startRecording(state: WorkerState): Promise<void> {
+  const { recorder, completions, report, wakeup } = state;
+  if (state.isStopping) await state.recording;
+  else if (
+    recorder !== undefined &&
+    state.isFlowing &&
+    completions.size > 0 &&
+    performance.now() >= state.recordFrom
+  ) {
+    state.recording ??= completions
+      .flush(recorder)
+      .catch((error: unknown) => {
+        // The completions stay queued for the claiming session, which detects an outage of the database.
+        state.recordFrom = performance.now() + RECORDER_PAUSE_MS;
+        report.fault(error);
+      })
+      .then(() => {
+        state.recording = undefined;
+        wakeup.ring();
+      });
+  }
+}
+
+/** Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). */
+async function sweep(state: WorkerState): Promise<void> {
+  const { claimer, session, report } = state;
+  for (let sweeps = 0; sweeps < MAX_SWEEPS && room(state) > 0 && claimer.untilSweep() <= 0; sweeps++) {
+    const { exhausted, due } = await claimer.sweep(session);
+    state.mayBeDue ||= due;
+    for (const job of exhausted) report.exhausted(job);
+  }
+}
+
+/** Claims jobs and starts them. Returns false when there was no reason to send a claim. */
+async function claim(state: WorkerState): Promise<boolean> {
+  const { completions, session, report, jobs } = state;
+  let sent = state.ahead;
+  state.ahead = undefined;
+  if (sent === undefined && state.mayBeDue && room(state) > 0) {
+    // A claim deletes only jobs that are done.
+    if (completions.needFlush) await completions.flush(session);
+    if (room(state) > 0) sent = sendClaim(state);
+  }
+  if (sent === undefined) return false;
+  if (claimsHalves(state) && !completions.needFlush && room(state) > 0) state.ahead = sendClaim(state);
+  let claimed: Claimed;
+  try {
+    claimed = await sent.answer;
+  } finally {
+    state.asked -= sent.limit;
+  }
+  state.mayBeDue ||= claimed.more;
+  state.isFlowing = claimed.jobs.length === sent.limit;
+  if (claimed.jobs.length > 0) report.emit({ type: "claimed", jobs: claimed.jobs });
+  jobs.accept(claimed.jobs, sent.claimedAt);
+  return true;
+}
+
+/**
+ * Whether to claim half of the room at a time: one claim is sent while the jobs of the other run. So does a worker that
+ * prefetches at least `concurrency` jobs, while its claims are full.
+ */
+function claimsHalves({ options: { concurrency, prefetch }, session, isFlowing }: WorkerState): boolean {
+  return isFlowing && prefetch >= concurrency && session.queues;
+}
+
+function sendClaim(state: WorkerState): SentClaim {
+  const { claimer, session, completions, options } = state;
+  const free = room(state);
+  const half = Math.ceil((options.concurrency + options.prefetch) / 2);
+  const limit = claimsHalves(state) ? Math.min(free, half) : free;
+  state.mayBeDue = false;
+  state.asked += limit;
+  const claimedAt = performance.now();
+  const answer = claimer.claim(session, limit, completions);
+  // It may reject before it is awaited.
+  answer.catch(() => undefined);
+  return { limit, claimedAt, answer };
+}
+
+async function flush({ completions, session }: WorkerState): Promise<boolean> {
+  if (completions.size === 0) return false;
+  await completions.flush(session);
+  return true;
+}
+
+/** Wakes the claim loop. A ring while it does not wait ends the next wait at once. */
+export interface Wakeup {
+  /** `atOnce`: do not wait for the rest of this turn. */
+  ring(atOnce?: boolean): void;
+  /**
+   * Resolves at the next ring or after `ms`, and lets the current turn finish, so that its events are handled together.
+   */
+  wait(ms: number): Promise<void>;
+}
+
+export function createWakeup(): Wakeup {
+  let rung = false;
+  let hasty = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring(atOnce = false) {
+      rung = true;
+      hasty ||= atOnce;
+      wake?.();
+    },
+    async wait(ms) {
+      if (!rung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, Math.max(0, ms));
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+        wake = undefined;
+      }
+      if (!hasty) await new Promise<void>((resolve) => void setImmediate(resolve));
+      rung = false;
+      hasty = false;
+    },
+  };
+}
+
+/** Slots reserved for jobs that `enqueue()` of this process claims. */
+export interface ReservedSlots {
+  readonly count: number;
+  add(): ReservedSlot;
+  /** Returns false when the reservation had expired. */
+  free(slot: ReservedSlot): boolean;
+}
+
+export interface ReservedSlot {
+  readonly until: number;
+}
+
+/** @param keepMs how long a slot stays reserved: a statement that hangs must not keep it forever */
+export function createReservedSlots(keepMs: number): ReservedSlots {
+  /** In order of reservation. */
+  const slots = new Set<ReservedSlot>();
+  return {
+    get count() {
+      for (const slot of slots) {
+        if (performance.now() < slot.until) break;
+        slots.delete(slot);
+      }
+      return slots.size;
+    },
+    add() {
+      const slot = { until: performance.now() + keepMs };
+      slots.add(slot);
+      return slot;
+    },
+    free: (slot) => slots.delete(slot),
+  };
+}
