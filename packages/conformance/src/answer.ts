@@ -1,3 +1,8 @@
+/** No answer: no connection, a timeout, or not HTTP. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
 /** One answer of the service under test, with every header as received. */
 export class Answer {
   readonly status: number;

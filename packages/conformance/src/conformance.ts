@@ -4,7 +4,7 @@ import { grant } from "./grant.ts";
 import { signIn, visit } from "./checks/session-calls.ts";
 import type { Check, Finding } from "./check.ts";
 import { InvalidUse } from "./faults.ts";
-import { NoAnswer } from "./http-client.ts";
+import { NoAnswer } from "./answer.ts";
 import { createKit, type Kit } from "./kit.ts";
 import { findRoutes } from "./openapi.ts";
 import type { ConformanceOptions, Settings } from "./options.ts";

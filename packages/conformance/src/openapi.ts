@@ -1,6 +1,5 @@
-import { isObject } from "./answer.ts";
+import { isObject, NoAnswer } from "./answer.ts";
 import { grant } from "./grant.ts";
-import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
 
 /** A route of `/openapi.json`. */

@@ -1,5 +1,5 @@
 import { type Check, fail, type Finding, notApplicable, ruledOut, type Verdict } from "./check.ts";
-import { NoAnswer } from "./http-client.ts";
+import { NoAnswer } from "./answer.ts";
 import type { Kit } from "./kit.ts";
 import { missing, nameOf } from "./needs.ts";
 import { ruleOf, rules } from "./rules.ts";

@@ -1,6 +1,5 @@
-import type { Answer } from "../answer.ts";
+import { type Answer, NoAnswer } from "../answer.ts";
 import { type Check, check, every, given, must, type Verdict } from "../check.ts";
-import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { grant } from "../grant.ts";

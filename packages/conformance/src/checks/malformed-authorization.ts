@@ -1,6 +1,5 @@
-import type { Answer } from "../answer.ts";
+import { type Answer, NoAnswer } from "../answer.ts";
 import { must, type Verdict } from "../check.ts";
-import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import type { Probe } from "../requests.ts";
 import { anonymously } from "./tenants.ts";

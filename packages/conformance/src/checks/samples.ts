@@ -1,7 +1,6 @@
-import type { Answer } from "../answer.ts";
+import { type Answer, NoAnswer } from "../answer.ts";
 import { must, type Verdict } from "../check.ts";
 import { grant } from "../grant.ts";
-import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { findRoutes, type NamedRoute } from "../openapi.ts";
 import { requestOf, withExtra } from "../requests.ts";

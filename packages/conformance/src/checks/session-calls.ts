@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type Answer, isObject } from "../answer.ts";
-import { type HttpClient, NoAnswer } from "../http-client.ts";
+import { type Answer, isObject, NoAnswer } from "../answer.ts";
+import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { type Probe, requestOf, withExtra } from "../requests.ts";
 import type { ResolvedSession } from "../options.ts";
