@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
-import { check, type Check, fail, must, notApplicable, pass, ruledOut, type Verdict } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
+import { fail, must, notApplicable, pass, ruledOut, type Verdict } from "../verdict.ts";
 import { loggedId, ordinary, samplesOf } from "./samples.ts";
 
 /** Requests a path that does not exist: its problem contains the service's request id. */
@@ -25,7 +26,7 @@ export const correlationChecks: readonly Check[] = [
       const answer = await unknownPath(kit, [[name, id]]);
       yield must(
         answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
-        () => `${show(idOf(answer))} for ${name}: ${id}`,
+        `${show(idOf(answer))} for ${name}: ${id}`,
         "the id that the request brought",
       );
     }
@@ -34,10 +35,10 @@ export const correlationChecks: readonly Check[] = [
     const ids = [idOf(await unknownPath(kit, [])), idOf(await unknownPath(kit, []))];
     yield must(
       ids.every((id) => typeof id === "string" && id !== ""),
-      () => `${show(ids[0])} and ${show(ids[1])}`,
+      `${show(ids[0])} and ${show(ids[1])}`,
       "an id for a request that brings none",
     );
-    yield must(ids[0] !== ids[1], () => `${show(ids[0])} twice`, "a new id for each request");
+    yield must(ids[0] !== ids[1], `${show(ids[0])} twice`, "a new id for each request");
   }),
   check("COR-3", {}, async function* (kit) {
     for (const path of ["/health", `/${kit.unique()}`]) {
@@ -46,7 +47,7 @@ export const correlationChecks: readonly Check[] = [
       const echoed = answer.header("x-request-id");
       const differs = answer.object?.["request_id"] === id && echoed !== id;
       yield must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request");
-      yield must(!differs, () => `${show(echoed)} on a problem of ${id}`, "the id of the request");
+      yield must(!differs, `${show(echoed)} on a problem of ${id}`, "the id of the request");
     }
     // Exception handlers often lose the header.
     for (const { what, answer } of await samplesOf(kit, ...ordinary)) {
@@ -71,7 +72,7 @@ export const correlationChecks: readonly Check[] = [
     const ids = ["7", "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", `${kit.unique()}${"x".repeat(128)}`.slice(0, 128)];
     for (const id of ids) {
       const answer = await unknownPath(kit, [["X-Request-ID", id]]);
-      yield must(idOf(answer) === id, () => `${show(idOf(answer))} for ${show(id)}`, "the id reused");
+      yield must(idOf(answer) === id, `${show(idOf(answer))} for ${show(id)}`, "the id reused");
     }
   }),
   check("COR-7", {}, async function* (kit) {
@@ -98,7 +99,7 @@ export const correlationChecks: readonly Check[] = [
   check("COR-8", {}, async (kit) => {
     const id = idOf(await unknownPath(kit, []));
     if (typeof id !== "string" || id === "") return notApplicable("no id was minted: see COR-2");
-    return must(/^[0-9a-f]{32}$/.test(id), () => show(id), "32 lowercase hex characters");
+    return must(/^[0-9a-f]{32}$/.test(id), show(id), "32 lowercase hex characters");
   }),
 ];
 
@@ -200,7 +201,7 @@ export const traceContextChecks: readonly Check[] = [
     if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
     return must(
       ids.includes(String(sent["x-request-id"])),
-      () => show(sent["x-request-id"]),
+      show(sent["x-request-id"]),
       "X-Request-ID of the request on the outbound call",
     );
   }),
@@ -247,7 +248,7 @@ export const traceContextChecks: readonly Check[] = [
     if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
     return must(
       String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
-      () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
+      show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
       "traceparent of the same trace, and tracestate",
     );
   }),
@@ -259,7 +260,7 @@ export const traceContextChecks: readonly Check[] = [
     return must(
       sent["traceparent"] === traceparent(traceId) &&
         (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
-      () => show(sent["traceparent"]),
+      show(sent["traceparent"]),
       "the caller's context exactly as it came",
     );
   }),

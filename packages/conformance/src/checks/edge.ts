@@ -1,5 +1,6 @@
-import { type Check, check, given, is, must, mustBe, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, given } from "../check.ts";
 import { grant } from "../grant.ts";
+import { is, must, mustBe, notApplicable, ruledOut } from "../verdict.ts";
 
 /** Headers that a page must have. */
 const pageHeaders: readonly string[] = [

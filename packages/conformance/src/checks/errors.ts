@@ -1,21 +1,10 @@
-import { isObject } from "../answer.ts";
-import {
-  check,
-  type Check,
-  every,
-  fail,
-  given,
-  is,
-  must,
-  mustBe,
-  notApplicable,
-  pass,
-  type Verdict,
-} from "../check.ts";
+import { isObject, type JsonObject } from "../answer.ts";
+import { check, type Check, given } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
+import { every, fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
 import {
   eachNamed,
   echoMark,
@@ -60,7 +49,7 @@ export const errorChecks: readonly Check[] = [
   }),
   check("ERR-9", {}, async function* (kit) {
     const seen = await sampleOf(kit, "a method that a path does not have");
-    yield must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405");
+    yield statusIs(seen?.answer, 405, "for POST /health");
     yield* await eachNamed(kit, 405);
   }),
   check("ERR-10", {}, async function* (kit) {
@@ -72,14 +61,14 @@ export const errorChecks: readonly Check[] = [
       const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
       return must(
         methods.every((each) => listed.includes(each)),
-        () => `Allow ${show(allow)} to ${what}`,
+        `Allow ${show(allow)} to ${what}`,
         `Allow with the methods of the path, ${methods.join(", ")} among them`,
       );
     });
   }),
   check("ERR-11", {}, async function* (kit) {
     const seen = await sampleOf(kit, "an unknown path");
-    yield must(seen?.answer.status === 404, `${seen?.answer.status}`, "404");
+    yield statusIs(seen?.answer, 404);
     yield* await eachNamed(kit, 404);
   }),
   check("ERR-12", { needs: ["auth", "probe:protected"] }, async function* (kit) {
@@ -121,11 +110,11 @@ export const errorChecks: readonly Check[] = [
     const { detail } = seen.answer.object;
     const roles = kit.settings.probes.role?.roles ?? [];
     const texts = [roles, roles.toSorted()].map((each) => `requires one of: ${each.join(", ")}`);
-    return must(texts.includes(String(detail)), () => `detail ${show(detail)}`, texts[0] ?? "");
+    return must(texts.includes(String(detail)), `detail ${show(detail)}`, texts[0] ?? "");
   }),
   check("ERR-15", { needs: ["probe:invalid"] }, async (kit) => {
     const seen = await sampleOf(kit, "an invalid body");
-    return must(seen?.answer.status === 422, `${seen?.answer.status}`, "422");
+    return statusIs(seen?.answer, 422);
   }),
   check("ERR-16", { needs: ["probe:invalid"] }, async function* (kit) {
     const [seen] = await samplesOf(kit, 422);
@@ -159,13 +148,13 @@ export const errorChecks: readonly Check[] = [
   }),
   check("ERR-18", { needs: ["probe:json"] }, async (kit) => {
     const seen = await sampleOf(kit, "a body of another type");
-    return must(seen?.answer.status === 415, `${seen?.answer.status} for text/csv`, "415");
+    return statusIs(seen?.answer, 415, "for text/csv");
   }),
   check("ERR-19", { needs: ["probe:json"] }, async function* (kit) {
     const seen = await sampleOf(kit, "malformed JSON");
     if (seen === undefined) return notApplicable("no probe");
     const detail = seen.answer.object?.["detail"];
-    yield must(seen.answer.status === 400, `${seen.answer.status}`, "400");
+    yield statusIs(seen.answer, 400);
     yield must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body");
     yield mustBe(
       seen.answer.object === undefined || /\d/.test(String(detail)),
@@ -180,7 +169,7 @@ export const errorChecks: readonly Check[] = [
     const id = answer.object?.["request_id"];
     return must(
       answer.status === 400 && answer.mediaType === "application/problem+json" && typeof id === "string",
-      () => `${answer.status} as ${answer.mediaType || short(answer.text, 40)}, request_id ${show(id)}`,
+      `${answer.status} as ${answer.mediaType || short(answer.text, 40)}, request_id ${show(id)}`,
       "a 400 problem with request_id",
     );
   }),
@@ -225,7 +214,7 @@ const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
 /** Judges every problem among the provoked failures. */
 async function eachProblem(
   kit: Kit,
-  judge: (problem: Readonly<Record<string, unknown>>, sample: Sample) => Verdict,
+  judge: (problem: JsonObject, sample: Sample) => Verdict,
 ): Promise<Verdict> {
   const seen = await failures(kit);
   const verdicts = seen.map((sample) => {
@@ -238,7 +227,7 @@ async function eachProblem(
 }
 
 /** Returns the fault in a member that every error has; `request_id` is judged separately. */
-function memberFault(problem: Readonly<Record<string, unknown>>, sample: Sample): string | undefined {
+function memberFault(problem: JsonObject, sample: Sample): string | undefined {
   const { type, title, status, detail, instance } = problem;
   if (typeof type !== "string") return `type ${show(type)}`;
   if (typeof title !== "string") return `title ${show(title)}`;
@@ -251,10 +240,7 @@ function memberFault(problem: Readonly<Record<string, unknown>>, sample: Sample)
   return undefined;
 }
 
-function idFault(
-  problem: Readonly<Record<string, unknown>>,
-  { answer, requestId }: Sample,
-): string | undefined {
+function idFault(problem: JsonObject, { answer, requestId }: Sample): string | undefined {
   const id = problem["request_id"];
   const known = [requestId, answer.header("x-request-id")];
   return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
@@ -267,7 +253,7 @@ export const problemChecks: readonly Check[] = [
     yield* (await failures(kit)).map(({ what, answer }) =>
       must(
         answer.mediaType === "application/problem+json" && answer.object !== undefined,
-        () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
+        `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
         expected,
       ),
     );
@@ -290,7 +276,7 @@ export const problemChecks: readonly Check[] = [
       const known = phrases[answer.status];
       // ERR-2 judges an entirely different text.
       if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
-      return must(title === known[0], () => `title ${show(title)} of ${answer.status}`, known[0]);
+      return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
     }),
   ),
   check("ERR-4", {}, (kit) =>

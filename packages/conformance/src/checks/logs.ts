@@ -1,8 +1,9 @@
-import { type Check, check, fail, is, must, mustBe, notApplicable, pass } from "../check.ts";
+import { type Check, check } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
 import { short, show, showLine } from "../show.ts";
+import { fail, is, must, mustBe, notApplicable, pass } from "../verdict.ts";
 import { sendMalformed } from "./malformed-authorization.ts";
 import { loggedId } from "./samples.ts";
 
@@ -62,7 +63,7 @@ export const everyLineChecks: readonly Check[] = [
     const lines = (await kit.log?.lines()) ?? [];
     const wrong = lines.find(({ value }) => value === undefined);
     yield must(lines.length > 0, "no line", "lines of the requests of this run");
-    yield must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line");
+    yield must(wrong === undefined, showLine(wrong?.text ?? ""), "one JSON object per line");
   }),
   check("LOG-2", { needs: ["log"], alone: true }, async (kit) => {
     const { id, path } = await lastRequest(kit);

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { check, type Check, every, is, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
+import { every, is, isRefused, must, notApplicable, ruledOut, statusIs, type Verdict } from "../verdict.ts";
 import {
   claimsOf,
   names,
@@ -100,7 +101,7 @@ export const pairChecks: readonly Check[] = [
     const old = kit.settings.keys === undefined ? undefined : await presentCopy(kit, past(kit));
     if (old === undefined) return written;
     yield written;
-    yield must(!old.ok, `${old.status} for a refresh token that has expired`, "401");
+    yield isRefused(old, "for a refresh token that has expired", "401");
   }),
   check("ISS-10", { needs }, async (kit) => {
     const { first } = await pairs(kit);
@@ -184,7 +185,7 @@ export const renewalChecks: readonly Check[] = [
     const lifetime = Number(exp) - Number(iat);
     const members = ["access_token", "refresh_token", "token_type", "expires_in"];
     const cached = answer.header("cache-control") ?? "";
-    yield must(answer.status === 200, String(answer.status), "200");
+    yield statusIs(answer, 200);
     yield must(/\bno-store\b/i.test(cached), `Cache-Control ${show(cached)}`, "no-store");
     yield must(
       sameMembers(Object.keys(object), members),

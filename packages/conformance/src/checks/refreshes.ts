@@ -1,9 +1,10 @@
 import type { Answer } from "../answer.ts";
-import { check, type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { Probe } from "../requests.ts";
 import { show } from "../show.ts";
 import { type Claims, withOtherSignature } from "../tokens.ts";
+import { every, must, notApplicable, statusIs, succeeds, type Verdict } from "../verdict.ts";
 import { presentWithin, replay } from "./grace.ts";
 import { refused } from "./logouts.ts";
 import { needs } from "./pairs.ts";
@@ -47,7 +48,7 @@ function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | unde
     const answer = await duringHook(kit, decline, () => refresh(kit, session.refresh));
     if (answer === undefined) return undefined;
     const verdict = every([
-      must(answer.status === 401, `${answer.status} for a refresh that the hook declines`, "401"),
+      statusIs(answer, 401, "for a refresh that the hook declines"),
       refused("the access token of a session that was declined", await visit(kit, session.access)),
       refused("the refresh token of a session that was declined", await refresh(kit, session.refresh)),
     ]);
@@ -65,8 +66,8 @@ export const hookChecks: readonly Check[] = [
     const session = await signIn(kit);
     const answer = await duringHook(kit, fail, () => refresh(kit, session.refresh));
     const again = await refresh(kit, session.refresh);
-    yield must(answer?.status === 500, `${answer?.status} while the hook throws`, "500");
-    yield must(again.ok, `${again.status} for the same token afterwards`, "a new pair");
+    yield statusIs(answer, 500, "while the hook throws");
+    yield succeeds(again, "for the same token afterwards", "a new pair");
   }),
   check("REF-16", { needs: withHook, alone: true }, async function* (kit) {
     const grant = sessionOf(kit).hook?.grant;
@@ -120,7 +121,7 @@ export const refreshChecks: readonly Check[] = [
     const visited = await visit(kit, pair.access);
     const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
     yield must(isNew, "a token that the client had before", "two new tokens");
-    yield must(visited.ok, `${visited.status} for the new access token`, "an answer");
+    yield succeeds(visited, "for the new access token");
     yield must(
       !(await isReusable(kit)),
       "a refresh token is good for two pairs",
@@ -140,7 +141,7 @@ export const refreshChecks: readonly Check[] = [
   check("REF-12", { needs: [...needs, "keys"] }, async (kit) => {
     const answer = await presentCopy(kit, { grt: undefined });
     if (answer === undefined) return notTaken;
-    return must(answer.status === 401, `${answer.status} for a refresh token without grt`, "401");
+    return statusIs(answer, 401, "for a refresh token without grt");
   }),
   check("REF-15", { needs: [...needs, "keys"] }, async function* (kit) {
     const { lifetimeDays } = sessionOf(kit);
@@ -151,8 +152,8 @@ export const refreshChecks: readonly Check[] = [
     const old = await presentCopy(kit, begun(-60));
     const young = await presentCopy(kit, begun(600));
     if (old === undefined || young === undefined) return notTaken;
-    yield must(old.status === 401, `${old.status} for a session that is too old`, "401");
-    yield must(young.ok, `${young.status} for a session that is nearly too old`, "a new pair");
+    yield statusIs(old, 401, "for a session that is too old");
+    yield succeeds(young, "for a session that is nearly too old", "a new pair");
   }),
   check("REF-13", { needs, windowed: true, alone: true }, async function* (kit) {
     const refusals = await refusalsOf(kit);

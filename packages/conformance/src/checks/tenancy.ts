@@ -1,7 +1,19 @@
-import type { Answer } from "../answer.ts";
-import { check, type Check, given, is, must, mustBe, notApplicable, pass, ruledOut } from "../check.ts";
+import type { Answer, JsonObject } from "../answer.ts";
+import { check, type Check, given } from "../check.ts";
+import { rights } from "../grant.ts";
 import { show } from "../show.ts";
-import { isRefusal, rights } from "./callers.ts";
+import {
+  is,
+  isRefused,
+  must,
+  mustBe,
+  notApplicable,
+  pass,
+  ruledOut,
+  statusIs,
+  succeeds,
+} from "../verdict.ts";
+import { isRefusal } from "./callers.ts";
 import { loggedId } from "./samples.ts";
 import {
   tenantIn,
@@ -60,7 +72,7 @@ export const tenantSourceChecks: readonly Check[] = [
     const [own, other] = tenants(kit);
     const named = naming(kit, "header", other);
     const anonymous = await tenantRoute(kit, named);
-    yield must(!anonymous.ok, `${anonymous.status} for X-Tenant-ID alone`, "it is ignored");
+    yield isRefused(anonymous, "for X-Tenant-ID alone", "it is ignored");
     if (authenticates(kit) && kit.settings.keys !== undefined) {
       const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
       yield must(
@@ -71,7 +83,7 @@ export const tenantSourceChecks: readonly Check[] = [
       const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
       // TEN-4 judges whether the request acts in the named tenant.
       if (tenantIn(kit, scoped) !== other) {
-        yield must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored");
+        yield succeeds(scoped, `with X-Tenant-ID and a token of ${own}`, "ignored");
       }
     }
   }),
@@ -81,7 +93,7 @@ export const tenantSourceChecks: readonly Check[] = [
     if (first.length === 0) return noSource(kit, "no unsigned source is listed before the token");
     for (const source of first) {
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
-      yield must(!answer.ok, `${answer.status} by ${source}, listed before the token`, "403");
+      yield isRefused(answer, `by ${source}, listed before the token`, "403");
     }
   }),
   check("TEN-9", { needs }, async (kit) => {
@@ -154,7 +166,7 @@ export const tenancyChecks: readonly Check[] = [
     const token = authenticates(kit) ? tokenOf(kit, undefined) : undefined;
     // An unknown path may be a 404 before the tenant is checked.
     const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
-    yield must(unscoped.status === 403, `${unscoped.status} without a tenant`, "403");
+    yield statusIs(unscoped, 403, "without a tenant");
     for (const path of ["/health", "/ready"]) {
       const { status } = await kit.get(path, { token });
       yield must(status !== 403, `${path}: ${status}`, "exempt");
@@ -165,23 +177,15 @@ export const tenancyChecks: readonly Check[] = [
     for (const source of await usableSources(kit)) {
       const named = naming(kit, source, other);
       const anonymous = await tenantRoute(kit, named);
-      yield must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401");
+      yield statusIs(anonymous, 401, `by ${source} without a session`);
       const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
       // TEN-4 judges whether the request acts in the named tenant.
       if (tenantIn(kit, foreign) !== other) {
-        yield must(
-          foreign.status === 403,
-          `${foreign.status} by ${source} with a token of another tenant`,
-          "403",
-        );
+        yield statusIs(foreign, 403, `by ${source} with a token of another tenant`);
       }
       if (!kit.settings.tenancy.trustUnscopedPrincipals && !subjectsAreTenants(kit)) {
         const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
-        yield must(
-          unscoped.status === 403,
-          `${unscoped.status} by ${source} with a token of no tenant`,
-          "403",
-        );
+        yield statusIs(unscoped, 403, `by ${source} with a token of no tenant`);
       }
     }
     return noSource(kit, "no unsigned source is listed");
@@ -219,15 +223,14 @@ export const tenancyChecks: readonly Check[] = [
     const source = (await usableSources(kit)).find((each) => each !== "path");
     if (source === undefined) return ruledOut("neither subdomain nor header is a source");
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
-    const { status } = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
-    return must(status === 401, `${status} for a named tenant without a session`, "401");
+    const answer = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
+    return statusIs(answer, 401, "for a named tenant without a session");
   }),
   check("TEN-18", { needs: ["tenancy", "probe:requestedTenant"] }, async (kit) => {
     const requestedTenant = given(kit.settings.probes.requestedTenant);
     const token =
       authenticates(kit) && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
-    const { status } = await kit.ask(requestedTenant, { token });
-    return must(status === 404, `${status} for a request that names no tenant`, "404");
+    return statusIs(await kit.ask(requestedTenant, { token }), 404, "for a request that names no tenant");
   }),
   check("TEN-19", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
@@ -262,12 +265,12 @@ export const tenancyChecks: readonly Check[] = [
         ["X-Tenant-ID", claimed],
       ],
     });
-    const isAccess = ({ value }: { value: Readonly<Record<string, unknown>> | undefined }): boolean =>
+    const isAccess = ({ value }: { value: JsonObject | undefined }): boolean =>
       value?.["message"] === "request";
     const line = ((await kit.log?.about(loggedId(answer, id), isAccess)) ?? []).find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
     const { tenant_claimed: seen, tenant_id: granted } = line.value ?? {};
-    yield must(granted === undefined, () => `tenant_id ${show(granted)} of a header`, "no tenant_id");
+    yield must(granted === undefined, `tenant_id ${show(granted)} of a header`, "no tenant_id");
     yield mustBe(
       seen === claimed.slice(0, 128),
       "tenant_claimed",

@@ -1,9 +1,10 @@
 import type { Answer } from "../answer.ts";
-import { must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import type { Need } from "../check.ts";
+import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { rights } from "./callers.ts";
+import { must, notApplicable, ruledOut, type Verdict } from "../verdict.ts";
 
 export const needs: readonly Need[] = ["tenancy", "probe:tenant"];
 export const needsCaller: readonly Need[] = [...needs, "auth", "keys"];
@@ -91,7 +92,7 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
   const seen = tenantIn(kit, answer);
   return must(
     answer.ok && (seen === undefined || seen === tenant),
-    () => `${answer.status} in ${show(seen)} with ${what}`,
+    `${answer.status} in ${show(seen)} with ${what}`,
     `tenant ${show(tenant)}`,
   );
 }
