@@ -1,4 +1,4 @@
-import type { Answer } from "./answer.ts";
+import type { Answer, JsonObject } from "./answer.ts";
 import { show } from "./show.ts";
 
 /** The result of a check. */
@@ -66,7 +66,7 @@ export function succeeds(answer: Answer, when: string, expected = "an answer"): 
 }
 
 /** Requires an answer that is not successful. */
-export function isRefused(answer: Answer, when: string, expected: string): Verdict {
+export function isDenied(answer: Answer, when: string, expected: string): Verdict {
   return mustAnswer(!answer.ok, answer, when, expected);
 }
 
@@ -80,12 +80,17 @@ export function every(verdicts: readonly Verdict[]): Verdict {
   );
 }
 
-/** Returns pass if the condition is true, else a failure that shows a named value. */
-export function mustBe(holds: boolean, name: string, seen: unknown, expected: string): Verdict {
-  return must(holds, `${name} ${show(seen)}`, expected);
+/**
+ * Returns pass if the condition is true, else a failure that shows a value.
+ *
+ * @param named the value, by its name in the report
+ */
+export function mustBe(holds: boolean, named: JsonObject, expected: string): Verdict {
+  const seen = Object.entries(named).map(([name, value]) => `${name} ${show(value)}`);
+  return must(holds, seen.join(", "), expected);
 }
 
 /** Requires that a named value is the expected one. */
 export function is(name: string, seen: unknown, expected: string | number | boolean): Verdict {
-  return mustBe(seen === expected, name, seen, String(expected));
+  return mustBe(seen === expected, { [name]: seen }, String(expected));
 }

@@ -9,7 +9,7 @@ import { strangerOf } from "../signing.ts";
 import { type TokenShape, withOtherSignature } from "../tokens.ts";
 import {
   every,
-  isRefused,
+  isDenied,
   must,
   notApplicable,
   ruledOut,
@@ -17,7 +17,7 @@ import {
   succeeds,
   type Verdict,
 } from "../verdict.ts";
-import { accepts, isRefusal, protectedRoute, refuses, refusesAll } from "./callers.ts";
+import { accepts, isRefusal, protectedRoute, refusesCaller, refuses, refusesAll } from "./callers.ts";
 import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.ts";
 import { eachNamed } from "./samples.ts";
 import { logout, pairOf, signIn, visit } from "./session-calls.ts";
@@ -54,6 +54,35 @@ function visible(answer: Answer, without: ReadonlySet<string>): string {
   );
   const named = headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`).toSorted();
   return JSON.stringify([answer.status, members.filter(([name]) => !without.has(name)), named]);
+}
+
+/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
+async function refreshAsBearer(kit: Kit): Promise<Verdict> {
+  const { keys, profile, probes } = kit.settings;
+  const verdicts: Verdict[] = [];
+  if (keys !== undefined && probes.protected !== undefined) {
+    const claims = { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } };
+    verdicts.push(await refusesAll(kit, [["typ refresh", { claims }]]));
+  }
+  if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
+  return verdicts.length === 0
+    ? notApplicable("needs keys and a probe `protected`, or `session`")
+    : every(verdicts);
+}
+
+async function ofTheService(kit: Kit): Promise<Verdict> {
+  const { access, refresh: token } = await signIn(kit);
+  const visited = await visit(kit, token);
+  const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
+  const loggedOut = await logout(kit, token);
+  // A service may answer 204 to any sign-out: only the end of the session counts.
+  const after = await visit(kit, access);
+  const what = "a refresh token in the Authorization header";
+  return every([
+    refusesCaller(visited, `for ${what}`),
+    must(renewed === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
+    must(!loggedOut.ok || after.ok, `a session that was logged out with ${what}`, "401"),
+  ]);
 }
 
 export const authenticationChecks: readonly Check[] = [
@@ -178,42 +207,9 @@ export const authenticationChecks: readonly Check[] = [
     ];
     for (const [what, extra] of ways) {
       const answer = await kit.ask(probe, extra);
-      yield isRefused(answer, `with a token in ${what}`, "the bearer header alone");
+      yield isDenied(answer, `with a token in ${what}`, "the bearer header alone");
     }
   }),
-];
-
-/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
-async function refreshAsBearer(kit: Kit): Promise<Verdict> {
-  const { keys, profile, probes } = kit.settings;
-  const verdicts: Verdict[] = [];
-  if (keys !== undefined && probes.protected !== undefined) {
-    const claims = { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } };
-    verdicts.push(await refusesAll(kit, [["typ refresh", { claims }]]));
-  }
-  if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
-  return verdicts.length === 0
-    ? notApplicable("needs keys and a probe `protected`, or `session`")
-    : every(verdicts);
-}
-
-async function ofTheService(kit: Kit): Promise<Verdict> {
-  const { access, refresh: token } = await signIn(kit);
-  const visited = await visit(kit, token);
-  const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
-  const loggedOut = await logout(kit, token);
-  // A service may answer 204 to any sign-out: only the end of the session counts.
-  const after = await visit(kit, access);
-  const what = "a refresh token in the Authorization header";
-  return every([
-    must(isRefusal(visited), `${visited.status} for ${what}`, "401"),
-    must(renewed === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
-    must(!loggedOut.ok || after.ok, `a session that was logged out with ${what}`, "401"),
-  ]);
-}
-
-/** Checks of who passes which guard, and of the answers to others. */
-export const guardChecks: readonly Check[] = [
   check("AUTH-1", {}, async (kit) => {
     if (kit.has("auth")) return ruledOut("authentication is on");
     const open = kit.settings.probes.open ?? "/health";
@@ -283,7 +279,7 @@ export const guardChecks: readonly Check[] = [
       verdicts.push(
         missing === undefined
           ? must(!isRefusal(answer), `${answer.status} with all scopes`, "an answer")
-          : isRefused(answer, `without ${missing}`, "all listed scopes are needed"),
+          : isDenied(answer, `without ${missing}`, "all listed scopes are needed"),
       );
     }
     const verdict = every(verdicts);
@@ -299,7 +295,7 @@ export const guardChecks: readonly Check[] = [
     }
     const others = ["other", ...role.roles.flatMap((each) => [`${each}-not`, `not-${each}`])];
     const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: others }) });
-    yield isRefused(none, "with none of the roles", "a refusal");
+    yield isDenied(none, "with none of the roles", "a refusal");
   }),
   check("AUTH-17", { needs: ["auth", "keys", "probe:mixed"] }, async function* (kit) {
     const mixed = given(kit.settings.probes.mixed);

@@ -9,6 +9,11 @@ export function isRefusal({ status }: Answer): boolean {
   return status === 401 || status === 403;
 }
 
+/** Requires a refusal because of the caller. */
+export function refusesCaller(answer: Answer, when: string, expected = "401"): Verdict {
+  return must(isRefusal(answer), `${answer.status} ${when}`, expected);
+}
+
 /** Requests the protected route with a token. */
 export function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
   const token = typeof given === "string" ? given : kit.tokens.mint({ ...rights(kit), ...given });
@@ -18,7 +23,7 @@ export function protectedRoute(kit: Kit, given: TokenShape | string): Promise<An
 /** Requires that the protected route refuses a token. */
 export async function refuses(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
   const answer = await protectedRoute(kit, given);
-  return must(isRefusal(answer), `${answer.status} for a token with ${what}`, "401");
+  return refusesCaller(answer, `for a token with ${what}`);
 }
 
 export async function refusesAll(

@@ -1,15 +1,15 @@
 import { isObject, type JsonObject } from "../answer.ts";
 import { check, type Check, given } from "../check.ts";
 import { grant } from "../grant.ts";
-import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
+import type { LogLine } from "../log-reader.ts";
 import { short, show } from "../show.ts";
-import { every, fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
+import { fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
+import { askWithId } from "./logs.ts";
 import {
   eachNamed,
   echoMark,
   failures,
-  loggedId,
   ordinary,
   type Sample,
   sampleOf,
@@ -17,7 +17,74 @@ import {
   unanswered,
 } from "./samples.ts";
 
-/** Checks of the answers to each kind of failure. */
+/** Returns which part of the cause a body reveals, without quoting it. */
+function leakIn(text: string, message: string | undefined): string | undefined {
+  if (message !== undefined && text.includes(message)) return "the message of the exception";
+  if (
+    /\bat [\w.<>]+ ?\(|\bat (?:file:)?\/|Traceback \(most recent|\.(?:ts|js|py|go|java|rb):\d+/.test(text)
+  ) {
+    return "a stack";
+  }
+  return undefined;
+}
+
+function inputLength(error: unknown): number {
+  const input = isObject(error) ? error["input"] : undefined;
+  if (input === undefined) return 0;
+  return typeof input === "string" ? input.length : JSON.stringify(input).length;
+}
+
+/** The phrases of RFC 9110, first in this project's wording, then in that of other editions. */
+const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
+  400: ["Bad Request"],
+  401: ["Unauthorized"],
+  403: ["Forbidden"],
+  404: ["Not Found"],
+  405: ["Method Not Allowed"],
+  408: ["Request Timeout"],
+  411: ["Length Required"],
+  413: ["Payload Too Large", "Content Too Large", "Request Entity Too Large"],
+  415: ["Unsupported Media Type"],
+  422: ["Unprocessable Entity", "Unprocessable Content"],
+  429: ["Too Many Requests"],
+  431: ["Request Header Fields Too Large"],
+  500: ["Internal Server Error"],
+  503: ["Service Unavailable"],
+  504: ["Gateway Timeout"],
+};
+
+/** Builds a check of every problem among the provoked failures. */
+function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) => Verdict): Check {
+  return check(rule, {}, async function* (kit) {
+    yield* (await failures(kit)).map((sample) => {
+      const { object } = sample.answer;
+      if (object === undefined) return notApplicable("no problem document was seen: see ERR-1");
+      const verdict = judge(object, sample);
+      return verdict.status === "fail" ? { ...verdict, seen: `${sample.what}: ${verdict.seen}` } : verdict;
+    });
+  });
+}
+
+/** Returns the fault in a member that every error has; `request_id` is judged separately. */
+function memberFault(problem: JsonObject, sample: Sample): string | undefined {
+  const { type, title, status, detail, instance } = problem;
+  if (typeof type !== "string") return `type ${show(type)}`;
+  if (typeof title !== "string") return `title ${show(title)}`;
+  if (!(phrases[sample.answer.status] ?? [title]).includes(title)) return `title ${show(title)}`;
+  if (status !== sample.answer.status) return `status ${show(status)} in a ${sample.answer.status}`;
+  if (typeof detail !== "string" || detail === "") return `detail ${show(detail)}`;
+  if (typeof instance !== "string" || !instance.split("?", 1)[0]?.endsWith(sample.path)) {
+    return `instance ${show(instance)}`;
+  }
+  return undefined;
+}
+
+function idFault(problem: JsonObject, { answer, requestId }: Sample): string | undefined {
+  const id = problem["request_id"];
+  const known = [requestId, answer.header("x-request-id")];
+  return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
+}
+
 export const errorChecks: readonly Check[] = [
   check("ERR-7", { needs: ["probe:failing"] }, async (kit) => {
     const failing = given(kit.settings.probes.failing);
@@ -32,17 +99,16 @@ export const errorChecks: readonly Check[] = [
   }),
   check("ERR-8", { needs: ["probe:failing"] }, async (kit) => {
     const failing = given(kit.settings.probes.failing);
-    const id = kit.unique();
-    const answer = await kit.ask(failing.request, { token: grant(kit), headers: [["X-Request-ID", id]] });
+    const isError = ({ value }: LogLine): boolean => /^error$/i.test(String(value?.["level"]));
+    const { answer, id } = await askWithId(kit, failing.request, { token: grant(kit) });
     if (leakIn(answer.text, failing.message) !== undefined) return notApplicable("see ERR-7");
     const detail = answer.object?.["detail"];
     const text = "An unexpected error occurred";
     if (answer.object !== undefined && detail !== text) return fail(`detail ${show(detail)}`, text);
     if (kit.log === undefined) return pass;
-    const isError = (level: unknown): boolean => /^error$/i.test(String(level));
-    const lines = await kit.log.about(loggedId(answer, id), ({ value }) => isError(value?.["level"]));
+    const lines = await kit.log.about(id, isError);
     return must(
-      lines.some(({ value, text: line }) => isError(value?.["level"]) && /\bat /.test(line)),
+      lines.some((line) => isError(line) && /\bat /.test(line.text)),
       "no line at level error with a stack",
       "the exception logged with its stack at level error",
     );
@@ -82,11 +148,10 @@ export const errorChecks: readonly Check[] = [
       return [
         mustBe(
           answer.object === undefined || detail === "authentication required",
-          "detail",
-          detail,
+          { detail },
           "authentication required",
         ),
-        mustBe(challenge === "Bearer", "WWW-Authenticate", challenge, "WWW-Authenticate: Bearer"),
+        mustBe(challenge === "Bearer", { "WWW-Authenticate": challenge }, "WWW-Authenticate: Bearer"),
       ];
     });
   }),
@@ -99,8 +164,7 @@ export const errorChecks: readonly Check[] = [
     yield is("detail", detail, `missing scope(s): ${wanted.join(", ")}`);
     yield mustBe(
       JSON.stringify(missing) === JSON.stringify(wanted),
-      "missing_scopes",
-      missing,
+      { missing_scopes: missing },
       `missing_scopes ${show(wanted)}`,
     );
   }),
@@ -128,8 +192,7 @@ export const errorChecks: readonly Check[] = [
     yield is("detail", detail, "Request validation failed");
     yield mustBe(
       Array.isArray(errors) && errors.length > 0 && errors.every(fits),
-      "errors",
-      errors,
+      { errors },
       "a list of { type, loc: [], msg, input? }",
     );
   }),
@@ -158,8 +221,7 @@ export const errorChecks: readonly Check[] = [
     yield must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body");
     yield mustBe(
       seen.answer.object === undefined || /\d/.test(String(detail)),
-      "detail",
-      detail,
+      { detail },
       "the position named",
     );
   }),
@@ -173,81 +235,6 @@ export const errorChecks: readonly Check[] = [
       "a 400 problem with request_id",
     );
   }),
-];
-
-/** Returns which part of the cause a body reveals, without quoting it. */
-function leakIn(text: string, message: string | undefined): string | undefined {
-  if (message !== undefined && text.includes(message)) return "the message of the exception";
-  if (
-    /\bat [\w.<>]+ ?\(|\bat (?:file:)?\/|Traceback \(most recent|\.(?:ts|js|py|go|java|rb):\d+/.test(text)
-  ) {
-    return "a stack";
-  }
-  return undefined;
-}
-
-function inputLength(error: unknown): number {
-  const input = isObject(error) ? error["input"] : undefined;
-  if (input === undefined) return 0;
-  return typeof input === "string" ? input.length : JSON.stringify(input).length;
-}
-
-/** The phrases of RFC 9110, first in this project's wording, then in that of other editions. */
-const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
-  400: ["Bad Request"],
-  401: ["Unauthorized"],
-  403: ["Forbidden"],
-  404: ["Not Found"],
-  405: ["Method Not Allowed"],
-  408: ["Request Timeout"],
-  411: ["Length Required"],
-  413: ["Payload Too Large", "Content Too Large", "Request Entity Too Large"],
-  415: ["Unsupported Media Type"],
-  422: ["Unprocessable Entity", "Unprocessable Content"],
-  429: ["Too Many Requests"],
-  431: ["Request Header Fields Too Large"],
-  500: ["Internal Server Error"],
-  503: ["Service Unavailable"],
-  504: ["Gateway Timeout"],
-};
-
-/** Judges every problem among the provoked failures. */
-async function eachProblem(
-  kit: Kit,
-  judge: (problem: JsonObject, sample: Sample) => Verdict,
-): Promise<Verdict> {
-  const seen = await failures(kit);
-  const verdicts = seen.map((sample) => {
-    const { object } = sample.answer;
-    if (object === undefined) return notApplicable("no problem document was seen: see ERR-1");
-    const verdict = judge(object, sample);
-    return verdict.status === "fail" ? { ...verdict, seen: `${sample.what}: ${verdict.seen}` } : verdict;
-  });
-  return every(verdicts);
-}
-
-/** Returns the fault in a member that every error has; `request_id` is judged separately. */
-function memberFault(problem: JsonObject, sample: Sample): string | undefined {
-  const { type, title, status, detail, instance } = problem;
-  if (typeof type !== "string") return `type ${show(type)}`;
-  if (typeof title !== "string") return `title ${show(title)}`;
-  if (!(phrases[sample.answer.status] ?? [title]).includes(title)) return `title ${show(title)}`;
-  if (status !== sample.answer.status) return `status ${show(status)} in a ${sample.answer.status}`;
-  if (typeof detail !== "string" || detail === "") return `detail ${show(detail)}`;
-  if (typeof instance !== "string" || !instance.split("?", 1)[0]?.endsWith(sample.path)) {
-    return `instance ${show(instance)}`;
-  }
-  return undefined;
-}
-
-function idFault(problem: JsonObject, { answer, requestId }: Sample): string | undefined {
-  const id = problem["request_id"];
-  const known = [requestId, answer.header("x-request-id")];
-  return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
-}
-
-/** Checks of the format of every failure. */
-export const problemChecks: readonly Check[] = [
   check("ERR-1", {}, async function* (kit) {
     const expected = "an object as application/problem+json";
     yield* (await failures(kit)).map(({ what, answer }) =>
@@ -259,49 +246,38 @@ export const problemChecks: readonly Check[] = [
     );
     yield* (await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected));
   }),
-  check("ERR-2", {}, (kit) =>
-    eachProblem(kit, (problem, sample) => {
-      const fault =
-        memberFault(problem, sample) ??
-        (ordinary.includes(sample.answer.status) ? idFault(problem, sample) : undefined);
-      return must(
-        fault === undefined,
-        String(fault),
-        "type, title (the phrase), status, detail, instance (the path), request_id",
-      );
-    }),
-  ),
-  check("ERR-3", {}, (kit) =>
-    eachProblem(kit, ({ title }, { answer }) => {
-      const known = phrases[answer.status];
-      // ERR-2 judges an entirely different text.
-      if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
-      return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
-    }),
-  ),
-  check("ERR-4", {}, (kit) =>
-    eachProblem(kit, ({ instance }) =>
-      mustBe(
-        typeof instance !== "string" || !instance.includes("?"),
-        "instance",
-        instance,
-        "the path without its query",
-      ),
+  ofProblems("ERR-2", (problem, sample) => {
+    const fault =
+      memberFault(problem, sample) ??
+      (ordinary.includes(sample.answer.status) ? idFault(problem, sample) : undefined);
+    return must(
+      fault === undefined,
+      String(fault),
+      "type, title (the phrase), status, detail, instance (the path), request_id",
+    );
+  }),
+  ofProblems("ERR-3", ({ title }, { answer }) => {
+    const known = phrases[answer.status];
+    // ERR-2 judges an entirely different text.
+    if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
+    return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
+  }),
+  ofProblems("ERR-4", ({ instance }) =>
+    mustBe(
+      typeof instance !== "string" || !instance.includes("?"),
+      { instance },
+      "the path without its query",
     ),
   ),
-  check("ERR-5", {}, (kit) =>
-    eachProblem(kit, (problem, sample) => {
-      if (ordinary.includes(sample.answer.status)) return pass;
-      const fault = idFault(problem, sample);
-      return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
-    }),
-  ),
-  check("ERR-6", {}, (kit) =>
-    eachProblem(kit, (problem) => {
-      const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
-        isObject(problem[name]),
-      );
-      return must(nested === undefined, `members within ${nested}`, "members beside the others");
-    }),
-  ),
+  ofProblems("ERR-5", (problem, sample) => {
+    if (ordinary.includes(sample.answer.status)) return pass;
+    const fault = idFault(problem, sample);
+    return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
+  }),
+  ofProblems("ERR-6", (problem) => {
+    const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
+      isObject(problem[name]),
+    );
+    return must(nested === undefined, `members within ${nested}`, "members beside the others");
+  }),
 ];

@@ -82,16 +82,14 @@ export const federatedChecks: readonly Check[] = [
     yield must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect");
     yield mustBe(
       authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
-      "a redirect to",
-      endpoint,
+      { "a redirect to": endpoint },
       authorizationEndpoint ?? "",
     );
     yield must(given?.get("response_type") === "code", "a redirect without response_type code", "code");
     yield must(given?.has("client_id") === true, "a redirect without client_id", "a client_id");
     yield mustBe(
       back?.endsWith(routeOf(kit, "callback")) === true,
-      "redirect_uri with the path",
-      back,
+      { "redirect_uri with the path": back },
       routeOf(kit, "callback"),
     );
   }),
@@ -176,8 +174,7 @@ export const federatedChecks: readonly Check[] = [
         const host = URL.parse(location.replaceAll("\\", "/"), "http://here.invalid/")?.host;
         yield mustBe(
           host !== "svc-conformance.example",
-          "a redirect to another site for return_to",
-          target,
+          { "a redirect to another site for return_to": target },
           "none",
         );
       }

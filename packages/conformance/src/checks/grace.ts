@@ -4,7 +4,7 @@ import { check, type Check, given } from "../check.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { every, must, notApplicable, ruledOut, statusIs, succeeds, type Verdict } from "../verdict.ts";
-import { isRefusal } from "./callers.ts";
+import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { isReusable, logout, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
 
@@ -61,8 +61,8 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   const where = at === kit.replica ? " at the second replica" : "";
   const after = `after its session had a token replayed${where}`;
   return every([
-    must(isRefusal(visited), `${visited.status} for an access token ${after}`, "401 at the next request"),
-    must(isRefusal(renewed), `${renewed.status} for a refresh token ${after}`, "401"),
+    refusesCaller(visited, `for an access token ${after}`, "401 at the next request"),
+    refusesCaller(renewed, `for a refresh token ${after}`),
   ]);
 }
 
@@ -137,6 +137,24 @@ async function prolonged(kit: Kit): Promise<Verdict> {
   return tooLate;
 }
 
+const withReplica = [...needs, "replica"] as const;
+const raceRounds = 10;
+const logoutRounds = 3;
+
+/** Presents one token at both replicas concurrently, several times. */
+function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
+  return kit.once("races", async () => {
+    const verdicts: Verdict[] = [];
+    for (let round = 0; round < raceRounds; round++) {
+      const { refresh: token } = await signIn(kit);
+      const answers = await Promise.all([refresh(kit, token), refresh(kit, token, replica)]);
+      const won = answers.filter(({ ok }) => ok).length;
+      verdicts.push(must(won === 1, `${won} pairs for a token that both replicas got at once`, "one"));
+    }
+    return every(verdicts);
+  });
+}
+
 export const graceChecks: readonly Check[] = [
   check("REF-5", { needs }, async (kit) => {
     if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
@@ -169,27 +187,6 @@ export const graceChecks: readonly Check[] = [
       "an answer",
     );
   }),
-];
-
-const withReplica = [...needs, "replica"] as const;
-const raceRounds = 10;
-const logoutRounds = 3;
-
-/** Presents one token at both replicas concurrently, several times. */
-function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
-  return kit.once("races", async () => {
-    const verdicts: Verdict[] = [];
-    for (let round = 0; round < raceRounds; round++) {
-      const { refresh: token } = await signIn(kit);
-      const answers = await Promise.all([refresh(kit, token), refresh(kit, token, replica)]);
-      const won = answers.filter(({ ok }) => ok).length;
-      verdicts.push(must(won === 1, `${won} pairs for a token that both replicas got at once`, "one"));
-    }
-    return every(verdicts);
-  });
-}
-
-export const replicaChecks: readonly Check[] = [
   check("REF-19", { needs: withReplica }, async (kit) => {
     if (await isReusable(kit)) return notApplicable("see REF-1");
     return races(kit, given(kit.replica));
@@ -219,8 +216,8 @@ export const replicaChecks: readonly Check[] = [
       const visited = await visit(kit, session.access, replica);
       const renewed = await refresh(kit, session.refresh, replica);
       yield succeeds(before, "at the second replica before the logout");
-      yield must(isRefusal(visited), `${visited.status} at the second replica after a logout`, "401");
-      yield must(isRefusal(renewed), `${renewed.status} for a refresh at the second replica after it`, "401");
+      yield refusesCaller(visited, "at the second replica after a logout");
+      yield refusesCaller(renewed, "for a refresh at the second replica after it");
     }
   }),
 ];

@@ -1,10 +1,9 @@
-import type { Answer } from "../answer.ts";
 import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
-import { must, notApplicable, statusIs, succeeds, type Verdict } from "../verdict.ts";
-import { isRefusal } from "./callers.ts";
+import { must, notApplicable, statusIs, succeeds } from "../verdict.ts";
+import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { anonymously } from "./tenants.ts";
 import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
@@ -17,11 +16,6 @@ async function tokenWithoutSession(kit: Kit, changes: Claims = {}): Promise<stri
 }
 
 const notTaken = notApplicable("the service does not take tokens that the kit makes as one of its own");
-
-/** Requires that the token of an ended session was refused. */
-export function refused(what: string, answer: Answer): Verdict {
-  return must(isRefusal(answer), `${answer.status} for ${what}`, "401");
-}
 
 export const logoutChecks: readonly Check[] = [
   check("ISS-9", { needs }, async function* (kit) {
@@ -62,9 +56,9 @@ export const logoutChecks: readonly Check[] = [
     // Let the service see both, because it may cache that they were valid.
     for (const { access } of [first, last]) await visit(kit, access);
     yield succeeds(await logout(kit, last.access), "to a logout", "204");
-    yield refused("the token that was logged out", await visit(kit, last.access));
-    yield refused("an older access token of that session", await visit(kit, first.access));
-    yield refused("the refresh token of that session", await refresh(kit, last.refresh));
+    yield refusesCaller(await visit(kit, last.access), "for the token that was logged out");
+    yield refusesCaller(await visit(kit, first.access), "for an older access token of that session");
+    yield refusesCaller(await refresh(kit, last.refresh), "for the refresh token of that session");
   }),
   check("ISS-7", { needs, alone: true }, async function* (kit) {
     const other = await signIn(kit);
@@ -91,7 +85,7 @@ export const logoutChecks: readonly Check[] = [
     const token = await tokenWithoutSession(kit);
     if (token === undefined) return notTaken;
     yield succeeds(await logout(kit, token), "to the logout of a token without fam", "204");
-    yield refused("a token whose jti was logged out", await visit(kit, token));
+    yield refusesCaller(await visit(kit, token), "for a token whose jti was logged out");
   }),
   check("ISS-6", { needs: [...needs, "keys"], alone: true }, async (kit) => {
     const [token, other] = [await tokenWithoutSession(kit), await tokenWithoutSession(kit)];

@@ -106,8 +106,7 @@ export const metricsChecks: readonly Check[] = [
     const labels = await labelsOf(kit, "http_requests_total");
     return mustBe(
       labels.some((each) => each.includes(`endpoint="${template}"`)),
-      "no series of",
-      template,
+      { "no series of": template },
       `endpoint="${template}"`,
     );
   }),

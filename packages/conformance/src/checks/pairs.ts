@@ -3,7 +3,7 @@ import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
-import { every, is, isRefused, must, notApplicable, ruledOut, statusIs, type Verdict } from "../verdict.ts";
+import { every, is, isDenied, must, notApplicable, ruledOut, statusIs, type Verdict } from "../verdict.ts";
 import {
   claimsOf,
   names,
@@ -12,6 +12,7 @@ import {
   pairOf,
   presentCopy,
   refresh,
+  sameMembers,
   sessionOf,
   signIn,
 } from "./session-calls.ts";
@@ -70,6 +71,19 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 const isList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
+/** Returns the timestamps of an expired token. */
+function past(kit: Kit): Claims {
+  const exp = kit.tokens.now() - kit.tokens.leeway - 60;
+  return { iat: exp - 3600, nbf: exp - 3600, exp };
+}
+
+/** Whether two names are numbers close to each other. */
+function areCounted(...fams: readonly [string, string]): boolean {
+  if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
+  const apart = BigInt(fams[0]) - BigInt(fams[1]);
+  return apart > -1000n && apart < 1000n;
+}
+
 export const pairChecks: readonly Check[] = [
   check("CLAIM-3", { needs }, async (kit) => {
     const { first } = await pairs(kit);
@@ -101,7 +115,7 @@ export const pairChecks: readonly Check[] = [
     const old = kit.settings.keys === undefined ? undefined : await presentCopy(kit, past(kit));
     if (old === undefined) return written;
     yield written;
-    yield isRefused(old, "for a refresh token that has expired", "401");
+    yield isDenied(old, "for a refresh token that has expired", "401");
   }),
   check("ISS-10", { needs }, async (kit) => {
     const { first } = await pairs(kit);
@@ -159,23 +173,6 @@ export const pairChecks: readonly Check[] = [
       must(isText(header["kid"]), `${what} has no kid`, "the id of the key"),
     );
   }),
-];
-
-/** Returns the timestamps of an expired token. */
-function past(kit: Kit): Claims {
-  const exp = kit.tokens.now() - kit.tokens.leeway - 60;
-  return { iat: exp - 3600, nbf: exp - 3600, exp };
-}
-
-/** Whether two names are numbers close to each other. */
-function areCounted(...fams: readonly [string, string]): boolean {
-  if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
-  const apart = BigInt(fams[0]) - BigInt(fams[1]);
-  return apart > -1000n && apart < 1000n;
-}
-
-/** Checks of the answer to a refresh and of the new tokens. */
-export const renewalChecks: readonly Check[] = [
   check("REF-2", { needs }, async function* (kit) {
     const { renewed } = await pairs(kit);
     if (renewed === undefined) return notApplicable("see REF-1");
@@ -223,7 +220,3 @@ export const renewalChecks: readonly Check[] = [
     }
   }),
 ];
-
-function sameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((name) => b.includes(name));
-}

@@ -139,11 +139,10 @@ export const readinessChecks: readonly Check[] = [
     const status = report?.["status"];
     yield mustBe(
       status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
-      "status",
-      status,
+      { status },
       "ok or degraded",
     );
-    yield mustBe(typeof report?.["service"] === "string", "service", report?.["service"], "a text");
+    yield mustBe(typeof report?.["service"] === "string", { service: report?.["service"] }, "a text");
     yield must(isObject(report?.["checks"]), `checks ${show(report?.["checks"])}`, "an object");
   }),
   check("RDY-2", {}, (kit) =>

@@ -124,11 +124,6 @@ export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
 
-/** Returns the id of a request in the log: that of its answer, which may differ from the one sent. */
-export function loggedId(answer: Answer, sent: string): string {
-  return answer.header("x-request-id") ?? sent;
-}
-
 /** Judges the status of the samples from `/openapi.json`. */
 export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {
   return (await namedSamples(kit, status)).map(({ what, answer }) =>

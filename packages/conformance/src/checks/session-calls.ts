@@ -126,6 +126,11 @@ export function names(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
+/** Whether two lists have the same members, in any order. */
+export function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name));
+}
+
 function pairIn(answer: Answer, accessMember: string, refreshMember: string): Pair | undefined {
   const access = memberOf(answer.object, accessMember);
   const fresh = memberOf(answer.object, refreshMember);

@@ -2,9 +2,9 @@ import type { Answer } from "../answer.ts";
 import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
-import { every, fail, must, mustBe, notApplicable, ruledOut, statusIs } from "../verdict.ts";
+import { every, fail, must, mustBe, ruledOut, statusIs } from "../verdict.ts";
+import { askWithId } from "./logs.ts";
 import { duringFault, ready } from "./readiness.ts";
-import { loggedId } from "./samples.ts";
 
 /** Requests `/health` once for all checks that read it. */
 export function health(kit: Kit): Promise<Answer> {
@@ -60,11 +60,10 @@ export const systemChecks: readonly Check[] = [
     );
     yield mustBe(
       Array.isArray(providers) && providers.every((each) => typeof each === "string"),
-      "providers",
-      providers,
+      { providers },
       "providers: a list of names",
     );
-    yield mustBe(Array.isArray(plugins) && plugins.every(named), "plugins", plugins, "objects with name");
+    yield mustBe(Array.isArray(plugins) && plugins.every(named), { plugins }, "objects with name");
   }),
   check("SYS-6", {}, async (kit) => {
     if (!(await isProd(kit))) return ruledOut("the environment is not prod");
@@ -110,11 +109,8 @@ export const systemChecks: readonly Check[] = [
     const name = (await health(kit)).object?.["service"];
     const names: [string, unknown][] = [["/ready", (await ready(kit)).object?.["service"]]];
     if (kit.log !== undefined) {
-      const id = kit.unique();
-      const answer = await kit.get("/health", { headers: [["X-Request-ID", id]] });
-      const line = (await kit.log.about(loggedId(answer, id))).find(
-        ({ value }) => typeof value?.["service"] === "string",
-      );
+      const lines = await kit.log.about((await askWithId(kit, "/health")).id);
+      const line = lines.find(({ value }) => typeof value?.["service"] === "string");
       if (line !== undefined) names.push(["the log", line.value?.["service"]]);
     }
     if (kit.has("metrics")) {
@@ -133,8 +129,7 @@ export const systemChecks: readonly Check[] = [
     const env = (await health(kit)).object?.["env"];
     return mustBe(
       typeof env === "string" && ["local", "dev", "staging", "prod"].includes(env),
-      "env",
-      env,
+      { env },
       "local, dev, staging or prod",
     );
   }),

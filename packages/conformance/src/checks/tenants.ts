@@ -48,7 +48,7 @@ export function pathFault(kit: Kit): Promise<string | undefined> {
     const { tenancy, keys, probes } = kit.settings;
     if (!tenancy.sources.includes("path") || probes.tenant === undefined) return undefined;
     const [tenant] = tenants(kit);
-    const token = authenticates(kit) && keys !== undefined ? tokenOf(kit, tenant) : undefined;
+    const token = kit.has("auth") && keys !== undefined ? tokenOf(kit, tenant) : undefined;
     const named = naming(kit, "path", tenant);
     const { status } = await tenantRoute(kit, { ...named, token });
     if (status !== 404 && status !== 405) return undefined;
@@ -100,9 +100,4 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
 /** Whether a caller whose token names no tenant still has one. */
 export function subjectsAreTenants(kit: Kit): boolean {
   return kit.settings.tenancy.sources.includes("user");
-}
-
-/** Whether callers are authenticated: otherwise a named tenant is accepted. */
-export function authenticates(kit: Kit): boolean {
-  return kit.has("auth");
 }

@@ -2,7 +2,7 @@ import type { Answer, JsonObject } from "../answer.ts";
 import { check, type Check, given, type Need } from "../check.ts";
 import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
-import { isRefused, must, notApplicable, ruledOut } from "../verdict.ts";
+import { isDenied, must, notApplicable, ruledOut } from "../verdict.ts";
 import { accepts, isRefusal, refuses, refusesAll } from "./callers.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
@@ -31,8 +31,7 @@ function serviceTime(answer: Answer, ours: number): number {
   return Math.abs(theirs - ours) < 10 ? theirs : ours;
 }
 
-/** Checks of the form of a token, independent of its signer. */
-export const tokenFormChecks: readonly Check[] = [
+export const tokenChecks: readonly Check[] = [
   check("AUTH-20", { needs }, (kit) =>
     refusesAll(kit, [["more than 8 KiB", { claims: { pad: "p".repeat(6600) } }]]),
   ),
@@ -146,9 +145,6 @@ export const tokenFormChecks: readonly Check[] = [
     const at = serviceTime(await kit.get("/health"), kit.tokens.now());
     return refuses(kit, "an exp exactly at the leeway", { claims: { exp: at - leeway } });
   }),
-];
-
-export const claimChecks: readonly Check[] = [
   check("CLAIM-1", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
@@ -177,7 +173,7 @@ export const claimChecks: readonly Check[] = [
       // Another rule judges a route that admits a caller without rights.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
-      yield isRefused(answer, "with rights in grt alone", "grt decides nothing");
+      yield isDenied(answer, "with rights in grt alone", "grt decides nothing");
     }
     return notApplicable("no probe `scoped` or `role`");
   }),
