@@ -29,7 +29,12 @@ export function startNats({ port, jetStream = true, login }: NatsOptions = {}): 
       program: "nats",
       // The command line always names the folder, which identifies the process.
       args: (at, folder) => [
-        ...["-a", "127.0.0.1", "-p", String(at), "-sd", folder],
+        "-a",
+        "127.0.0.1",
+        "-p",
+        String(at),
+        "-sd",
+        folder,
         ...(jetStream ? ["-js"] : []),
         ...user,
       ],
