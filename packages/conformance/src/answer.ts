@@ -1,3 +1,16 @@
+/** No answer: no connection, a timeout, or not HTTP. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
+/** Resolves to the reason when there is no answer. */
+export function orReason<T>(answer: Promise<T>): Promise<T | NoAnswer> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof NoAnswer) return error;
+    throw error;
+  });
+}
+
 /** One answer of the service under test, with every header as received. */
 export class Answer {
   readonly status: number;
@@ -6,7 +19,7 @@ export class Answer {
   readonly body: Buffer;
   /** Milliseconds from the last byte of the request to the last byte of the answer. */
   readonly durationMs: number;
-  #object: { readonly value: Readonly<Record<string, unknown>> | undefined } | undefined;
+  #object: { readonly value: JsonObject | undefined } | undefined;
 
   constructor(status: number, headers: Answer["headers"], body: Buffer, durationMs: number) {
     this.status = status;
@@ -39,7 +52,7 @@ export class Answer {
   }
 
   /** The body if it is a JSON object. */
-  get object(): Readonly<Record<string, unknown>> | undefined {
+  get object(): JsonObject | undefined {
     this.#object ??= { value: parseObject(this.text) };
     return this.#object.value;
   }
@@ -50,7 +63,7 @@ export class Answer {
   }
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
@@ -65,6 +78,8 @@ function hasText(value: unknown, words: string): boolean {
   return Object.values(value).some((each) => hasText(each, words));
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

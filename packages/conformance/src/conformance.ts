@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { checks } from "./checks/index.ts";
 import { grant } from "./grant.ts";
 import { signIn, visit } from "./checks/session-calls.ts";
 import type { Check, Finding } from "./check.ts";
 import { InvalidUse } from "./faults.ts";
-import { NoAnswer } from "./http-client.ts";
-import { createKit, type Kit } from "./kit.ts";
+import { type Answer, NoAnswer, orReason } from "./answer.ts";
+import { createKit, keyPatience, type Kit, until } from "./kit.ts";
 import { findRoutes } from "./openapi.ts";
 import type { ConformanceOptions, Settings } from "./options.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
@@ -76,12 +75,9 @@ function selected({ house, only, profile }: Settings): readonly Check[] {
 }
 
 async function reach(kit: Kit): Promise<void> {
-  try {
-    await kit.get("/health");
-  } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
-    throw new InvalidUse([`url: ${kit.settings.url.href} does not answer: ${error.message}`]);
-  }
+  const answer = await orReason(kit.get("/health"));
+  if (!(answer instanceof NoAnswer)) return;
+  throw new InvalidUse([`url: ${kit.settings.url.href} does not answer: ${answer.message}`]);
 }
 
 /** Checks that the probes exist: a missing route would make every refusal look right. */
@@ -92,14 +88,11 @@ async function findProbes(kit: Kit): Promise<void> {
   const faults = await Promise.all(
     all.map(async ([name, probe]) => {
       if (probe === undefined) return [];
-      try {
-        const { status } = await kit.ask(probe, { token: grant(kit) });
-        return status === 404 || status === 405 ? [`probes.${name}: the service answers ${status}`] : [];
-      } catch (error) {
-        // The checks judge a service that stops answering.
-        if (error instanceof NoAnswer) return [];
-        throw error;
-      }
+      const answer = await orReason(kit.ask(probe, { token: grant(kit) }));
+      // The checks judge a service that stops answering.
+      if (answer instanceof NoAnswer) return [];
+      const { status } = answer;
+      return status === 404 || status === 405 ? [`probes.${name}: the service answers ${status}`] : [];
     }),
   );
   if (faults.flat().length > 0) throw new InvalidUse(faults.flat());
@@ -107,35 +100,28 @@ async function findProbes(kit: Kit): Promise<void> {
 
 /** Checks that a session works: otherwise every refusal of a token would look right. */
 async function findSession(kit: Kit): Promise<void> {
-  const { session } = kit.settings.probes;
-  if (session === undefined) return;
-  try {
-    const { access } = await signIn(kit);
-    for (const replica of [kit.http, kit.replica]) {
-      if (replica === undefined) continue;
-      const { ok, status } = await visit(kit, access, replica);
-      const which = replica === kit.http ? "" : " of the second replica";
-      if (ok) continue;
-      throw new InvalidUse([`probes.session: ${status} from the route${which} for a user who has signed in`]);
-    }
-  } catch (error) {
-    if (error instanceof NoAnswer) throw new InvalidUse([`probes.session: ${error.message}`]);
-    throw error;
+  if (kit.settings.probes.session === undefined) return;
+  const fault = await orReason(sessionFault(kit));
+  const text = fault instanceof NoAnswer ? fault.message : fault;
+  if (text !== undefined) throw new InvalidUse([`probes.session: ${text}`]);
+}
+
+async function sessionFault(kit: Kit): Promise<string | undefined> {
+  const { access } = await signIn(kit);
+  for (const replica of [kit.http, kit.replica]) {
+    if (replica === undefined) continue;
+    const { ok, status } = await visit(kit, access, replica);
+    const which = replica === kit.http ? "" : " of the second replica";
+    if (!ok) return `${status} from the route${which} for a user who has signed in`;
   }
+  return undefined;
 }
 
 /** Waits for the keys: a service started before the key set may wait before it fetches again. */
 async function untilKeysAreKnown(kit: Kit): Promise<void> {
   const { protected: probe } = kit.settings.probes;
   if (probe === undefined) return;
-  const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
-  while (performance.now() < deadline) {
-    try {
-      if ((await kit.ask(probe, { token: grant(kit) })).ok) return;
-    } catch (error) {
-      // The checks judge a service that stops answering.
-      if (!(error instanceof NoAnswer)) throw error;
-    }
-    await sleep(Math.min(1000, kit.settings.keySetPatienceSeconds * 250));
-  }
+  // The checks judge a service that stops answering.
+  const ask = (): Promise<Answer | NoAnswer> => orReason(kit.ask(probe, { token: grant(kit) }));
+  await until(ask, (answer) => !(answer instanceof NoAnswer) && answer.ok, keyPatience(kit.settings));
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** The target of the outbound probe; records the headers of each call. */
@@ -17,15 +17,21 @@ export async function startEchoServer(): Promise<EchoServer> {
     calls.set(req.url?.slice(1) ?? "", req.headers);
     res.writeHead(200, { "Content-Type": "application/json" }).end("{}");
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const stop = await listen(server, 0, "127.0.0.1");
   const { port } = server.address() as AddressInfo;
   return {
     urlFor: (id) => `http://127.0.0.1:${port}/${id}`,
     headersOf: (id) => calls.get(id),
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop,
+  };
+}
+
+/** Returns a function that stops the server. */
+export async function listen(server: Server, port: number, host: string): Promise<() => Promise<void>> {
+  server.listen(port, host);
+  await once(server, "listening");
+  return async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
   };
 }

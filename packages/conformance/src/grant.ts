@@ -1,4 +1,13 @@
 import type { Kit } from "./kit.ts";
+import type { TokenShape } from "./tokens.ts";
+
+/** Returns all rights of the probes, so that only the token's defect can cause a refusal. */
+export function rights({ settings: { probes, keys } }: Kit): TokenShape {
+  return {
+    scopes: [...(probes.scoped?.scopes ?? []), ...(keys?.scopes ?? [])],
+    roles: [...(probes.role?.roles ?? []), ...(keys?.roles ?? [])],
+  };
+}
 
 const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: number }>();
 /** Reuse time of a token, well below its lifetime. */
@@ -6,14 +15,10 @@ const grantMs = 120_000;
 
 /** Returns a token with every right that the probes name, if there are keys; reuses it for a while. */
 export function grant(kit: Kit): string | undefined {
-  const { keys, probes } = kit.settings;
-  if (keys === undefined || !kit.has("auth")) return undefined;
+  if (kit.settings.keys === undefined || !kit.has("auth")) return undefined;
   const known = grants.get(kit);
   if (known !== undefined && performance.now() - known.madeAt < grantMs) return known.token;
-  const token = kit.tokens.mint({
-    scopes: [...(probes.scoped?.scopes ?? []), ...(keys.scopes ?? [])],
-    roles: [...(probes.role?.roles ?? []), ...(keys.roles ?? [])],
-  });
+  const token = kit.tokens.mint(rights(kit));
   grants.set(kit, { token, madeAt: performance.now() });
   return token;
 }

@@ -1,8 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { Answer } from "./answer.ts";
-import { AnswerReader } from "./http-message.ts";
-import { MalformedAnswer } from "./http-body.ts";
+import { type Answer, NoAnswer } from "./answer.ts";
+import { AnswerReader } from "./answer-reader.ts";
 
 /** A request. Headers are sent exactly as listed, in order, including repeated ones. */
 export interface Outgoing {
@@ -15,11 +14,6 @@ export interface Outgoing {
   readonly host?: string | undefined;
   /** Default: the client's. */
   readonly timeoutMs?: number | undefined;
-}
-
-/** No answer: no connection, a timeout, or not HTTP. */
-export class NoAnswer extends Error {
-  override readonly name = "NoAnswer";
 }
 
 export interface SendOptions {
@@ -67,56 +61,35 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () =>
     return `${method} ${prefix}${path} HTTP/1.1\r\n${sent.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
   }
 
-  function sendBytes(bytes: string | Buffer, options: SendOptions = {}): Promise<Answer> {
+  async function sendBytes(bytes: string | Buffer, options: SendOptions = {}): Promise<Answer> {
     const { isHead = false, later, timeoutMs = defaultTimeoutMs } = options;
-    if (closed) return Promise.reject(new NoAnswer("the time for all checks is up"));
-    return new Promise((resolve, reject) => {
-      const socket = connect(base);
-      open.add(socket);
-      const reader = new AnswerReader(isHead);
-      let sentAt = now();
-      const timer = setTimeout(() => {
-        settle(() => reject(new NoAnswer(`no complete answer within ${timeoutMs / 1000} s`)));
-      }, timeoutMs);
-
-      function settle(how: () => void): void {
-        clearTimeout(timer);
-        open.delete(socket);
-        socket.destroy();
-        how();
-      }
-      function read(ended: boolean, chunk?: Buffer): void {
-        try {
-          if (chunk !== undefined) reader.add(chunk);
-          const answer = reader.read(ended, now() - sentAt);
-          if (answer !== undefined) settle(() => resolve(answer));
-        } catch (error) {
-          settle(() => reject(error instanceof MalformedAnswer ? new NoAnswer(error.message) : error));
-        }
-      }
-
-      socket.setNoDelay(true);
-      socket.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
-        sentAt = now();
-        socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
-        if (later === undefined) return;
-        setTimeout(() => {
-          if (open.has(socket) && reader.isEmpty) socket.write(later);
-        }, patienceMs);
-      });
-      socket.on("data", (chunk: Buffer) => read(false, chunk));
-      socket.on("error", (error: NodeJS.ErrnoException) => {
-        // A server may answer and close while the request is still being sent; that answer counts.
-        if (reader.isEmpty) settle(() => reject(new NoAnswer(reasonOf(error))));
-        else read(true);
-      });
-      socket.on("close", () => {
-        if (!open.has(socket)) return;
-        if (reader.isEmpty) settle(() => reject(new NoAnswer("the connection was closed without an answer")));
-        else read(true);
-        if (open.has(socket)) settle(() => reject(new NoAnswer("the answer broke off")));
-      });
+    if (closed) throw new NoAnswer("the time for all checks is up");
+    const socket = connect(base);
+    open.add(socket);
+    let sentAt = now();
+    const reader = new AnswerReader(isHead, () => now() - sentAt);
+    const timer = setTimeout(() => reader.fail(`no complete answer within ${timeoutMs / 1000} s`), timeoutMs);
+    // A server may answer and close while the request is still being sent; that answer counts.
+    const end = (reason: string): void => (reader.isEmpty ? reader.fail(reason) : reader.end());
+    socket.setNoDelay(true);
+    socket.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
+      sentAt = now();
+      socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
+      if (later === undefined) return;
+      setTimeout(() => {
+        if (open.has(socket) && reader.isEmpty) socket.write(later);
+      }, patienceMs);
     });
+    socket.on("data", (chunk: Buffer) => reader.add(chunk));
+    socket.on("error", (error) => end(reasonOf(error)));
+    socket.on("close", () => end("the connection was closed without an answer"));
+    try {
+      return await reader.answer;
+    } finally {
+      clearTimeout(timer);
+      open.delete(socket);
+      socket.destroy();
+    }
   }
 
   return {

@@ -1,4 +1,4 @@
-export type { Finding, Verdict } from "./check.ts";
+export type { Finding } from "./check.ts";
 export { checkConformance, type ConformanceReport, type Environment } from "./conformance.ts";
 export { InvalidUse } from "./faults.ts";
 export { notChecked, type NotChecked } from "./not-checked.ts";
@@ -21,3 +21,4 @@ export type { Probe } from "./requests.ts";
 export type { Outcome } from "./outcome.ts";
 export { asJUnit, asTable } from "./report.ts";
 export { type Rule, rules } from "./rules.ts";
+export type { Verdict } from "./verdict.ts";

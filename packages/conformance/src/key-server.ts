@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import type { KeyObject } from "node:crypto";
+import { listen } from "./echo-server.ts";
 import { InvalidUse } from "./faults.ts";
 import type { Algorithm } from "./options.ts";
 import { type KeyPair, newKeyPair } from "./signing.ts";
@@ -70,14 +70,11 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
     }
     res.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ keys: published }));
   });
-  server.listen(Number(port), host.replace(/^\[|\]$/g, ""));
-  try {
-    await once(server, "listening");
-  } catch (error) {
-    throw new InvalidUse([
-      `serve-keys: cannot listen on ${address}: ${(error as NodeJS.ErrnoException).code}`,
-    ]);
-  }
+  const stop = await listen(server, Number(port), host.replace(/^\[|\]$/g, "")).catch(
+    ({ code }: NodeJS.ErrnoException) => {
+      throw new InvalidUse([`serve-keys: cannot listen on ${address}: ${code}`]);
+    },
+  );
 
   return {
     first,
@@ -91,9 +88,6 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
     setDown(value) {
       down = value;
     },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop,
   };
 }

@@ -84,6 +84,14 @@ export async function createKit(settings: Settings, now: () => number): Promise<
   };
 }
 
+/** Returns how long and how often to ask until the service has fetched the kit's keys. */
+export function keyPatience({ keySetPatienceSeconds: seconds }: Settings): {
+  readonly forMs: number;
+  readonly everyMs: number;
+} {
+  return { forMs: seconds * 1000, everyMs: Math.min(1000, seconds * 250) };
+}
+
 /** Repeats a call every `everyMs` until its result is as wanted or the time is over. Returns the last result. */
 export async function until<T>(
   call: () => Promise<T>,

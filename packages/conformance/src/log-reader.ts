@@ -1,13 +1,13 @@
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject } from "./answer.ts";
+import { isObject, type JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
 
 /** One line of the service's log. */
 export interface LogLine {
   readonly text: string;
   /** The line as a JSON object, if it is one. */
-  readonly value: Readonly<Record<string, unknown>> | undefined;
+  readonly value: JsonObject | undefined;
 }
 
 /** Reads the log that the service writes during the checks. */

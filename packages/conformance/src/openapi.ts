@@ -1,6 +1,5 @@
-import { isObject } from "./answer.ts";
+import { isObject, type JsonObject, NoAnswer, orReason } from "./answer.ts";
 import { grant } from "./grant.ts";
-import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
 
 /** A route of `/openapi.json`. */
@@ -22,28 +21,26 @@ const methodNames = ["get", "put", "post", "delete", "patch", "head", "options",
 /** Returns the first routes of `/openapi.json`; none for a missing or unreadable document. */
 export function findRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
   return kit.once("openapi", async () => {
-    try {
-      const { ok, object } = await kit.get("/openapi.json", { token: grant(kit) });
-      if (!ok || object === undefined) return [];
-      const prefix = await prefixOf(kit, object);
-      return prefix === undefined ? [] : routesIn(object, prefix, kit);
-    } catch (error) {
-      if (error instanceof NoAnswer) return [];
-      throw error;
-    }
+    const routes = await orReason(readRoutes(kit));
+    return routes instanceof NoAnswer ? [] : routes;
   });
 }
 
-type Unknowns = Readonly<Record<string, unknown>>;
+async function readRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
+  const { ok, object } = await kit.get("/openapi.json", { token: grant(kit) });
+  if (!ok || object === undefined) return [];
+  const prefix = await prefixOf(kit, object);
+  return prefix === undefined ? [] : routesIn(object, prefix, kit);
+}
 
-function pathsIn(document: Unknowns): readonly (readonly [template: string, item: Unknowns])[] {
+function pathsIn(document: JsonObject): readonly (readonly [template: string, item: JsonObject])[] {
   const paths = isObject(document["paths"]) ? Object.entries(document["paths"]) : [];
   return paths.flatMap(([template, item]) =>
     isObject(item) && /^\/[\x21-\x7e]*$/.test(template) ? [[template, item]] : [],
   );
 }
 
-function routesIn(document: Unknowns, prefix: string, kit: Kit): readonly NamedRoute[] {
+function routesIn(document: JsonObject, prefix: string, kit: Kit): readonly NamedRoute[] {
   const found = pathsIn(document).flatMap(([template, item]) => {
     const path = `${prefix}${filled(template, item, () => kit.unique())}`;
     return methodNames.flatMap((name) => {
@@ -65,7 +62,7 @@ function routesIn(document: Unknowns, prefix: string, kit: Kit): readonly NamedR
  * Returns the path prefix of the document's first server, relative to the base URL. A server of another origin may be a
  * gateway that removes its own path, so it tests one route; undefined when no route decides it.
  */
-async function prefixOf(kit: Kit, document: Unknowns): Promise<string | undefined> {
+async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefined> {
   const base = kit.settings.url;
   const first: unknown = Array.isArray(document["servers"]) ? document["servers"][0] : undefined;
   const url = isObject(first) && typeof first["url"] === "string" ? URL.parse(first["url"], base.href) : null;
@@ -85,7 +82,7 @@ async function prefixOf(kit: Kit, document: Unknowns): Promise<string | undefine
  * Whether every request needs a bearer token. An empty list or requirement allows any caller; the contract does not
  * cover API keys and Basic authentication.
  */
-function asksForToken(security: unknown, { components }: Unknowns): boolean {
+function asksForToken(security: unknown, { components }: JsonObject): boolean {
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;
   const isBearer = (name: string): boolean => {
     const found: unknown = isObject(schemes) ? schemes[name] : undefined;
@@ -100,7 +97,7 @@ function asksForToken(security: unknown, { components }: Unknowns): boolean {
 }
 
 /** Fills a path with values of the documented format that match no resource. */
-function filled(template: string, item: Unknowns, unique: () => string): string {
+function filled(template: string, item: JsonObject, unique: () => string): string {
   return template.replaceAll(/\{([^{}]*)\}/g, (_all, name: string) => {
     const schema = schemaOf(name, item);
     const allowed: unknown = Array.isArray(schema["enum"]) ? schema["enum"][0] : undefined;
@@ -111,7 +108,7 @@ function filled(template: string, item: Unknowns, unique: () => string): string 
 }
 
 /** Returns the schema of a parameter from the path item or the first operation that has it. */
-function schemaOf(name: string, item: Unknowns): Unknowns {
+function schemaOf(name: string, item: JsonObject): JsonObject {
   const operations = methodNames.map((method) => item[method]).filter(isObject);
   const lists = [item, ...operations].map((each) => each["parameters"]);
   const parameters = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));

@@ -1,301 +1,255 @@
 import type { Probe } from "./requests.ts";
 
+/** What an option has besides its kind and its meaning. */
+interface Details {
+  readonly default?: unknown;
+  /** The text for a default that is computed. Without either the option is absent by default. */
+  readonly otherwise?: string;
+  /** Whether a text is short for the object with that `request`. */
+  readonly orText?: true;
+  /** Whether only a file may have it. */
+  readonly fileOnly?: true;
+  /** The value on the command line, where the option is `--` and its name, or `flag`. */
+  readonly argument?: string;
+  readonly flag?: string;
+  readonly required?: true;
+}
+
+/** @param kind a name of {@link Values}, or of another object of the definition */
+function optional<const Kind extends string, const More extends Details = object>(
+  kind: Kind,
+  meaning: string,
+  details?: More,
+): { readonly kind: Kind; readonly meaning: string } & More {
+  return { kind, meaning, ...(details as More) };
+}
+
+function required<const Kind extends string>(kind: Kind, meaning: string) {
+  return optional(kind, meaning, { required: true });
+}
+
 /**
  * Every option of the kit, by the object that it belongs to. Types, defaults, checks, command line, `--help` and the tables
  * of the README derive from it. Files write the names with underscores.
- *
- * - `kind`: a name of {@link Values}, or of another object here
- * - `required`: else `default`, or `otherwise` for a default that is computed; without either it is absent
- * - `orText`: a text is short for the object with that `request`
- * - `argument`: the value on the command line, where the option is `--` and its name, or `flag`
  */
 export const definition = {
   options: {
-    url: { kind: "text", required: true, meaning: "base URL of the service" },
-    replica: { kind: "text", argument: "URL", meaning: "base URL of a second replica of the same service" },
-    profile: {
-      kind: "profile",
+    url: required("text", "base URL of the service"),
+    replica: optional("text", "base URL of a second replica of the same service", { argument: "URL" }),
+    profile: optional("profile", "what the service claims to be: `full` or `reduced`", {
       default: "full",
       argument: "full|reduced",
-      meaning: "what the service claims to be: `full` or `reduced`",
-    },
-    features: {
-      kind: "features",
-      otherwise: "as above",
-      argument: "LIST",
-      meaning:
-        "the service's features: `auth`, `tenancy`, `metrics`, `telemetry`, `cors`, `trusted_hosts`, `security_headers`",
-    },
-    keys: { kind: "keys", argument: "FILE", meaning: "how to make tokens that the service accepts" },
-    probes: {
-      kind: "probes",
+    }),
+    features: optional(
+      "features",
+      "the service's features: `auth`, `tenancy`, `metrics`, `telemetry`, `cors`, `trusted_hosts`, `security_headers`",
+      { otherwise: "as above", argument: "LIST" },
+    ),
+    keys: optional("keys", "how to make tokens that the service accepts", { argument: "FILE" }),
+    probes: optional("probes", "routes to try; the file also has tenancy, limits and features", {
       argument: "FILE",
-      meaning: "routes to try; the file also has tenancy, limits and features",
-    },
-    tenancy: { kind: "tenancy", meaning: "how the service resolves tenants" },
-    limits: {
-      kind: "limits",
-      otherwise: "those of the contract",
-      meaning: "limits that the service configures",
-    },
-    house: { kind: "boolean", default: false, argument: "", meaning: "whether to check the house rules too" },
-    only: { kind: "texts", otherwise: "all", argument: "ID,ID", meaning: "ids of the rules to check" },
-    require: {
-      kind: "texts",
-      default: [],
-      argument: "NAME",
-      meaning: "names that must be seen, for example `session`, `log`, `slow`; otherwise the exit code is 3",
-    },
-    maxNotApplicable: {
-      kind: "number",
-      otherwise: "half of the rules",
-      argument: "N",
-      meaning: "the most rules that may be not applicable; with more the exit code is 3",
-    },
-    serveKeys: {
-      kind: "text",
+    }),
+    tenancy: optional("tenancy", "how the service resolves tenants"),
+    limits: optional("limits", "limits that the service configures", { otherwise: "those of the contract" }),
+    house: optional("boolean", "whether to check the house rules too", { default: false, argument: "" }),
+    only: optional("texts", "ids of the rules to check", { otherwise: "all", argument: "ID,ID" }),
+    require: optional(
+      "texts",
+      "names that must be seen, for example `session`, `log`, `slow`; otherwise the exit code is 3",
+      { default: [], argument: "NAME" },
+    ),
+    maxNotApplicable: optional(
+      "number",
+      "the most rules that may be not applicable; with more the exit code is 3",
+      { otherwise: "half of the rules", argument: "N" },
+    ),
+    serveKeys: optional("text", "where the kit serves a key set that the service fetches (mode `jwks`)", {
       argument: "HOST:PORT",
-      meaning: "where the kit serves a key set that the service fetches (mode `jwks`)",
-    },
-    log: {
-      kind: "log",
-      argument: "FILE",
-      meaning:
-        "what the service writes to its standard output: a file, or a function that returns all text so far",
-    },
-    requestSeconds: { kind: "number", default: 10, meaning: "the most that one request may take" },
-    checkSeconds: { kind: "number", default: 60, meaning: "the most that one check may take" },
-    totalSeconds: {
-      kind: "number",
+    }),
+    log: optional(
+      "log",
+      "what the service writes to its standard output: a file, or a function that returns all text so far",
+      { argument: "FILE" },
+    ),
+    requestSeconds: optional("number", "the most that one request may take", { default: 10 }),
+    checkSeconds: optional("number", "the most that one check may take", { default: 60 }),
+    totalSeconds: optional("number", "the most that the whole run may take", {
       default: 300,
       flag: "timeout",
       argument: "SECONDS",
-      meaning: "the most that the whole run may take",
-    },
-    keySetPatienceSeconds: {
-      kind: "number",
-      default: 65,
-      meaning: "how long the service may take to fetch a new key, which it may do once a minute",
-    },
-    concurrency: { kind: "number", default: 8, meaning: "the number of concurrent checks" },
+    }),
+    keySetPatienceSeconds: optional(
+      "number",
+      "how long the service may take to fetch a new key, which it may do once a minute",
+      { default: 65 },
+    ),
+    concurrency: optional("number", "the number of concurrent checks", { default: 8 }),
   },
   keys: {
-    algorithm: {
-      kind: "algorithm",
-      required: true,
-      meaning: "the kit's signing algorithm: RS, PS, ES, HS with 256, 384, 512, or EdDSA",
-    },
-    algorithms: {
-      kind: "algorithms",
+    algorithm: required(
+      "algorithm",
+      "the kit's signing algorithm: RS, PS, ES, HS with 256, 384, 512, or EdDSA",
+    ),
+    algorithms: optional("algorithms", "all algorithms that the service accepts", {
       otherwise: "`algorithm` alone",
-      meaning: "all algorithms that the service accepts",
-    },
-    secret: { kind: "text", meaning: "the shared secret of HS256, HS384, HS512" },
-    privateKey: {
-      kind: "key",
-      meaning: "for all other algorithms: PEM or JWK; not needed when the kit serves the key set",
-    },
-    privateKeyFile: { kind: "text", fileOnly: true, meaning: "the same in a file, relative to `keys.json`" },
-    kid: { kind: "text", meaning: "the `kid` in the header of every token" },
-    issuer: { kind: "text", meaning: "the `iss` that the service requires" },
-    audience: { kind: "text", meaning: "the `aud` that the service requires" },
-    leeway: { kind: "number", default: 30, meaning: "the service's leeway in seconds" },
-    subject: { kind: "text", default: "conformance-kit", meaning: "`sub` of the tokens" },
-    scopeClaim: { kind: "text", default: "scope", meaning: "name of the claim with the scopes" },
-    rolesClaim: { kind: "text", default: "roles", meaning: "name of the claim with the roles" },
-    tenantClaim: { kind: "text", default: "tenant_id", meaning: "name of the claim with the tenant" },
-    tenant: {
-      kind: "text",
+    }),
+    secret: optional("text", "the shared secret of HS256, HS384, HS512"),
+    privateKey: optional(
+      "key",
+      "for all other algorithms: PEM or JWK; not needed when the kit serves the key set",
+    ),
+    privateKeyFile: optional("text", "the same in a file, relative to `keys.json`", { fileOnly: true }),
+    kid: optional("text", "the `kid` in the header of every token"),
+    issuer: optional("text", "the `iss` that the service requires"),
+    audience: optional("text", "the `aud` that the service requires"),
+    leeway: optional("number", "the service's leeway in seconds", { default: 30 }),
+    subject: optional("text", "`sub` of the tokens", { default: "conformance-kit" }),
+    scopeClaim: optional("text", "name of the claim with the scopes", { default: "scope" }),
+    rolesClaim: optional("text", "name of the claim with the roles", { default: "roles" }),
+    tenantClaim: optional("text", "name of the claim with the tenant", { default: "tenant_id" }),
+    tenant: optional("text", "tenant of ordinary tokens", {
       otherwise: "with tenancy the first of `tenants`",
-      meaning: "tenant of ordinary tokens",
-    },
-    scopes: {
-      kind: "texts",
+    }),
+    scopes: optional("texts", "scopes that other probes than `scoped` need, for example `json`", {
       default: [],
-      meaning: "scopes that other probes than `scoped` need, for example `json`",
-    },
-    roles: { kind: "texts", default: [], meaning: "roles that other probes than `role` need" },
+    }),
+    roles: optional("texts", "roles that other probes than `role` need", { default: [] }),
   },
   probes: {
-    open: {
-      kind: "request",
-      otherwise: "`/health`",
-      argument: "ROUTE",
-      meaning: "answers 2xx to every caller",
-    },
-    protected: {
-      kind: "request",
-      otherwise: "that of `scoped`",
-      argument: "ROUTE",
-      meaning: "needs a caller without rights; with the route of `scoped` AUTH-14 is not judged",
-    },
-    scoped: {
-      kind: "scoped",
+    open: optional("request", "answers 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
+    protected: optional(
+      "request",
+      "needs a caller without rights; with the route of `scoped` AUTH-14 is not judged",
+      { otherwise: "that of `scoped`", argument: "ROUTE" },
+    ),
+    scoped: optional("scoped", "needs all of `scopes`; with a single scope AUTH-15 is not judged", {
       argument: '"ROUTE a,b"',
-      meaning: "needs all of `scopes`; with a single scope AUTH-15 is not judged",
-    },
-    role: { kind: "role", argument: '"ROUTE x,y"', meaning: "needs one of `roles`" },
-    mixed: { kind: "request", argument: "ROUTE", meaning: "serves authenticated and anonymous callers" },
-    tenant: {
-      kind: "tenant",
+    }),
+    role: optional("role", "needs one of `roles`", { argument: '"ROUTE x,y"' }),
+    mixed: optional("request", "serves authenticated and anonymous callers", { argument: "ROUTE" }),
+    tenant: optional(
+      "tenant",
+      "needs a tenant; ideally answers it in `member`, else only the status is judged",
+      { orText: true, argument: "ROUTE" },
+    ),
+    requestedTenant: optional("request", "needs a tenant named by the request, else answers 404"),
+    failing: optional("failing", "throws an unhandled exception; `message` must not reach the client", {
       orText: true,
       argument: "ROUTE",
-      meaning: "needs a tenant; ideally answers it in `member`, else only the status is judged",
-    },
-    requestedTenant: { kind: "request", meaning: "needs a tenant named by the request, else answers 404" },
-    failing: {
-      kind: "failing",
-      orText: true,
-      argument: "ROUTE",
-      meaning: "throws an unhandled exception; `message` must not reach the client",
-    },
-    json: {
-      kind: "request",
+    }),
+    json: optional("request", "accepts a JSON object of up to `limits.max_body_bytes`", {
       flag: "json-body",
       argument: "ROUTE",
-      meaning: "accepts a JSON object of up to `limits.max_body_bytes`",
-    },
-    invalid: {
-      kind: "invalid",
-      meaning: "rejects the given body; `long_member` is rejected when it is a long text",
-    },
-    templated: {
-      kind: "templated",
-      meaning:
-        "has a parameter, `{random}`; `template` is the route as the service writes it, with its mount",
-    },
-    html: { kind: "request", meaning: "serves an HTML page" },
-    outbound: {
-      kind: "request",
-      meaning: "calls the URL given as `{url}`; the kit listens there, on a free port of 127.0.0.1",
-    },
-    slow: { kind: "request", meaning: "answers after the request timeout" },
-    streaming: {
-      kind: "request",
-      meaning: "starts its answer at once and ends it after the request timeout",
-    },
-    dependencies: {
-      kind: "dependencies",
-      meaning:
-        "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check does meanwhile",
-    },
-    session: { kind: "session", meaning: "signs a user in, see [Sessions](#sessions)" },
-    federated: { kind: "federated", meaning: "a provider for sign-in, see [Sessions](#sessions)" },
+    }),
+    invalid: optional("invalid", "rejects the given body; `long_member` is rejected when it is a long text"),
+    templated: optional(
+      "templated",
+      "has a parameter, `{random}`; `template` is the route as the service writes it, with its mount",
+    ),
+    html: optional("request", "serves an HTML page"),
+    outbound: optional(
+      "request",
+      "calls the URL given as `{url}`; the kit listens there, on a free port of 127.0.0.1",
+    ),
+    slow: optional("request", "answers after the request timeout"),
+    streaming: optional("request", "starts its answer at once and ends it after the request timeout"),
+    dependencies: optional(
+      "dependencies",
+      "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check does meanwhile",
+    ),
+    session: optional("session", "signs a user in, see [Sessions](#sessions)"),
+    federated: optional("federated", "a provider for sign-in, see [Sessions](#sessions)"),
   },
   scoped: {
-    request: { kind: "request", required: true, meaning: "the route" },
-    scopes: { kind: "texts", required: true, meaning: "its scopes" },
+    request: required("request", "the route"),
+    scopes: required("texts", "its scopes"),
   },
   role: {
-    request: { kind: "request", required: true, meaning: "the route" },
-    roles: { kind: "texts", required: true, meaning: "its roles" },
+    request: required("request", "the route"),
+    roles: required("texts", "its roles"),
   },
   tenant: {
-    request: { kind: "request", required: true, meaning: "the route" },
-    member: { kind: "text", default: "tenant", meaning: "the member of the answer with the tenant" },
+    request: required("request", "the route"),
+    member: optional("text", "the member of the answer with the tenant", { default: "tenant" }),
   },
   failing: {
-    request: { kind: "request", required: true, meaning: "the route" },
-    message: { kind: "text", meaning: "the message of the exception" },
+    request: required("request", "the route"),
+    message: optional("text", "the message of the exception"),
   },
   invalid: {
-    request: { kind: "request", required: true, meaning: "the route, with the body that it rejects" },
-    longMember: { kind: "text", meaning: "a member of the body" },
+    request: required("request", "the route, with the body that it rejects"),
+    longMember: optional("text", "a member of the body"),
   },
   templated: {
-    request: { kind: "request", required: true, meaning: "the route" },
-    template: { kind: "text", required: true, meaning: "the template: `/items/:id`" },
+    request: required("request", "the route"),
+    template: required("text", "the template: `/items/:id`"),
   },
   dependency: {
-    check: { kind: "text", required: true, meaning: "name of its check in `/ready`" },
-    critical: { kind: "boolean", required: true, meaning: "whether the check is critical" },
-    fault: { kind: "fault", default: "fails", meaning: "what the check does while the dependency is broken" },
-    break: {
-      kind: "request",
-      required: true,
-      meaning: "breaks it; a URL may name another server, for example a proxy",
-    },
-    restore: { kind: "request", required: true, meaning: "repairs it" },
+    check: required("text", "name of its check in `/ready`"),
+    critical: required("boolean", "whether the check is critical"),
+    fault: optional("fault", "what the check does while the dependency is broken", { default: "fails" }),
+    break: required("request", "breaks it; a URL may name another server, for example a proxy"),
+    restore: required("request", "repairs it"),
   },
   tenancy: {
-    sources: { kind: "sources", default: ["token", "subdomain"], meaning: "sources of the tenant, in order" },
-    baseDomain: {
-      kind: "text",
-      default: "",
-      meaning: "the domain above the tenants, for the source `subdomain`",
-    },
-    pathPrefix: { kind: "text", default: "/t", meaning: "the path above the tenants" },
-    requireTenant: { kind: "boolean", default: false, meaning: "whether every request needs a tenant" },
-    trustUnscopedPrincipals: {
-      kind: "boolean",
+    sources: optional("sources", "sources of the tenant, in order", { default: ["token", "subdomain"] }),
+    baseDomain: optional("text", "the domain above the tenants, for the source `subdomain`", { default: "" }),
+    pathPrefix: optional("text", "the path above the tenants", { default: "/t" }),
+    requireTenant: optional("boolean", "whether every request needs a tenant", { default: false }),
+    trustUnscopedPrincipals: optional("boolean", "whether a caller without a tenant acts in the named one", {
       default: false,
-      meaning: "whether a caller without a tenant acts in the named one",
-    },
-    tenants: { kind: "texts", default: ["acme", "globex"], meaning: "two existing tenants" },
+    }),
+    tenants: optional("texts", "two existing tenants", { default: ["acme", "globex"] }),
   },
   limits: {
-    maxBodyBytes: { kind: "number", default: 2_097_152, meaning: "the longest body" },
-    requestTimeoutSeconds: { kind: "number", default: 30, meaning: "the request timeout" },
-    readinessTimeoutSeconds: { kind: "number", default: 2, meaning: "the timeout of a readiness check" },
+    maxBodyBytes: optional("number", "the longest body", { default: 2_097_152 }),
+    requestTimeoutSeconds: optional("number", "the request timeout", { default: 30 }),
+    readinessTimeoutSeconds: optional("number", "the timeout of a readiness check", { default: 2 }),
   },
   session: {
-    request: {
-      kind: "request",
-      required: true,
-      meaning: "signs a user in and answers a pair as JSON, a new session at every call",
-    },
-    accessToken: {
-      kind: "name",
+    request: required("request", "signs a user in and answers a pair as JSON, a new session at every call"),
+    accessToken: optional("name", "the member of that answer with the access token; dots lead into objects", {
       default: "access_token",
-      meaning: "the member of that answer with the access token; dots lead into objects",
-    },
-    refreshToken: { kind: "name", default: "refresh_token", meaning: "the member with the refresh token" },
-    route: {
-      kind: "request",
+    }),
+    refreshToken: optional("name", "the member with the refresh token", { default: "refresh_token" }),
+    route: optional("request", "a route for that user, which shows whether an access token is accepted", {
       otherwise: "`protected`, else `/auth/me`",
-      meaning: "a route for that user, which shows whether an access token is accepted",
-    },
-    graceSeconds: {
-      kind: "amount",
-      default: 10,
-      meaning:
-        "`refresh_grace_seconds` of the service; the kit waits until it is over, so configure 1 or 2 for a test",
-    },
-    accessSeconds: { kind: "amount", default: 900, meaning: "lifetime of an access token" },
-    refreshSeconds: { kind: "amount", default: 2_592_000, meaning: "lifetime of a refresh token" },
-    lifetimeDays: { kind: "amount", default: 0, meaning: "`session_lifetime_days`; 0 means unlimited" },
-    hook: { kind: "hook", meaning: "requests that control the hook that the service calls at every refresh" },
-    store: { kind: "store", meaning: "requests that break and repair the revocation store" },
-    rotation: { kind: "rotation", meaning: "requests that rotate the signing key" },
+    }),
+    graceSeconds: optional(
+      "amount",
+      "`refresh_grace_seconds` of the service; the kit waits until it is over, so configure 1 or 2 for a test",
+      { default: 10 },
+    ),
+    accessSeconds: optional("amount", "lifetime of an access token", { default: 900 }),
+    refreshSeconds: optional("amount", "lifetime of a refresh token", { default: 2_592_000 }),
+    lifetimeDays: optional("amount", "`session_lifetime_days`; 0 means unlimited", { default: 0 }),
+    hook: optional("hook", "requests that control the hook that the service calls at every refresh"),
+    store: optional("store", "requests that break and repair the revocation store"),
+    rotation: optional("rotation", "requests that rotate the signing key"),
   },
   hook: {
-    decline: { kind: "request", meaning: "makes it return undefined" },
-    fail: { kind: "request", meaning: "makes it throw" },
-    grant: { kind: "scoped", meaning: "makes it return these `scopes`" },
-    restore: { kind: "request", required: true, meaning: "restores the scopes of the sign-in" },
+    decline: optional("request", "makes it return undefined"),
+    fail: optional("request", "makes it throw"),
+    grant: optional("scoped", "makes it return these `scopes`"),
+    restore: required("request", "restores the scopes of the sign-in"),
   },
   store: {
-    break: { kind: "request", required: true, meaning: "breaks the store" },
-    restore: { kind: "request", required: true, meaning: "repairs it" },
-    failOpen: { kind: "boolean", default: true, meaning: "`revocation_fail_open` of the service" },
+    break: required("request", "breaks the store"),
+    restore: required("request", "repairs it"),
+    failOpen: optional("boolean", "`revocation_fail_open` of the service", { default: true }),
   },
   rotation: {
-    add: {
-      kind: "request",
-      meaning:
-        "publishes the next key; without it the run does not judge whether a key is published before it signs",
-    },
-    promote: { kind: "request", required: true, meaning: "makes the service sign with the next key" },
+    add: optional(
+      "request",
+      "publishes the next key; without it the run does not judge whether a key is published before it signs",
+    ),
+    promote: required("request", "makes the service sign with the next key"),
   },
   federated: {
-    provider: { kind: "name", required: true, meaning: "its name in `/auth/<name>/start`" },
-    authorizationEndpoint: {
-      kind: "name",
-      otherwise: "any address",
-      meaning: "where users are redirected to",
-    },
+    provider: required("name", "its name in `/auth/<name>/start`"),
+    authorizationEndpoint: optional("name", "where users are redirected to", { otherwise: "any address" }),
   },
-} as const;
+};
 
 export const features = [
   "auth",
@@ -404,15 +358,8 @@ export type RotationProbe = OptionsOf<"rotation">;
 export type FederatedProbe = OptionsOf<"federated">;
 
 /** A member of the definition, as all of them can be read. */
-export interface Member {
+export interface Member extends Details {
   readonly kind: string;
-  readonly required?: true;
-  readonly default?: unknown;
-  readonly otherwise?: string;
-  readonly orText?: true;
-  readonly fileOnly?: true;
-  readonly flag?: string;
-  readonly argument?: string;
   readonly meaning: string;
 }
 

@@ -1,10 +1,11 @@
-import { type Check, fail, type Finding, notApplicable, ruledOut, type Verdict } from "./check.ts";
-import { NoAnswer } from "./http-client.ts";
+import type { Check, Finding } from "./check.ts";
+import { NoAnswer } from "./answer.ts";
 import type { Kit } from "./kit.ts";
 import { missing, nameOf } from "./needs.ts";
 import { ruleOf, rules } from "./rules.ts";
 import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
+import { fail, notApplicable, ruledOut, type Verdict } from "./verdict.ts";
 
 /** Runs the checks concurrently, then one by one those that change the service. */
 export async function runChecks(kit: Kit, checks: readonly Check[]): Promise<readonly Finding[]> {

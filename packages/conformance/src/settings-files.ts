@@ -1,11 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { isObject } from "./answer.ts";
+import { isObject, type JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
 import { algorithms, type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
 import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
-
-type Unknowns = Readonly<Record<string, unknown>>;
 
 /** Reads the file of `--keys`. @throws InvalidUse, which never contains a secret */
 export async function readKeys(path: string): Promise<Keys> {
@@ -38,7 +36,7 @@ export async function readProbes(path: string): Promise<ProbesFile> {
   for (const [shape, value] of Object.entries({ tenancy, limits })) {
     if (value === undefined) continue;
     reject(shapeFaults(shape as Shape, `${path}: ${shape}.`, value, fileName));
-    file[shape] = optionsIn(shape as Shape, value as Unknowns);
+    file[shape] = optionsIn(shape as Shape, value as JsonObject);
   }
   return (features === undefined ? file : { ...file, features }) as ProbesFile;
 }
@@ -55,7 +53,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-async function readObject(path: string): Promise<Unknowns> {
+async function readObject(path: string): Promise<JsonObject> {
   const text = await readText(path);
   let value: unknown;
   try {
@@ -69,7 +67,7 @@ async function readObject(path: string): Promise<Unknowns> {
 }
 
 /** Renames the members of an object, and of the objects in it that the definition has, to option names. */
-function optionsIn(shape: Shape, given: Unknowns): Record<string, unknown> {
+function optionsIn(shape: Shape, given: JsonObject): Record<string, unknown> {
   const members = membersOf(shape);
   return Object.fromEntries(
     Object.entries(given).map(([key, value]) => {

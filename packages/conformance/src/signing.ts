@@ -6,29 +6,40 @@ import {
   type JsonWebKey,
   type KeyObject,
   randomBytes,
-  sign as signBytes,
+  sign,
   verify,
 } from "node:crypto";
 import { promisify } from "node:util";
+import type { JsonObject } from "./answer.ts";
 import type { Algorithm } from "./options.ts";
 
 /** The signing key: a shared secret or a private key. */
 export type SigningKey = Buffer | KeyObject;
 
-/** Returns the RFC 7515 signature of some bytes. */
-export function signature(algorithm: Algorithm, key: SigningKey, bytes: Buffer): Buffer {
-  const hash = `sha${algorithm.slice(2)}`;
-  if (Buffer.isBuffer(key)) return createHmac(hash, key).update(bytes).digest();
-  if (algorithm === "EdDSA") return signBytes(null, bytes, key);
-  if (algorithm.startsWith("ES")) return signBytes(hash, bytes, { key, dsaEncoding: "ieee-p1363" });
-  if (algorithm.startsWith("PS")) {
-    const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
-    return signBytes(hash, bytes, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
-  }
-  return signBytes(hash, bytes, key);
+/** Returns the hash and the form of a signature by RFC 7518, for a key that is not a shared secret. */
+function formOf(algorithm: string): { readonly hash: string | null; readonly form: object } {
+  if (algorithm === "EdDSA") return { hash: null, form: {} };
+  const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_DIGEST: saltLength } = constants;
+  const forms: Readonly<Record<string, object>> = {
+    ES: { dsaEncoding: "ieee-p1363" },
+    PS: { padding, saltLength },
+  };
+  return { hash: `sha${algorithm.slice(2)}`, form: forms[algorithm.slice(0, 2)] ?? {} };
 }
 
-const curves: Readonly<Record<string, string>> = { ES256: "P-256", ES384: "P-384", ES512: "P-521" };
+/** Returns the RFC 7515 signature of some bytes. */
+export function signature(algorithm: Algorithm, key: SigningKey, bytes: Buffer): Buffer {
+  const { hash, form } = formOf(algorithm);
+  if (Buffer.isBuffer(key)) return createHmac(String(hash), key).update(bytes).digest();
+  return sign(hash, bytes, { key, ...form });
+}
+
+/** The curves by the names of OpenSSL. */
+const curves: Readonly<Record<string, string>> = {
+  ES256: "prime256v1",
+  ES384: "secp384r1",
+  ES512: "secp521r1",
+};
 
 export interface KeyPair {
   readonly publicKey: KeyObject;
@@ -73,29 +84,18 @@ async function newStranger(algorithm: Algorithm): Promise<Stranger> {
 export function fits(algorithm: Algorithm, key: KeyObject): boolean {
   if (algorithm === "EdDSA") return key.asymmetricKeyType === "ed25519";
   if (!algorithm.startsWith("ES")) return key.asymmetricKeyType === "rsa";
-  const names: Readonly<Record<string, string>> = {
-    ES256: "prime256v1",
-    ES384: "secp384r1",
-    ES512: "secp521r1",
-  };
-  return key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === names[algorithm];
+  return key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === curves[algorithm];
 }
 
 /** Whether a published key has signed a token; false for an unusable key. */
-export function hasSigned(jwk: Readonly<Record<string, unknown>>, token: string, algorithm: string): boolean {
+export function hasSigned(jwk: JsonObject, token: string, algorithm: string): boolean {
   const end = token.lastIndexOf(".");
   const bytes = Buffer.from(token.slice(0, end));
   const signature = Buffer.from(token.slice(end + 1), "base64url");
   try {
     const key = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
-    if (algorithm === "EdDSA") return verify(null, bytes, key, signature);
-    const hash = `sha${algorithm.slice(2)}`;
-    if (algorithm.startsWith("ES")) return verify(hash, bytes, { key, dsaEncoding: "ieee-p1363" }, signature);
-    if (algorithm.startsWith("PS")) {
-      const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
-      return verify(hash, bytes, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }, signature);
-    }
-    return verify(hash, bytes, key, signature);
+    const { hash, form } = formOf(algorithm);
+    return verify(hash, bytes, { key, ...form }, signature);
   } catch {
     return false;
   }

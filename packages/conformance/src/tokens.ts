@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, randomUUID } from "node:crypto";
+import type { JsonObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
 import type { Algorithm, Resolved } from "./options.ts";
 import { fits, signature, type SigningKey } from "./signing.ts";
 
-export type Claims = Readonly<Record<string, unknown>>;
+export type Claims = JsonObject;
 
 /** How a token differs from a valid one. */
 export interface TokenShape {

@@ -1,4 +1,4 @@
-import { Client } from "pg";
+import { Client, type ClientConfig } from "pg";
 import { maskUrl } from "./attempts.ts";
 
 /** Returns a variable's value; undefined when it is unset or empty. */
@@ -28,5 +28,17 @@ export async function answersWithin(variable: string, url: string, ms = 5000): P
     );
   } finally {
     client?.end().catch(() => undefined);
+  }
+}
+
+/** Connects to a database, and disconnects when `work` is done. */
+export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(config);
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }

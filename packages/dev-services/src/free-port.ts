@@ -27,6 +27,27 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+/**
+ * Starts a server on the wanted port, else on a free one; tries up to five, because another process may take a port before
+ * the server does.
+ *
+ * @param isTaken whether a failed start may succeed on another port. Default: always
+ */
+export async function onFreePort<T>(
+  wanted: number | undefined,
+  start: (port: number) => Promise<T>,
+  isTaken: (error: unknown) => boolean = () => true,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const port = wanted ?? (await freePort());
+    try {
+      return await start(port);
+    } catch (error) {
+      if (wanted !== undefined || attempt === 5 || !isTaken(error)) throw error;
+    }
+  }
+}
+
 /** Claims a port for this process by an empty file in the run's folder; false when it was claimed before. */
 export function isOurs(port: number): boolean {
   if (given.has(port)) return false;

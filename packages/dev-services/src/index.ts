@@ -21,7 +21,7 @@ export {
   type TestRedisCluster,
 } from "./redis-cluster.ts";
 export { type Lookup, requireProgram } from "./require-program.ts";
-export { mochaGlobalTeardown } from "./release.ts";
+export { mochaGlobalTeardown } from "./shared-servers.ts";
 export {
   openTestDatabase,
   type OpenTestDatabase,
@@ -31,5 +31,5 @@ export {
 } from "./test-database.ts";
 export { openTestLogin, type OpenTestLogin, type TestLoginOptions } from "./test-login.ts";
 export { needsPostgres, needsSharedPostgres, testPostgresServer, type TestServer } from "./test-postgres.ts";
-export { testProgram, type TestProgram } from "./test-program.ts";
+export { testProgram, type TestProgram } from "./mocha.ts";
 export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";

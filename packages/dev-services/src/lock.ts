@@ -64,14 +64,9 @@ export function withLock<T>(file: string, ms: number, work: () => T): T {
 }
 
 async function join(file: string): Promise<Joined | undefined> {
-  let info: ServerInfo;
-  try {
-    info = JSON.parse(readFileSync(file, "utf8")) as ServerInfo;
-  } catch {
-    return undefined;
-  }
-  const lease = await takeLease(info.leasePort);
-  return lease === undefined ? undefined : { info, lease };
+  const info = readJson<ServerInfo>(file);
+  const lease = info && (await takeLease(info.leasePort));
+  return lease && { info, lease };
 }
 
 function take(lock: string): boolean {
@@ -91,13 +86,13 @@ function take(lock: string): boolean {
 }
 
 function freeIfAbandoned(lock: string): void {
-  const holder = holderOf(lock);
+  const holder = readJson<number>(lock);
   if (holder === undefined || isAlive(holder)) return;
   const aside = `${lock}.abandoned.${process.pid}`;
   try {
     renameSync(lock, aside);
     // Another process may have replaced the stale lock with its own: then move it back.
-    const taken = holderOf(aside);
+    const taken = readJson<number>(aside);
     if (taken !== undefined && taken !== holder) linkSync(aside, lock);
   } catch {
     // The lock is gone or was taken again: the next round handles both.
@@ -106,9 +101,10 @@ function freeIfAbandoned(lock: string): void {
   }
 }
 
-function holderOf(lock: string): number | undefined {
+/** Returns the content of a file; undefined when it cannot be read or is not JSON. */
+export function readJson<T>(file: string): T | undefined {
   try {
-    return Number(readFileSync(lock, "utf8"));
+    return JSON.parse(readFileSync(file, "utf8")) as T;
   } catch {
     return undefined;
   }

@@ -1,10 +1,6 @@
 import { connect } from "node:net";
-import { scratchFolder } from "./account.ts";
-import { withWatchdog } from "./lease.ts";
-import { fixtureOf } from "./mocha-hooks.ts";
-import { requireProgram } from "./require-program.ts";
+import { fixtureOf, testProgram, withUrl } from "./mocha.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { testProgram } from "./test-program.ts";
 
 /** The options of {@link startNats}. */
 export interface NatsOptions {
@@ -17,43 +13,37 @@ export interface NatsOptions {
 }
 
 /** A NATS server that this process started. A restart keeps its stored data. */
-export interface NatsServer extends ServerProcess {
-  readonly url: string;
-}
+export type NatsServer = ServerProcess;
 
 /**
  * Starts a NATS server, with JetStream, on 127.0.0.1. It ends when this process ends, even by SIGKILL.
  *
  * @throws NoServerError when no NATS is installed; Error when it does not start
  */
-export async function startNats({
-  port: wanted,
-  jetStream = true,
-  login,
-}: NatsOptions = {}): Promise<NatsServer> {
-  const program = requireProgram("nats");
-  return withWatchdog(async (watchdog) => {
-    const folder = scratchFolder("svc-nats-");
-    const charge = { signal: "SIGTERM", remove: [folder], marker: folder } as const;
-    watchdog.watch(charge);
-    const start = {
-      program,
-      options: { cwd: folder },
-      port: wanted,
+export function startNats({ port, jetStream = true, login }: NatsOptions = {}): Promise<NatsServer> {
+  const user = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
+  const inUrl =
+    login === undefined ? "" : `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`;
+  return startServer(
+    {
+      program: "nats",
       // The command line always names the folder, which identifies the process.
-      args: (port: number) => {
-        const common = ["-a", "127.0.0.1", "-p", String(port), "-sd", folder];
-        const user = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
-        return [...common, ...(jetStream ? ["-js"] : []), ...user];
-      },
-      watch: (pid: number) => watchdog.watch({ ...charge, pid }),
+      args: (at, folder) => [
+        "-a",
+        "127.0.0.1",
+        "-p",
+        String(at),
+        "-sd",
+        folder,
+        ...(jetStream ? ["-js"] : []),
+        ...user,
+      ],
+      signal: "SIGTERM",
+      url: (at) => `nats://${inUrl}127.0.0.1:${at}`,
       answers: greets,
-    };
-    const server = await startServer(start, watchdog);
-    const user = login === undefined ? "" : `${encodeURIComponent(login.user)}:`;
-    const password = login === undefined ? "" : `${encodeURIComponent(login.password)}@`;
-    return Object.assign(server, { url: `nats://${user}${password}127.0.0.1:${server.port}` });
-  });
+    },
+    { port },
+  );
 }
 
 /** Returns whether a port answers like a NATS server, which sends `INFO` to every new connection. */
@@ -84,18 +74,10 @@ export interface TestNats {
  */
 export function testNats(options: NatsOptions = {}): TestNats {
   testProgram("nats");
-  const server = fixtureOf({
+  return fixtureOf(["server", "url"], {
     what: "the NATS server",
     names: ["testNats()", "startNats()"],
-    open: () => startNats(options),
-    close: (each) => each.stop(),
+    open: async () => withUrl(await startNats(options)),
+    close: ({ server }) => server.stop(),
   });
-  return {
-    get server() {
-      return server();
-    },
-    get url() {
-      return server().url;
-    },
-  };
 }

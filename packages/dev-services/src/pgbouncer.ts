@@ -1,12 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { scratchFolder, serverAccount } from "./account.ts";
-import { withWatchdog } from "./lease.ts";
-import { mochaHooks } from "./mocha-hooks.ts";
-import { requireProgram } from "./require-program.ts";
+import { serverAccount } from "./account.ts";
+import { mochaHooks, testProgram } from "./mocha.ts";
 import { startServer } from "./server-process.ts";
-import { testProgram } from "./test-program.ts";
 
 /** The options of {@link startPgBouncer}. */
 export interface PgBouncerOptions {
@@ -30,30 +27,18 @@ export interface PgBouncer extends AsyncDisposable {
  *
  * @throws NoServerError when no PgBouncer is installed; Error when it does not start
  */
-export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
-  const program = requireProgram("pgbouncer");
-  return withWatchdog(async (watchdog) => {
-    const folder = scratchFolder("svc-pgbouncer-");
-    const charge = { signal: "SIGKILL", remove: [folder], marker: folder } as const;
-    watchdog.watch(charge);
-    // PgBouncer refuses root, so another account must be able to read its files.
-    const account = serverAccount();
-    const start = {
-      program,
-      options: { cwd: folder },
-      port: undefined,
-      args: (port: number) => [
-        ...(account === undefined ? [] : ["-u", account.name]),
-        settingsIn(folder, port, options),
-      ],
-      watch: (pid: number) => watchdog.watch({ ...charge, pid }),
-      answers: listens,
-    };
-    const server = await startServer(start, watchdog);
-    const through = new URL(options.url);
-    through.hostname = "127.0.0.1";
-    through.port = String(server.port);
-    return Object.assign(server, { url: through.href });
+export function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
+  // PgBouncer refuses root, so another account must be able to read its files.
+  const account = serverAccount();
+  return startServer({
+    program: "pgbouncer",
+    args: (port, folder) => [
+      ...(account === undefined ? [] : ["-u", account.name]),
+      settingsIn(folder, port, options),
+    ],
+    signal: "SIGKILL",
+    url: (port) => Object.assign(new URL(options.url), { hostname: "127.0.0.1", port }).href,
+    answers: listens,
   });
 }
 

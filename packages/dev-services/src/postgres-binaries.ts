@@ -11,9 +11,11 @@ import {
   symlinkSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, dirname, join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { Attempt } from "./attempts.ts";
 import { type Account, isRoot, keptFolder } from "./account.ts";
+import { readJson } from "./lock.ts";
+import { foldersOnPath, SUFFIX } from "./programs.ts";
 
 /** The programs of one PostgreSQL. */
 export interface PostgresBinaries {
@@ -29,7 +31,6 @@ export interface PostgresBinaries {
 const OLDEST = 15;
 /** Where Debian and its derivatives install each version in its own folder. */
 const INSTALLED_UNDER = "/usr/lib/postgresql";
-const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
 /**
  * Returns the PostgreSQL to start: the one of the npm package, so that all developers test the same version, else the newest
@@ -47,12 +48,10 @@ export function findPostgres(
   only?: PostgresBinaries["source"],
 ): PostgresBinaries | undefined {
   if (only === "system") attempts.push({ rung: "the npm package", reason: "not wanted" });
-  else {
-    const found = embedded(account, attempts);
-    if (found !== undefined) return found;
-  }
-  if (only === "embedded") attempts.push({ rung: "installed", reason: "not wanted" });
-  else return installed(env, account, attempts, installedUnder);
+  const found = only === "system" ? undefined : embedded(account, attempts);
+  if (found !== undefined) return found;
+  if (only !== "embedded") return installed(env, account, attempts, installedUnder);
+  attempts.push({ rung: "installed", reason: "not wanted" });
   return undefined;
 }
 
@@ -64,23 +63,20 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
   try {
     root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch {
-    attempts.push({
-      rung,
-      reason: "not installed (left out with the optional dependencies, or no such platform)",
-    });
+    const reason = "not installed (left out with the optional dependencies, or no such platform)";
+    attempts.push({ rung, reason });
     return undefined;
   }
-  let reason = linkLibraries(root) ? "" : "its libraries are not linked and the folder cannot be written to";
-  if (reason === "") {
-    const found = probe(join(root, "native", "bin"), "embedded", account);
-    if (typeof found !== "string") return found;
-    reason = found;
-  }
+  const found = linkLibraries(root)
+    ? probe(join(root, "native", "bin"), "embedded", account)
+    : "its libraries are not linked and the folder cannot be written to";
+  if (typeof found !== "string") return found;
+  let reason = found;
   // For example a checkout in root's home folder, which no other account can enter.
   try {
-    const found = probe(join(copyOf(root), "native", "bin"), "embedded", account);
-    if (typeof found !== "string") return found;
-    reason += `; a copy elsewhere: ${found}`;
+    const copy = probe(join(copyOf(root), "native", "bin"), "embedded", account);
+    if (typeof copy !== "string") return copy;
+    reason += `; a copy elsewhere: ${copy}`;
   } catch (error) {
     reason += `; it cannot be copied: ${(error as Error).message}`;
   }
@@ -88,15 +84,15 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
   return undefined;
 }
 
+interface Link {
+  readonly source: string;
+  readonly target: string;
+}
+
 /** Makes the links between libraries, which npm packages cannot contain. False when a link cannot be made. */
 export function linkLibraries(root: string): boolean {
-  let links: readonly { readonly source: string; readonly target: string }[];
-  try {
-    links = JSON.parse(readFileSync(join(root, "native", "pg-symlinks.json"), "utf8"));
-  } catch {
-    return true;
-  }
-  for (const { source, target } of links) {
+  const file = join(root, "native", "pg-symlinks.json");
+  for (const { source, target } of readJson<readonly Link[]>(file) ?? []) {
     const path = join(root, target);
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
     try {
@@ -137,10 +133,8 @@ function installed(
   attempts: Attempt[],
   versions: string,
 ): PostgresBinaries | undefined {
-  const folders = new Set<string>();
-  for (const folder of (env.PATH ?? "").split(delimiter)) {
-    if (folder !== "" && existsSync(join(folder, `postgres${SUFFIX}`))) folders.add(folder);
-  }
+  const onPath = foldersOnPath(env).filter((folder) => existsSync(join(folder, `postgres${SUFFIX}`)));
+  const folders = new Set(onPath);
   for (const folder of subfolders(versions)) folders.add(join(versions, folder, "bin"));
   for (const prefix of ["/opt/homebrew/opt", "/usr/local/opt"]) {
     for (const folder of subfolders(prefix).filter((name) => /^postgresql(@\d+)?$/.test(name)))

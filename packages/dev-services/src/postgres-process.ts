@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   chownSync,
   closeSync,
@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "pg";
 import { type Account, isInMemory, privateFolder } from "./account.ts";
-import { freePort, isPortFree } from "./free-port.ts";
+import { withClient } from "./environment.ts";
+import { isPortFree, onFreePort } from "./free-port.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
 import { endServer, isServer } from "./processes.ts";
 
@@ -118,13 +118,6 @@ export async function endOrphan({ data }: Site): Promise<void> {
   else rmSync(file, { force: true });
 }
 
-/** A server process that answers. */
-export interface Running {
-  readonly child: ChildProcess;
-  readonly pid: number;
-  readonly port: number;
-}
-
 const FAST = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
 
 /**
@@ -135,20 +128,19 @@ function sharedMemoryOf(folder: string): Readonly<Record<string, string>> {
   return isInMemory(folder) ? { dynamic_shared_memory_type: "mmap" } : {};
 }
 
+/** A server process that answers. */
+export interface Running {
+  readonly pid: number;
+  readonly port: number;
+}
+
 /** Starts the server's process and waits until it answers. */
 export async function run(site: Site, started: (pid: number) => void, port?: number): Promise<Running> {
   const wanted = port ?? site.options.port;
-  for (let attempt = 1; ; attempt++) {
-    const at = wanted ?? (await freePort());
-    if (wanted !== undefined) await requireFree(site, wanted);
-    try {
-      return await runOn(site, at, started);
-    } catch (error) {
-      // Another process may take the port between the check and its use.
-      const raced = error instanceof Error && error.message.includes("Address already in use");
-      if (wanted !== undefined || !raced || attempt === 5) throw error;
-    }
-  }
+  if (wanted !== undefined) await requireFree(site, wanted);
+  const isTaken = (error: unknown): boolean =>
+    error instanceof Error && error.message.includes("Address already in use");
+  return onFreePort(wanted, (at) => runOn(site, at, started), isTaken);
 }
 
 async function requireFree(site: Site, port: number): Promise<void> {
@@ -188,7 +180,6 @@ async function runOn(site: Site, port: number, started: (pid: number) => void): 
   if (child.pid === undefined) throw new Error(`${binaries.bin}/postgres could not be started`);
   started(child.pid);
   child.unref();
-  const running = { child, pid: child.pid, port };
   const end = performance.now() + 60_000;
   while (!(await answers(urlOf(port, options.password, "postgres")))) {
     const dead = child.exitCode !== null || child.signalCode !== null;
@@ -199,7 +190,7 @@ async function runOn(site: Site, port: number, started: (pid: number) => void): 
     }
     await sleep(15);
   }
-  return running;
+  return { pid: child.pid, port };
 }
 
 /** Returns the URL of a database of the server, as the user `postgres`. */
@@ -208,15 +199,8 @@ export function urlOf(port: number, password: string | undefined, database: stri
   return `postgresql://${user}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
 }
 
-async function answers(url: string): Promise<boolean> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+function answers(url: string): Promise<boolean> {
+  return withClient({ connectionString: url, connectionTimeoutMillis: 2000 }, () =>
+    Promise.resolve(true),
+  ).catch(() => false);
 }

@@ -1,9 +1,9 @@
-import { dirname, join, resolve } from "node:path";
-import { Client } from "pg";
+import { join, resolve } from "node:path";
 import { demoFolder, ownFolder, scratchFolder, serverAccount } from "./account.ts";
 import { type Attempt, NoServerError } from "./attempts.ts";
+import { withClient } from "./environment.ts";
 import { type Watchdog, withWatchdog } from "./lease.ts";
-import { type Joined, joinOrStart, writeWhole } from "./lock.ts";
+import { type Joined, joinOrStart, type ServerInfo, writeWhole } from "./lock.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 import {
   endOrphan,
@@ -15,7 +15,7 @@ import {
   urlOf,
 } from "./postgres-process.ts";
 import { endServer, type Faults, faultsOf } from "./processes.ts";
-import { isNamedRun } from "./test-run.ts";
+import { removalOf } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
 /** A running PostgreSQL server. */
@@ -93,19 +93,15 @@ async function launched(
   infoFile: string | undefined,
 ): Promise<PostgresServer> {
   const { options } = given;
-  const remove = options.dataDir === undefined && options.purpose === "test";
   // Only now: from here on the watchdog removes the folder, even if this process is killed.
   const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
   const site: Site = { ...given, folder, data };
-  const removed = [...(infoFile === undefined ? [] : [infoFile]), ...(remove ? [folder] : [])];
-  const run = remove && infoFile !== undefined ? dirname(infoFile) : undefined;
-  const removeIfEmpty = run !== undefined && isNamedRun(run) ? run : undefined;
+  const isTemporary = options.dataDir === undefined && options.purpose === "test";
   const base: Charge = {
     marker: data,
-    signal: remove ? "SIGQUIT" : "SIGINT",
-    remove: removed,
-    removeIfEmpty,
+    signal: isTemporary ? "SIGQUIT" : "SIGINT",
+    ...removalOf(isTemporary ? folder : undefined, infoFile),
   };
   watchdog.watch(base);
   const started = (pid: number): void => watchdog.watch({ ...base, pid });
@@ -118,78 +114,73 @@ async function launched(
 
 async function createDatabase(port: number, { database, password }: PostgresOptions): Promise<void> {
   if (database === undefined || database === "postgres") return;
-  const client = new Client({
-    connectionString: urlOf(port, password, "postgres"),
-    connectionTimeoutMillis: 10_000,
-  });
-  await client.connect();
-  try {
+  const config = { connectionString: urlOf(port, password, "postgres"), connectionTimeoutMillis: 10_000 };
+  await withClient(config, async (client) => {
     const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [database]);
     if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(database)}`);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 function server(
   site: Site,
   watchdog: Watchdog,
-  first: Running,
+  { pid, port }: Running,
   started: (pid: number) => void,
   infoFile: string | undefined,
 ): PostgresServer {
-  const { folder, binaries, options } = site;
-  const { port } = first;
-  let running = first;
-  const url = urlOf(port, options.password, options.database ?? "postgres");
+  const { folder, options, binaries } = site;
+  const { version, source } = binaries;
+  const url = databaseUrl(port, options);
+  const info = { url, folder, pid, port, leasePort: watchdog.port, version, source };
   const publish = (): void => {
-    if (infoFile === undefined) return;
-    const { version, source } = binaries;
-    writeWhole(infoFile, { url, folder, pid: running.pid, port, leasePort: watchdog.port, version, source });
+    if (infoFile !== undefined) writeWhole(infoFile, info);
   };
-  const halt = (): Promise<void> => endServer(running.pid, "SIGINT", 20_000);
   publish();
-  const control: PostgresServer = {
-    url,
-    port,
-    version: binaries.version,
-    source: binaries.source,
-    folder,
+  const control = controlOf(info, options, {
     joined: false,
-    get pid() {
-      return running.pid;
-    },
-    ...faultsOf(() => running.pid),
-    halt,
     async restart() {
-      await halt();
+      await control.halt();
       await endOrphan(site);
-      running = await runServer(site, started, port);
+      info.pid = (await runServer(site, started, port)).pid;
       publish();
     },
     // The watchdog ends the server unless another process holds a lease on it.
     stop: () => watchdog.finish(),
-    [Symbol.asyncDispose]: () => control.stop(),
-  };
+  });
   return control;
 }
 
 function joinedServer({ info, lease }: Joined, options: PostgresOptions): PostgresServer {
-  const control: PostgresServer = {
-    url: urlOf(info.port, options.password, options.database ?? "postgres"),
-    port: info.port,
-    pid: info.pid,
-    version: info.version,
-    source: info.source,
-    folder: info.folder,
+  return controlOf(info, options, {
     joined: true,
+    restart: () => Promise.reject(new Error("only the process that started a server can restart it")),
+    stop: () => Promise.resolve(lease.release()),
+  });
+}
+
+function databaseUrl(port: number, { password, database = "postgres" }: PostgresOptions): string {
+  return urlOf(port, password, database);
+}
+
+/** @param info its `pid` changes with every start */
+function controlOf(
+  info: ServerInfo,
+  options: PostgresOptions,
+  own: Pick<PostgresServer, "joined" | "restart" | "stop">,
+): PostgresServer {
+  const { port, version, source, folder } = info;
+  return {
+    url: databaseUrl(port, options),
+    port,
+    version,
+    source,
+    folder,
+    get pid() {
+      return info.pid;
+    },
     ...faultsOf(() => info.pid),
     halt: () => endServer(info.pid, "SIGINT", 20_000),
-    restart: () => Promise.reject(new Error("only the process that started a server can restart it")),
-    async stop() {
-      lease.release();
-    },
-    [Symbol.asyncDispose]: () => control.stop(),
+    ...own,
+    [Symbol.asyncDispose]: () => own.stop(),
   };
-  return control;
 }

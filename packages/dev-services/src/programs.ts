@@ -1,5 +1,5 @@
 import { accessSync, constants } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 
 /** A program that tests start and that npm does not install. */
 export interface Program {
@@ -43,7 +43,12 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
   psql: { title: "psql", files: ["psql"], package: "postgresql-client" },
 };
 
-const SUFFIX = process.platform === "win32" ? ".exe" : "";
+/** What the name of an executable ends with. */
+export const SUFFIX = process.platform === "win32" ? ".exe" : "";
+
+export function foldersOnPath({ PATH = "" }: NodeJS.ProcessEnv): readonly string[] {
+  return PATH.split(delimiter).filter((folder) => folder !== "");
+}
 
 /** Returns the path of the first of `files` that one of these folders holds and this process may execute. */
 export function firstIn(folders: readonly string[], files: readonly string[]): string | undefined {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fixtureOf } from "./mocha-hooks.ts";
+import { fixtureOf, testProgram } from "./mocha.ts";
 import { redisCommands } from "./redis-command.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
-import { testProgram } from "./test-program.ts";
 
 /** A Redis Cluster without replicas: the masters share all slots. */
 export interface RedisCluster extends AsyncDisposable {
@@ -82,15 +81,10 @@ export interface TestRedisCluster {
  */
 export function testRedisCluster(): TestRedisCluster {
   testProgram("redis");
-  const cluster = fixtureOf({
+  return fixtureOf(["cluster"], {
     what: "the Redis Cluster",
     names: ["testRedisCluster()", "startRedisCluster()"],
-    open: () => startRedisCluster(),
-    close: (each) => each.stop(),
+    open: async () => ({ cluster: await startRedisCluster() }),
+    close: ({ cluster }) => cluster.stop(),
   });
-  return {
-    get cluster() {
-      return cluster();
-    },
-  };
 }

@@ -1,7 +1,6 @@
 import { globSync } from "node:fs";
-import { delimiter } from "node:path";
 import { type Attempt, NoServerError } from "./attempts.ts";
-import { firstIn, type Program, type ProgramName, programs } from "./programs.ts";
+import { firstIn, foldersOnPath, type Program, type ProgramName, programs } from "./programs.ts";
 import { unpack } from "./unpack.ts";
 
 /** Where Debian puts servers, although the `PATH` of a normal user lacks these folders. */
@@ -26,8 +25,7 @@ export interface Lookup {
 export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {}): string {
   const program: Program = typeof wanted === "string" ? programs[wanted] : wanted;
   const { env = process.env, folders = SERVER_FOLDERS } = lookup;
-  const onPath = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  const found = firstIn(onPath, program.files) ?? firstIn(existing(folders), program.files);
+  const found = firstIn(foldersOnPath(env), program.files) ?? firstIn(existing(folders), program.files);
   if (found !== undefined) return found;
   const where = folders.length === 0 ? "on PATH" : "on PATH or in the folders of servers";
   const attempts: Attempt[] = [

@@ -1,11 +1,17 @@
-import { spawn, type SpawnOptions } from "node:child_process";
+import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
-import type { Watchdog } from "./lease.ts";
+import { scratchFolder } from "./account.ts";
+import { onFreePort } from "./free-port.ts";
+import { withWatchdog } from "./lease.ts";
+import { writeWhole } from "./lock.ts";
 import { type Faults, faultsOf } from "./processes.ts";
+import type { ProgramName } from "./programs.ts";
+import { requireProgram } from "./require-program.ts";
+import { removalOf } from "./test-run.ts";
 
 /** A server on 127.0.0.1 that this process started. */
 export interface ServerProcess extends Faults, AsyncDisposable {
+  readonly url: string;
   readonly port: number;
   readonly pid: number;
   /** Starts the server again on the same port; kills it first if it runs. */
@@ -15,72 +21,101 @@ export interface ServerProcess extends Faults, AsyncDisposable {
 }
 
 /** How one kind of server is started. */
-export interface ServerStart {
-  readonly program: string;
-  readonly options?: SpawnOptions | undefined;
-  /** The wanted port. Default: a free one; another one is tried when a process takes it first. */
-  readonly port: number | undefined;
-  readonly args: (port: number) => readonly string[];
-  /** Tells the watchdog which process to end. */
-  readonly watch: (pid: number, port: number) => void;
+export interface ServerKind {
+  readonly program: ProgramName;
+  /** Default: that of this process. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  /** @param folder the server's working folder, which is removed with it */
+  readonly args: (port: number, folder: string) => readonly string[];
+  /** Part of the server's command line. Default: the folder. */
+  readonly marker?: (port: number) => string;
+  /** The signal that ends the server. */
+  readonly signal: NodeJS.Signals;
+  readonly url: (port: number) => string;
   /** Returns whether the server on a port answers. */
   readonly answers: (port: number) => Promise<boolean>;
 }
 
-/**
- * Starts a server and waits until it answers, at most 20 seconds.
- *
- * @throws Error when the process ends or does not answer
- */
-export async function startServer(start: ServerStart, watchdog: Watchdog): Promise<ServerProcess> {
-  let { pid, port } = await launch(start, start.port);
-  const server: ServerProcess = {
-    port,
-    get pid() {
-      return pid;
-    },
-    ...faultsOf(() => pid),
-    async restart() {
-      await server.kill();
-      ({ pid, port } = await launch(start, port));
-    },
-    stop: () => watchdog.finish(),
-    [Symbol.asyncDispose]: () => watchdog.finish(),
-  };
-  return server;
+/** Where a server is started. */
+export interface ServerPlace {
+  /** The port on 127.0.0.1. Default: a free one; another one is tried when a process takes it first. */
+  readonly port?: number | undefined;
+  /** The file that describes the server to other processes. Default: the server is not shared. */
+  readonly infoFile?: string | undefined;
 }
 
-async function launch(
-  start: ServerStart,
-  wanted: number | undefined,
-): Promise<{ pid: number; port: number }> {
-  for (let attempt = 1; ; attempt++) {
-    const port = wanted ?? (await freePort());
-    const { pid, cause } = await launchOn(start, port);
-    if (pid !== undefined) return { pid, port };
-    if (wanted !== undefined || attempt === 5) {
-      const message = `${start.program} did not start on port ${port} of 127.0.0.1, which may be taken`;
-      throw new Error(message, { cause });
-    }
-  }
+/**
+ * Starts a server and waits until it answers, at most 20 seconds. It ends when this process ends, even by SIGKILL.
+ *
+ * @throws NoServerError when the program is not installed; Error when the process ends or does not answer
+ */
+export async function startServer(
+  kind: ServerKind,
+  { port: wanted, infoFile }: ServerPlace = {},
+): Promise<ServerProcess> {
+  const program = requireProgram(kind.program);
+  return withWatchdog(async (watchdog) => {
+    const folder = scratchFolder(`svc-${kind.program}-`);
+    const charge = { signal: kind.signal, marker: folder, ...removalOf(folder, infoFile) };
+    watchdog.watch(charge);
+    const launch = (at?: number): Promise<Launched> =>
+      onFreePort(at, (port) =>
+        launchOn(program, kind, folder, port, (pid) =>
+          watchdog.watch({ ...charge, pid, marker: kind.marker?.(port) ?? folder }),
+        ),
+      );
+    let { pid, port } = await launch(wanted);
+    const publish = (): void => {
+      if (infoFile === undefined) return;
+      const { url } = server;
+      const leasePort = watchdog.port;
+      writeWhole(infoFile, { url, folder, pid, port, leasePort, version: "", source: program });
+    };
+    const server: ServerProcess = {
+      url: kind.url(port),
+      port,
+      get pid() {
+        return pid;
+      },
+      ...faultsOf(() => pid),
+      async restart() {
+        await server.kill();
+        ({ pid, port } = await launch(port));
+        publish();
+      },
+      stop: () => watchdog.finish(),
+      [Symbol.asyncDispose]: () => watchdog.finish(),
+    };
+    publish();
+    return server;
+  });
+}
+
+interface Launched {
+  readonly pid: number;
+  readonly port: number;
 }
 
 async function launchOn(
-  { program, options, args, watch, answers }: ServerStart,
+  program: string,
+  { env, args, answers }: ServerKind,
+  folder: string,
   port: number,
-): Promise<{ readonly pid?: number; readonly cause?: Error | undefined }> {
-  const child = spawn(program, args(port), { detached: true, stdio: "ignore", ...options });
+  watch: (pid: number) => void,
+): Promise<Launched> {
+  const child = spawn(program, args(port, folder), { detached: true, stdio: "ignore", cwd: folder, env });
   let cause: Error | undefined;
   child.on("error", (error) => void (cause = error));
   const { pid } = child;
-  if (pid !== undefined) watch(pid, port);
+  if (pid !== undefined) watch(pid);
   child.unref();
-  const isRunning = (): boolean => pid !== undefined && child.exitCode === null && child.signalCode === null;
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
   const end = performance.now() + 20_000;
-  while (isRunning() && performance.now() < end) {
+  while (pid !== undefined && isRunning() && performance.now() < end) {
     // The answer may come from another process that took the port.
-    if ((await answers(port)) && isRunning()) return pid === undefined ? {} : { pid };
+    if ((await answers(port)) && isRunning()) return { pid, port };
     await sleep(5);
   }
-  return { cause };
+  const message = `${program} did not start on port ${port} of 127.0.0.1, which may be taken`;
+  throw new Error(message, { cause });
 }

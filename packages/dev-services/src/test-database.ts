@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { Client } from "pg";
-import { answersWithin, fromEnvironment } from "./environment.ts";
-import { fixtureOf } from "./mocha-hooks.ts";
+import { answersWithin, fromEnvironment, withClient } from "./environment.ts";
+import { fixtureOf } from "./mocha.ts";
 import { joinPostgres } from "./postgres.ts";
+import { sharedServer } from "./shared-servers.ts";
 import { needsSharedPostgres } from "./test-postgres.ts";
-import { testRunFolder } from "./test-run.ts";
 
 /** The database of one test file. */
 export interface TestDatabase {
@@ -22,21 +20,6 @@ export interface TestDatabaseOptions {
   readonly name?: string | undefined;
 }
 
-let shared: Promise<{ readonly url: string; stop(): Promise<void> }> | undefined;
-
-/** Returns the URL of the server that all processes of this test run share; the first caller starts it. */
-async function sharedPostgres(): Promise<string> {
-  shared ??= joinPostgres({ purpose: "test" }, join(testRunFolder(), "postgres.json"));
-  return (await shared).url;
-}
-
-/** Releases the shared server. It ends when all processes of the run have released it. */
-export async function releaseSharedPostgres(): Promise<void> {
-  const held = shared;
-  shared = undefined;
-  await (await held?.catch(() => undefined))?.stop();
-}
-
 /**
  * Makes a database on a real PostgreSQL: the one named by `SVC_TEST_DATABASE_URL`, else a server that all processes of a
  * test run share and that ends with them.
@@ -47,7 +30,8 @@ export async function openTestDatabase({
   name = "test",
 }: TestDatabaseOptions = {}): Promise<OpenTestDatabase> {
   const given = fromEnvironment("SVC_TEST_DATABASE_URL");
-  const admin = given ?? (await sharedPostgres());
+  const admin =
+    given ?? (await sharedServer("postgres.json", (file) => joinPostgres({ purpose: "test" }, file)));
   if (given !== undefined) await answersWithin("SVC_TEST_DATABASE_URL", given);
   const label = name
     .toLowerCase()
@@ -64,14 +48,8 @@ export async function openTestDatabase({
 }
 
 async function execute(url: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 20_000 });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  const config = { connectionString: url, connectionTimeoutMillis: 20_000 };
+  await withClient(config, (client) => client.query(sql));
 }
 
 /**
@@ -86,15 +64,10 @@ async function execute(url: string, sql: string): Promise<void> {
  */
 export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
   needsSharedPostgres();
-  const database = fixtureOf({
+  return fixtureOf(["url"], {
     what: "the database",
     names: ["testDatabase()", "openTestDatabase()"],
     open: () => openTestDatabase(options),
-    close: (each) => each[Symbol.asyncDispose](),
+    close: (database) => database[Symbol.asyncDispose](),
   });
-  return {
-    get url() {
-      return database().url;
-    },
-  };
 }

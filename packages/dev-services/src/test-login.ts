@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { Client } from "pg";
+import { withClient } from "./environment.ts";
 
 /** The options of {@link openTestLogin}. */
 export interface TestLoginOptions {
@@ -33,12 +33,8 @@ export async function openTestLogin(options: TestLoginOptions): Promise<OpenTest
   return { name, url: own.href, drop, [Symbol.asyncDispose]: drop };
 }
 
-async function execute(url: string, statements: readonly string[]): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
+function execute(url: string, statements: readonly string[]): Promise<void> {
+  return withClient({ connectionString: url }, async (client) => {
     for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  });
 }

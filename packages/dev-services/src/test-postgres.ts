@@ -1,8 +1,7 @@
 import { fromEnvironment } from "./environment.ts";
-import { fixtureOf } from "./mocha-hooks.ts";
+import { fixtureOf, skipSuiteUnless, withUrl } from "./mocha.ts";
 import { type PostgresServer, requirePostgres, startPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres-process.ts";
-import { skipSuiteUnless } from "./skip-suite.ts";
 
 /** The results of earlier searches by `only`; a search starts a program, so each runs once. */
 const searches = new Map<PostgresOptions["only"], () => void>();
@@ -60,18 +59,10 @@ export interface TestServer {
  */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
   needsPostgres(options);
-  const server = fixtureOf({
+  return fixtureOf(["server", "url"], {
     what: "the PostgreSQL server",
     names: ["testPostgresServer()", "startPostgres()"],
-    open: () => startPostgres({ purpose: "test", ...options }),
-    close: (each) => each.stop(),
+    open: async () => withUrl(await startPostgres({ purpose: "test", ...options })),
+    close: ({ server }) => server.stop(),
   });
-  return {
-    get server() {
-      return server();
-    },
-    get url() {
-      return server().url;
-    },
-  };
 }

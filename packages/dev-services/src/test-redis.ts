@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { maskUrl } from "./attempts.ts";
 import { fromEnvironment } from "./environment.ts";
-import { fixtureOf } from "./mocha-hooks.ts";
+import { fixtureOf, testProgram } from "./mocha.ts";
 import { joinRedis } from "./redis.ts";
 import { redisCommands } from "./redis-command.ts";
-import { testProgram } from "./test-program.ts";
-import { testRunFolder } from "./test-run.ts";
+import { sharedServer } from "./shared-servers.ts";
 
 /** The part of a Redis that one test file uses. */
 export interface TestRedis {
@@ -22,8 +20,6 @@ export interface TestRedis {
 /** A part of a Redis opened by {@link openTestRedis}. Disposing of it removes its keys. */
 export interface OpenTestRedis extends TestRedis, AsyncDisposable {}
 
-let shared: Promise<{ readonly url: string; stop(): Promise<void> }> | undefined;
-
 /**
  * Opens a part of a real Redis: the one named by `SVC_TEST_REDIS_URL`, else a server that all processes of a test run
  * share and that ends with them.
@@ -33,11 +29,10 @@ let shared: Promise<{ readonly url: string; stop(): Promise<void> }> | undefined
 export async function openTestRedis(): Promise<OpenTestRedis> {
   const given = fromEnvironment("SVC_TEST_REDIS_URL");
   if (given !== undefined) return prefixed(given);
-  shared ??= joinRedis(join(testRunFolder(), "redis.json"));
-  const server = await shared;
-  const [answer = ":0"] = await redisCommands(server.url, [["INCR", "databases"]]);
+  const server = await sharedServer("redis.json", joinRedis);
+  const [answer = ":0"] = await redisCommands(server, [["INCR", "databases"]]);
   const number = ((Number(answer.slice(1)) - 1) % 1023) + 1;
-  const url = `${server.url}/${number}`;
+  const url = `${server}/${number}`;
   const flush = async (): Promise<void> => void (await redisCommands(url, [["FLUSHDB"]]));
   await flush();
   return { url, keyPrefix: "", [Symbol.asyncDispose]: flush };
@@ -61,30 +56,15 @@ async function prefixed(url: string): Promise<OpenTestRedis> {
   return { url, keyPrefix, [Symbol.asyncDispose]: clear };
 }
 
-/** Releases the shared server. It ends when all processes of the run have released it. */
-export async function releaseSharedRedis(): Promise<void> {
-  const held = shared;
-  shared = undefined;
-  await (await held?.catch(() => undefined))?.stop();
-}
-
 /**
  * Gives a `describe` its own part of a real Redis. Without Redis the describe is skipped as by {@link testProgram}.
  */
 export function testRedis(): TestRedis {
   if (fromEnvironment("SVC_TEST_REDIS_URL") === undefined) testProgram("redis");
-  const redis = fixtureOf({
+  return fixtureOf(["url", "keyPrefix"], {
     what: "the Redis",
     names: ["testRedis()", "openTestRedis()"],
     open: openTestRedis,
-    close: (each) => each[Symbol.asyncDispose](),
+    close: (redis) => redis[Symbol.asyncDispose](),
   });
-  return {
-    get url() {
-      return redis().url;
-    },
-    get keyPrefix() {
-      return redis().keyPrefix;
-    },
-  };
 }

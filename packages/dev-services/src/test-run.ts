@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isRoot, ownFolder } from "./account.ts";
+import type { Charge } from "./watchdog.ts";
 
 /**
  * Returns the folder through which the processes of one test run find each other: `SVC_TEST_RUN`, else a folder named
@@ -25,7 +26,17 @@ function mainProcess(env: NodeJS.ProcessEnv): number {
   return env.MOCHA_WORKER_ID === undefined ? process.pid : process.ppid;
 }
 
-/** Returns whether a folder was named after a process; the test run itself does not remove such a folder. */
-export function isNamedRun(folder: string): boolean {
-  return folder !== process.env.SVC_TEST_RUN;
+/**
+ * Returns what the watchdog of a server removes: the file that describes it, its folder, and the run's folder, which the test
+ * run itself removes only if `SVC_TEST_RUN` names it.
+ *
+ * @param folder undefined when the server's data are kept
+ */
+export function removalOf(
+  folder: string | undefined,
+  infoFile: string | undefined,
+): Pick<Charge, "remove" | "removeIfEmpty"> {
+  const remove = [infoFile, folder].filter((each) => each !== undefined);
+  const run = folder !== undefined && infoFile !== undefined ? dirname(infoFile) : undefined;
+  return { remove, removeIfEmpty: run === process.env.SVC_TEST_RUN ? undefined : run };
 }

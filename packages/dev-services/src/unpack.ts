@@ -13,8 +13,8 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { isRoot, keptFolder, ownFolder } from "./account.ts";
 import type { Attempt } from "./attempts.ts";
-import { withLock, writeWhole } from "./lock.ts";
-import { firstIn, type Program } from "./programs.ts";
+import { readJson, withLock, writeWhole } from "./lock.ts";
+import { firstIn, foldersOnPath, type Program } from "./programs.ts";
 import { runName } from "./test-run.ts";
 
 /** The options of {@link unpack}. */
@@ -53,28 +53,29 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   try {
     const cache = options.cache ?? keptFolder(`svc-programs-${process.getuid?.() ?? 0}`);
     const kept = join(cache, releaseOf(), program.package);
+    const find = (): string | undefined => firstIn([join(kept, "run")], files);
     if (existsSync(cache)) {
       // Check the owner first: another user may have made this folder.
       ownFolder(cache);
-      const existing = firstIn([join(kept, "run")], files);
+      const existing = find();
       if (existing !== undefined) return existing;
     }
-    const tools = toolsOf(options);
+    const debian = debianOf(options);
     ownFolder(cache);
     mkdirSync(dirname(kept), { recursive: true });
     const failures = [join(cache, "offline.json"), `${kept}.json`] as const;
     return withLock(join(cache, "unpacking"), LOCK_MS, () => {
-      const done = firstIn([join(kept, "run")], files);
+      const done = find();
       if (done !== undefined) return done;
       for (const file of failures) throwIfFailedInThisRun(file);
       try {
-        unpackInto(kept, packages, program, tools);
+        unpackInto(kept, packages, program, debian);
       } catch (error) {
         const failure: Failure = { run: runName(), reason: (error as Error).message };
         writeWhole(OFFLINE.test(failure.reason) ? failures[0] : failures[1], failure);
         throw error;
       }
-      return firstIn([join(kept, "run")], files);
+      return find();
     });
   } catch (error) {
     attempts.push({ rung, reason: (error as Error).message });
@@ -82,29 +83,18 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   }
 }
 
-/** The Debian programs that unpacking needs, and their environment. */
-interface Tools {
-  readonly aptGet: string;
-  readonly dpkg: string;
-  readonly ldd: string;
+/** How the programs of Debian are run. */
+interface Debian {
   readonly env: NodeJS.ProcessEnv;
   readonly downloadMs: number;
 }
 
-function toolsOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Tools {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  const path = (name: string): string => {
-    const found = firstIn(folders, [name]);
-    if (found === undefined) throw new Error(`${name} is not on PATH`);
-    return found;
-  };
-  return {
-    aptGet: path("apt-get"),
-    dpkg: path("dpkg"),
-    ldd: path("ldd"),
-    env: { ...env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
-    downloadMs,
-  };
+/** @throws Error when a program is not on `PATH` */
+function debianOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Debian {
+  for (const name of ["apt-get", "dpkg", "ldd"]) {
+    if (firstIn(foldersOnPath(env), [name]) === undefined) throw new Error(`${name} is not on PATH`);
+  }
+  return { env: { ...env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" }, downloadMs };
 }
 
 /** Returns a folder name for this release: the libraries of one do not work with the programs of another. */
@@ -116,29 +106,21 @@ function releaseOf(): string {
 }
 
 function throwIfFailedInThisRun(file: string): void {
-  const failure = failureIn(file);
+  // A crash may have cut the file short.
+  const failure = readJson<Failure>(file);
   if (failure?.run === runName()) throw new Error(failure.reason);
   rmSync(file, { force: true });
 }
 
-/** Reads a recorded failure; undefined when the file does not exist or a crash cut it short. */
-function failureIn(file: string): Failure | undefined {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Failure;
-  } catch {
-    return undefined;
-  }
-}
-
-function unpackInto(kept: string, packages: readonly string[], program: Program, tools: Tools): void {
+function unpackInto(kept: string, packages: readonly string[], program: Program, debian: Debian): void {
   const fresh = mkdtempSync(`${kept}-`);
   try {
-    addPackages(fresh, packages, tools);
+    addPackages(fresh, packages, debian);
     const files = program.files.filter((file) => programIn(fresh, file) !== undefined);
     if (files.length === 0) throw new Error(`the package has no ${program.files.join(" or ")}`);
-    if (files.some((file) => lacksLibraries(programIn(fresh, file) ?? "", fresh, tools))) {
-      const libraries = librariesFor(program.package, tools);
-      if (libraries.length > 0) addPackages(fresh, libraries, tools);
+    if (files.some((file) => lacksLibraries(programIn(fresh, file) ?? "", fresh, debian))) {
+      const libraries = librariesFor(program.package, debian);
+      if (libraries.length > 0) addPackages(fresh, libraries, debian);
     }
     mkdirSync(join(fresh, "run"));
     for (const file of files) writeStarter(fresh, kept, file);
@@ -147,7 +129,7 @@ function unpackInto(kept: string, packages: readonly string[], program: Program,
     renameSync(fresh, kept);
     for (const file of files) {
       const { status } = spawnSync(join(kept, "run", file), ["--version"], {
-        env: tools.env,
+        env: debian.env,
         timeout: LOCAL_MS,
       });
       if (status !== 0) {
@@ -160,22 +142,28 @@ function unpackInto(kept: string, packages: readonly string[], program: Program,
   }
 }
 
-function addPackages(root: string, packages: readonly string[], tools: Tools): void {
+function addPackages(root: string, packages: readonly string[], debian: Debian): void {
   const settings = ["Retries=0", "http::Timeout=10", "https::Timeout=10"].flatMap((each) => [
     "-o",
     `Acquire::${each}`,
   ]);
-  run(tools.aptGet, ["-q", ...settings, "download", ...packages], root, tools.downloadMs, tools);
+  run("apt-get", ["-q", ...settings, "download", ...packages], root, debian.downloadMs, debian);
   for (const archive of globSync("*.deb", { cwd: root })) {
-    run(tools.dpkg, ["-x", archive, "."], root, LOCAL_MS, tools);
+    run("dpkg", ["-x", archive, "."], root, LOCAL_MS, debian);
     rmSync(join(root, archive));
   }
 }
 
-function run(command: string, args: readonly string[], cwd: string, timeout: number, tools: Tools): string {
+function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  timeout: number,
+  { env }: Debian,
+): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
-    env: tools.env,
+    env,
     encoding: "utf8",
     timeout,
     killSignal: "SIGKILL",
@@ -204,13 +192,13 @@ function libraryFolders(root: string): readonly string[] {
   return [...new Set(libraries.map((file) => dirname(file)))];
 }
 
-function lacksLibraries(path: string, root: string, tools: Tools): boolean {
+function lacksLibraries(path: string, root: string, { env }: Debian): boolean {
   const LD_LIBRARY_PATH = libraryFolders(root)
     .map((folder) => join(root, folder))
     .join(delimiter);
   // ldd fails for a statically linked program, which needs no library.
-  const { stdout } = spawnSync(tools.ldd, [path], {
-    env: { ...tools.env, LD_LIBRARY_PATH },
+  const { stdout } = spawnSync("ldd", [path], {
+    env: { ...env, LD_LIBRARY_PATH },
     encoding: "utf8",
     timeout: LOCAL_MS,
   });
@@ -218,9 +206,9 @@ function lacksLibraries(path: string, root: string, tools: Tools): boolean {
 }
 
 /** Returns the library packages that an installation would add. */
-function librariesFor(name: string, tools: Tools): readonly string[] {
+function librariesFor(name: string, debian: Debian): readonly string[] {
   const args = ["-q", "--simulate", "--no-install-recommends", "install", name];
-  const planned = run(tools.aptGet, args, "/", LOCAL_MS, tools);
+  const planned = run("apt-get", args, "/", LOCAL_MS, debian);
   const names = [...planned.matchAll(/^Inst (lib\S+)/gm)].map(([, each = ""]) => each);
   return names.filter((each) => !each.startsWith("libjs-"));
 }

@@ -1,22 +1,23 @@
 import type { Answer } from "../answer.ts";
-import {
-  check,
-  type Check,
-  every,
-  given,
-  must,
-  type Need,
-  notApplicable,
-  ruledOut,
-  type Verdict,
-} from "../check.ts";
+import { check, type Check, given, type Need } from "../check.ts";
+import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { Algorithm } from "../options.ts";
 import { type Probe, requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import { strangerOf } from "../signing.ts";
 import { type TokenShape, withOtherSignature } from "../tokens.ts";
-import { accepts, isRefusal, protectedRoute, refuses, refusesAll, rights } from "./callers.ts";
+import {
+  every,
+  isDenied,
+  must,
+  notApplicable,
+  ruledOut,
+  statusIs,
+  succeeds,
+  type Verdict,
+} from "../verdict.ts";
+import { accepts, isRefusal, protectedRoute, refusesCaller, refuses, refusesAll } from "./callers.ts";
 import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.ts";
 import { eachNamed } from "./samples.ts";
 import { logout, pairOf, signIn, visit } from "./session-calls.ts";
@@ -53,6 +54,35 @@ function visible(answer: Answer, without: ReadonlySet<string>): string {
   );
   const named = headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`).toSorted();
   return JSON.stringify([answer.status, members.filter(([name]) => !without.has(name)), named]);
+}
+
+/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
+async function refreshAsBearer(kit: Kit): Promise<Verdict> {
+  const { keys, profile, probes } = kit.settings;
+  const verdicts: Verdict[] = [];
+  if (keys !== undefined && probes.protected !== undefined) {
+    const claims = { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } };
+    verdicts.push(await refusesAll(kit, [["typ refresh", { claims }]]));
+  }
+  if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
+  return verdicts.length === 0
+    ? notApplicable("needs keys and a probe `protected`, or `session`")
+    : every(verdicts);
+}
+
+async function ofTheService(kit: Kit): Promise<Verdict> {
+  const { access, refresh: token } = await signIn(kit);
+  const visited = await visit(kit, token);
+  const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
+  const loggedOut = await logout(kit, token);
+  // A service may answer 204 to any sign-out: only the end of the session counts.
+  const after = await visit(kit, access);
+  const what = "a refresh token in the Authorization header";
+  return every([
+    refusesCaller(visited, `for ${what}`),
+    must(renewed === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
+    must(!loggedOut.ok || after.ok, `a session that was logged out with ${what}`, "401"),
+  ]);
 }
 
 export const authenticationChecks: readonly Check[] = [
@@ -149,8 +179,8 @@ export const authenticationChecks: readonly Check[] = [
     const other = refused.find(([, answer]) => visible(answer, without) !== usual);
     return must(
       other === undefined,
-      () => `${other?.[0]}: ${short(visible(other?.[1] ?? again, without), 300)}`,
-      () => `the same answer as to ${first[0]}: ${short(usual, 300)}`,
+      `${other?.[0]}: ${short(visible(other?.[1] ?? again, without), 300)}`,
+      `the same answer as to ${first[0]}: ${short(usual, 300)}`,
     );
   }),
   check("AUTH-26", { needs }, async function* (kit) {
@@ -177,42 +207,9 @@ export const authenticationChecks: readonly Check[] = [
     ];
     for (const [what, extra] of ways) {
       const answer = await kit.ask(probe, extra);
-      yield must(!answer.ok, `${answer.status} with a token in ${what}`, "the bearer header alone");
+      yield isDenied(answer, `with a token in ${what}`, "the bearer header alone");
     }
   }),
-];
-
-/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
-async function refreshAsBearer(kit: Kit): Promise<Verdict> {
-  const { keys, profile, probes } = kit.settings;
-  const verdicts: Verdict[] = [];
-  if (keys !== undefined && probes.protected !== undefined) {
-    const claims = { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } };
-    verdicts.push(await refusesAll(kit, [["typ refresh", { claims }]]));
-  }
-  if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
-  return verdicts.length === 0
-    ? notApplicable("needs keys and a probe `protected`, or `session`")
-    : every(verdicts);
-}
-
-async function ofTheService(kit: Kit): Promise<Verdict> {
-  const { access, refresh: token } = await signIn(kit);
-  const visited = await visit(kit, token);
-  const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
-  const loggedOut = await logout(kit, token);
-  // A service may answer 204 to any sign-out: only the end of the session counts.
-  const after = await visit(kit, access);
-  const what = "a refresh token in the Authorization header";
-  return every([
-    must(isRefusal(visited), `${visited.status} for ${what}`, "401"),
-    must(renewed === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
-    must(!loggedOut.ok || after.ok, `a session that was logged out with ${what}`, "401"),
-  ]);
-}
-
-/** Checks of who passes which guard, and of the answers to others. */
-export const guardChecks: readonly Check[] = [
   check("AUTH-1", {}, async (kit) => {
     if (kit.has("auth")) return ruledOut("authentication is on");
     const open = kit.settings.probes.open ?? "/health";
@@ -232,8 +229,7 @@ export const guardChecks: readonly Check[] = [
       ["an unsigned token", `${kit.tokens.mint().split(".").slice(0, 2).join(".")}.AAAA`],
     ];
     for (const [what, token] of tokens) {
-      const { ok, status } = await kit.ask(open, { token });
-      yield must(ok, `${status} on an open route with ${what}`, "the token is ignored");
+      yield succeeds(await kit.ask(open, { token }), `on an open route with ${what}`, "the token is ignored");
     }
     yield* await malformedOnOpen(kit);
   }),
@@ -242,8 +238,7 @@ export const guardChecks: readonly Check[] = [
     for (const probe of [route, scoped?.request, role?.request]) {
       // If every request needs a tenant, an anonymous one is refused for that (TEN-3).
       if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
-      const { status } = await kit.ask(probe);
-      yield must(status === 401, `${status} without a caller`, "401");
+      yield statusIs(await kit.ask(probe), 401, "without a caller");
     }
     if ((await anonymously(kit)) !== undefined) {
       yield* await eachNamed(kit, 401);
@@ -258,7 +253,7 @@ export const guardChecks: readonly Check[] = [
       if (probe === undefined) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint() });
       if (answer.ok) continue;
-      yield must(answer.status === 403, `${answer.status} for a caller without ${what}`, "403");
+      yield statusIs(answer, 403, `for a caller without ${what}`);
       yield must(
         answer.status !== 403 || (names ?? []).every((name) => answer.says(name)),
         "a 403 that does not name the missing scopes",
@@ -284,7 +279,7 @@ export const guardChecks: readonly Check[] = [
       verdicts.push(
         missing === undefined
           ? must(!isRefusal(answer), `${answer.status} with all scopes`, "an answer")
-          : must(!answer.ok, `${answer.status} without ${missing}`, "all listed scopes are needed"),
+          : isDenied(answer, `without ${missing}`, "all listed scopes are needed"),
       );
     }
     const verdict = every(verdicts);
@@ -300,14 +295,14 @@ export const guardChecks: readonly Check[] = [
     }
     const others = ["other", ...role.roles.flatMap((each) => [`${each}-not`, `not-${each}`])];
     const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: others }) });
-    yield must(!none.ok, `${none.status} with none of the roles`, "a refusal");
+    yield isDenied(none, "with none of the roles", "a refusal");
   }),
   check("AUTH-17", { needs: ["auth", "keys", "probe:mixed"] }, async function* (kit) {
     const mixed = given(kit.settings.probes.mixed);
     const without = await kit.ask(mixed);
     const withCaller = await kit.ask(mixed, { token: kit.tokens.mint(rights(kit)) });
-    yield must(without.ok, `${without.status} without a caller`, "an answer");
-    yield must(withCaller.ok, `${withCaller.status} with a caller`, "an answer");
+    yield succeeds(without, "without a caller");
+    yield succeeds(withCaller, "with a caller");
   }),
 ];
 
@@ -326,7 +321,7 @@ async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
     ...(await ask(kit, await forged(kit))),
     ...(await ask(kit, invalid)).filter(([, { ok }]) => !ok),
   ];
-  return answers.map(([what, { status }]) => must(status === 401, `${status} for a token ${what}`, "401"));
+  return answers.map(([what, answer]) => statusIs(answer, 401, `for a token ${what}`));
 }
 
 /** Returns tokens that the issuer did not make. */

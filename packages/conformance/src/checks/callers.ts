@@ -1,20 +1,17 @@
 import type { Answer } from "../answer.ts";
-import { every, must, type Verdict } from "../check.ts";
+import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { TokenShape } from "../tokens.ts";
+import { every, must, succeeds, type Verdict } from "../verdict.ts";
 
 /** Whether a request was refused because of its caller; AUTH-13 judges which of the two statuses is right. */
 export function isRefusal({ status }: Answer): boolean {
   return status === 401 || status === 403;
 }
 
-/** Returns all rights of the probes, so that only the token's defect can cause a refusal. */
-export function rights(kit: Kit): TokenShape {
-  const { probes, keys } = kit.settings;
-  return {
-    scopes: [...(probes.scoped?.scopes ?? []), ...(keys?.scopes ?? [])],
-    roles: [...(probes.role?.roles ?? []), ...(keys?.roles ?? [])],
-  };
+/** Requires a refusal because of the caller. */
+export function refusesCaller(answer: Answer, when: string, expected = "401"): Verdict {
+  return must(isRefusal(answer), `${answer.status} ${when}`, expected);
 }
 
 /** Requests the protected route with a token. */
@@ -26,7 +23,7 @@ export function protectedRoute(kit: Kit, given: TokenShape | string): Promise<An
 /** Requires that the protected route refuses a token. */
 export async function refuses(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
   const answer = await protectedRoute(kit, given);
-  return must(isRefusal(answer), `${answer.status} for a token with ${what}`, "401");
+  return refusesCaller(answer, `for a token with ${what}`);
 }
 
 export async function refusesAll(
@@ -39,5 +36,5 @@ export async function refusesAll(
 /** Requires that the protected route accepts a token. */
 export async function accepts(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
   const answer = await protectedRoute(kit, given);
-  return must(answer.ok, `${answer.status} for ${what}`, "an answer");
+  return succeeds(answer, `for ${what}`);
 }

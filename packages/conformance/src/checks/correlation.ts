@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
-import { check, type Check, fail, must, notApplicable, pass, ruledOut, type Verdict } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { loggedId, ordinary, samplesOf } from "./samples.ts";
+import { fail, must, notApplicable, pass, ruledOut, type Verdict } from "../verdict.ts";
+import { askWithId, linesAbout } from "./logs.ts";
+import { ordinary, samplesOf } from "./samples.ts";
 
 /** Requests a path that does not exist: its problem contains the service's request id. */
 function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
@@ -16,91 +18,6 @@ function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]):
 function idOf(answer: Answer): unknown {
   return answer.header("x-request-id") ?? answer.object?.["request_id"];
 }
-
-export const correlationChecks: readonly Check[] = [
-  check("COR-1", {}, async function* (kit) {
-    // Proxies often send header names in lower case.
-    for (const name of ["X-Request-ID", "x-request-id"]) {
-      const id = kit.unique();
-      const answer = await unknownPath(kit, [[name, id]]);
-      yield must(
-        answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
-        () => `${show(idOf(answer))} for ${name}: ${id}`,
-        "the id that the request brought",
-      );
-    }
-  }),
-  check("COR-2", {}, async function* (kit) {
-    const ids = [idOf(await unknownPath(kit, [])), idOf(await unknownPath(kit, []))];
-    yield must(
-      ids.every((id) => typeof id === "string" && id !== ""),
-      () => `${show(ids[0])} and ${show(ids[1])}`,
-      "an id for a request that brings none",
-    );
-    yield must(ids[0] !== ids[1], () => `${show(ids[0])} twice`, "a new id for each request");
-  }),
-  check("COR-3", {}, async function* (kit) {
-    for (const path of ["/health", `/${kit.unique()}`]) {
-      const id = kit.unique();
-      const answer = await kit.get(path, { headers: [["X-Request-ID", id]] });
-      const echoed = answer.header("x-request-id");
-      const differs = answer.object?.["request_id"] === id && echoed !== id;
-      yield must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request");
-      yield must(!differs, () => `${show(echoed)} on a problem of ${id}`, "the id of the request");
-    }
-    // Exception handlers often lose the header.
-    for (const { what, answer } of await samplesOf(kit, ...ordinary)) {
-      const echoed = Boolean(answer.header("x-request-id"));
-      yield must(echoed, `${what}: no X-Request-ID on ${answer.status}`, "the id of the request");
-    }
-  }),
-  check("COR-4", { needs: ["log"] }, async (kit) => {
-    const path = `/${kit.unique()}`;
-    const id = kit.unique();
-    await kit.get(path, { headers: [["X-Request-ID", id]] });
-    const lines = (await kit.log?.about(path)) ?? [];
-    if (lines.length === 0) return notApplicable("no line of the log names the path of the request");
-    const without = lines.find(({ value }) => typeof value?.["request_id"] !== "string");
-    return must(without === undefined, "a line of the request without request_id", "request_id on each");
-  }),
-  check("COR-6", {}, async function* (kit) {
-    const plain = kit.unique();
-    if (idOf(await unknownPath(kit, [["X-Request-ID", plain]])) !== plain) {
-      return notApplicable("no id is reused: see COR-1");
-    }
-    const ids = ["7", "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", `${kit.unique()}${"x".repeat(128)}`.slice(0, 128)];
-    for (const id of ids) {
-      const answer = await unknownPath(kit, [["X-Request-ID", id]]);
-      yield must(idOf(answer) === id, () => `${show(idOf(answer))} for ${show(id)}`, "the id reused");
-    }
-  }),
-  check("COR-7", {}, async function* (kit) {
-    const bad: readonly (readonly [string, readonly string[]])[] = [
-      ["129 characters", [`${kit.unique()}${"y".repeat(129)}`.slice(0, 129)]],
-      ["a space", [`${kit.unique()} x`]],
-      ["a byte above ASCII", [`${kit.unique()}\u00e9`]],
-      ["a tab", [`${kit.unique()}\tx`]],
-      ["two headers", [kit.unique(), kit.unique()]],
-    ];
-    for (const [what, values] of bad) {
-      const answer = await kit.get("/health", {
-        headers: values.map((value) => ["X-Request-ID", value] as const),
-      });
-      const echoed = answer.header("x-request-id") ?? "";
-      yield must(answer.status === 200, `${answer.status} for an id with ${what}`, "no refusal");
-      yield must(
-        !values.some((value) => echoed.includes(value.slice(0, 19))),
-        `an id with ${what} was echoed`,
-        "a minted id instead",
-      );
-    }
-  }),
-  check("COR-8", {}, async (kit) => {
-    const id = idOf(await unknownPath(kit, []));
-    if (typeof id !== "string" || id === "") return notApplicable("no id was minted: see COR-2");
-    return must(/^[0-9a-f]{32}$/.test(id), () => show(id), "32 lowercase hex characters");
-  }),
-];
 
 function traceparent(traceId: string): string {
   return `00-${traceId}-00f067aa0ba902b7-01`;
@@ -150,8 +67,8 @@ async function traced(kit: Kit, make: (traceId: string) => string): Promise<Trac
     answer = await kit.ask(outbound, { path, headers, token: grant(kit) });
     sent = echo.headersOf(requestId);
   }
-  const ownId = loggedId(answer, requestId);
-  const about = (await kit.log?.about(ownId)) ?? [];
+  const ownId = answer.header("x-request-id") ?? requestId;
+  const about = await linesAbout(kit, ownId);
   const has = (value: unknown): boolean =>
     typeof value === "string" && value.toLowerCase().includes(traceId.toLowerCase());
   return {
@@ -193,14 +110,94 @@ const invalid: readonly (readonly [what: string, (traceId: string) => string])[]
   ["flags of one digit", (id) => `00-${id}-00f067aa0ba902b7-1`],
 ];
 
-/** Checks of a caller's trace context in the log and in outbound calls. */
-export const traceContextChecks: readonly Check[] = [
+export const correlationChecks: readonly Check[] = [
+  check("COR-1", {}, async function* (kit) {
+    // Proxies often send header names in lower case.
+    for (const name of ["X-Request-ID", "x-request-id"]) {
+      const id = kit.unique();
+      const answer = await unknownPath(kit, [[name, id]]);
+      yield must(
+        answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
+        `${show(idOf(answer))} for ${name}: ${id}`,
+        "the id that the request brought",
+      );
+    }
+  }),
+  check("COR-2", {}, async function* (kit) {
+    const ids = [idOf(await unknownPath(kit, [])), idOf(await unknownPath(kit, []))];
+    yield must(
+      ids.every((id) => typeof id === "string" && id !== ""),
+      `${show(ids[0])} and ${show(ids[1])}`,
+      "an id for a request that brings none",
+    );
+    yield must(ids[0] !== ids[1], `${show(ids[0])} twice`, "a new id for each request");
+  }),
+  check("COR-3", {}, async function* (kit) {
+    for (const path of ["/health", `/${kit.unique()}`]) {
+      const id = kit.unique();
+      const answer = await kit.get(path, { headers: [["X-Request-ID", id]] });
+      const echoed = answer.header("x-request-id");
+      const differs = answer.object?.["request_id"] === id && echoed !== id;
+      yield must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request");
+      yield must(!differs, `${show(echoed)} on a problem of ${id}`, "the id of the request");
+    }
+    // Exception handlers often lose the header.
+    for (const { what, answer } of await samplesOf(kit, ...ordinary)) {
+      const echoed = Boolean(answer.header("x-request-id"));
+      yield must(echoed, `${what}: no X-Request-ID on ${answer.status}`, "the id of the request");
+    }
+  }),
+  check("COR-4", { needs: ["log"] }, async (kit) => {
+    const path = `/${kit.unique()}`;
+    await askWithId(kit, path);
+    const lines = await linesAbout(kit, path);
+    if (lines.length === 0) return notApplicable("no line of the log names the path of the request");
+    const without = lines.find(({ value }) => typeof value?.["request_id"] !== "string");
+    return must(without === undefined, "a line of the request without request_id", "request_id on each");
+  }),
+  check("COR-6", {}, async function* (kit) {
+    const plain = kit.unique();
+    if (idOf(await unknownPath(kit, [["X-Request-ID", plain]])) !== plain) {
+      return notApplicable("no id is reused: see COR-1");
+    }
+    const ids = ["7", "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", `${kit.unique()}${"x".repeat(128)}`.slice(0, 128)];
+    for (const id of ids) {
+      const answer = await unknownPath(kit, [["X-Request-ID", id]]);
+      yield must(idOf(answer) === id, `${show(idOf(answer))} for ${show(id)}`, "the id reused");
+    }
+  }),
+  check("COR-7", {}, async function* (kit) {
+    const bad: readonly (readonly [string, readonly string[]])[] = [
+      ["129 characters", [`${kit.unique()}${"y".repeat(129)}`.slice(0, 129)]],
+      ["a space", [`${kit.unique()} x`]],
+      ["a byte above ASCII", [`${kit.unique()}\u00e9`]],
+      ["a tab", [`${kit.unique()}\tx`]],
+      ["two headers", [kit.unique(), kit.unique()]],
+    ];
+    for (const [what, values] of bad) {
+      const answer = await kit.get("/health", {
+        headers: values.map((value) => ["X-Request-ID", value] as const),
+      });
+      const echoed = answer.header("x-request-id") ?? "";
+      yield must(answer.status === 200, `${answer.status} for an id with ${what}`, "no refusal");
+      yield must(
+        !values.some((value) => echoed.includes(value.slice(0, 19))),
+        `an id with ${what} was echoed`,
+        "a minted id instead",
+      );
+    }
+  }),
+  check("COR-8", {}, async (kit) => {
+    const id = idOf(await unknownPath(kit, []));
+    if (typeof id !== "string" || id === "") return notApplicable("no id was minted: see COR-2");
+    return must(/^[0-9a-f]{32}$/.test(id), show(id), "32 lowercase hex characters");
+  }),
   check("COR-5", { needs: ["probe:outbound"] }, async (kit) => {
     const { sent, ids } = await valid(kit);
     if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
     return must(
       ids.includes(String(sent["x-request-id"])),
-      () => show(sent["x-request-id"]),
+      show(sent["x-request-id"]),
       "X-Request-ID of the request on the outbound call",
     );
   }),
@@ -247,7 +244,7 @@ export const traceContextChecks: readonly Check[] = [
     if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
     return must(
       String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
-      () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
+      show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
       "traceparent of the same trace, and tracestate",
     );
   }),
@@ -259,7 +256,7 @@ export const traceContextChecks: readonly Check[] = [
     return must(
       sent["traceparent"] === traceparent(traceId) &&
         (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
-      () => show(sent["traceparent"]),
+      show(sent["traceparent"]),
       "the caller's context exactly as it came",
     );
   }),

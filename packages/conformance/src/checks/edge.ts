@@ -1,5 +1,7 @@
-import { type Check, check, given, is, must, mustBe, notApplicable, ruledOut } from "../check.ts";
+import { type Check, check, given } from "../check.ts";
 import { grant } from "../grant.ts";
+import { is, must, mustBe, notApplicable, ruledOut } from "../verdict.ts";
+import { linesAbout } from "./logs.ts";
 
 /** Headers that a page must have. */
 const pageHeaders: readonly string[] = [
@@ -21,7 +23,7 @@ export const edgeChecks: readonly Check[] = [
       ["X-Request-ID", id],
     ] as const;
     const answer = await kit.get(`/${id}`, { headers: forged });
-    const lines = (await kit.log?.about(id)) ?? [];
+    const lines = await linesAbout(kit, id);
     const texts = [
       answer.text,
       ...answer.headers.map(([, value]) => value),
@@ -44,7 +46,7 @@ export const edgeChecks: readonly Check[] = [
     if (kit.has("cors")) return ruledOut("CORS is on");
     const answer = await kit.get("/health", { headers: [["Origin", "https://stranger.example"]] });
     const allowed = answer.header("access-control-allow-origin");
-    return mustBe(allowed === undefined, "Access-Control-Allow-Origin", allowed, "no CORS headers");
+    return mustBe(allowed === undefined, { "Access-Control-Allow-Origin": allowed }, "no CORS headers");
   }),
   check("EDGE-6", { needs: ["security_headers", "probe:html"] }, async (kit) => {
     const html = given(kit.settings.probes.html);
@@ -61,8 +63,7 @@ export const edgeChecks: readonly Check[] = [
     yield must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header");
     yield mustBe(
       /default-src 'none'/.test(policy),
-      "Content-Security-Policy",
-      policy,
+      { "Content-Security-Policy": policy },
       "a policy that allows nothing",
     );
   }),

@@ -1,190 +1,21 @@
-import { isObject } from "../answer.ts";
-import {
-  check,
-  type Check,
-  every,
-  fail,
-  given,
-  is,
-  must,
-  mustBe,
-  notApplicable,
-  pass,
-  type Verdict,
-} from "../check.ts";
+import { isObject, type JsonObject } from "../answer.ts";
+import { check, type Check, given } from "../check.ts";
 import { grant } from "../grant.ts";
-import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
+import type { LogLine } from "../log-reader.ts";
 import { short, show } from "../show.ts";
+import { fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
+import { askWithId } from "./logs.ts";
 import {
   eachNamed,
   echoMark,
   failures,
-  loggedId,
   ordinary,
   type Sample,
   sampleOf,
   samplesOf,
   unanswered,
 } from "./samples.ts";
-
-/** Checks of the answers to each kind of failure. */
-export const errorChecks: readonly Check[] = [
-  check("ERR-7", { needs: ["probe:failing"] }, async (kit) => {
-    const failing = given(kit.settings.probes.failing);
-    const answer = await kit.ask(failing.request, { token: grant(kit) });
-    if (answer.status !== 500) return fail(`${answer.status}`, "500");
-    const leak = leakIn(answer.text, failing.message);
-    return must(
-      leak === undefined,
-      `the body reveals ${leak}`,
-      "a detail that reveals nothing about the cause",
-    );
-  }),
-  check("ERR-8", { needs: ["probe:failing"] }, async (kit) => {
-    const failing = given(kit.settings.probes.failing);
-    const id = kit.unique();
-    const answer = await kit.ask(failing.request, { token: grant(kit), headers: [["X-Request-ID", id]] });
-    if (leakIn(answer.text, failing.message) !== undefined) return notApplicable("see ERR-7");
-    const detail = answer.object?.["detail"];
-    const text = "An unexpected error occurred";
-    if (answer.object !== undefined && detail !== text) return fail(`detail ${show(detail)}`, text);
-    if (kit.log === undefined) return pass;
-    const isError = (level: unknown): boolean => /^error$/i.test(String(level));
-    const lines = await kit.log.about(loggedId(answer, id), ({ value }) => isError(value?.["level"]));
-    return must(
-      lines.some(({ value, text: line }) => isError(value?.["level"]) && /\bat /.test(line)),
-      "no line at level error with a stack",
-      "the exception logged with its stack at level error",
-    );
-  }),
-  check("ERR-9", {}, async function* (kit) {
-    const seen = await sampleOf(kit, "a method that a path does not have");
-    yield must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405");
-    yield* await eachNamed(kit, 405);
-  }),
-  check("ERR-10", {}, async function* (kit) {
-    const seen = await samplesOf(kit, 405);
-    if (seen.length === 0) return notApplicable("no 405 was seen: see ERR-9");
-    yield* seen.map(({ what, answer, named }) => {
-      const allow = answer.header("allow");
-      const listed = (allow ?? "").split(/\s*,\s*/);
-      const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
-      return must(
-        methods.every((each) => listed.includes(each)),
-        () => `Allow ${show(allow)} to ${what}`,
-        `Allow with the methods of the path, ${methods.join(", ")} among them`,
-      );
-    });
-  }),
-  check("ERR-11", {}, async function* (kit) {
-    const seen = await sampleOf(kit, "an unknown path");
-    yield must(seen?.answer.status === 404, `${seen?.answer.status}`, "404");
-    yield* await eachNamed(kit, 404);
-  }),
-  check("ERR-12", { needs: ["auth", "probe:protected"] }, async function* (kit) {
-    const seen = (await samplesOf(kit, 401)).filter(
-      ({ what, named }) => what === "no caller" || named?.status === 401,
-    );
-    if (seen.length === 0) return notApplicable("no 401 was seen: see AUTH-13");
-    yield* seen.flatMap(({ answer }) => {
-      const detail = answer.object?.["detail"];
-      const challenge = answer.header("www-authenticate");
-      return [
-        mustBe(
-          answer.object === undefined || detail === "authentication required",
-          "detail",
-          detail,
-          "authentication required",
-        ),
-        mustBe(challenge === "Bearer", "WWW-Authenticate", challenge, "WWW-Authenticate: Bearer"),
-      ];
-    });
-  }),
-  check("ERR-13", { needs: ["auth", "keys", "probe:scoped"] }, async function* (kit) {
-    const wanted = (kit.settings.probes.scoped?.scopes ?? []).toSorted();
-    const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the scopes");
-    if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
-    const { detail, missing_scopes: missing } = seen.answer.object;
-    if (!wanted.every((scope) => seen.answer.says(scope))) return notApplicable("see AUTH-13");
-    yield is("detail", detail, `missing scope(s): ${wanted.join(", ")}`);
-    yield mustBe(
-      JSON.stringify(missing) === JSON.stringify(wanted),
-      "missing_scopes",
-      missing,
-      `missing_scopes ${show(wanted)}`,
-    );
-  }),
-  check("ERR-14", { needs: ["auth", "keys", "probe:role"] }, async (kit) => {
-    const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the role");
-    if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
-    const { detail } = seen.answer.object;
-    const roles = kit.settings.probes.role?.roles ?? [];
-    const texts = [roles, roles.toSorted()].map((each) => `requires one of: ${each.join(", ")}`);
-    return must(texts.includes(String(detail)), () => `detail ${show(detail)}`, texts[0] ?? "");
-  }),
-  check("ERR-15", { needs: ["probe:invalid"] }, async (kit) => {
-    const seen = await sampleOf(kit, "an invalid body");
-    return must(seen?.answer.status === 422, `${seen?.answer.status}`, "422");
-  }),
-  check("ERR-16", { needs: ["probe:invalid"] }, async function* (kit) {
-    const [seen] = await samplesOf(kit, 422);
-    if (seen?.answer.object === undefined) return notApplicable("no 422 problem was seen: see ERR-15");
-    const { detail, errors } = seen.answer.object;
-    const fits = (error: unknown): boolean =>
-      isObject(error) &&
-      typeof error["type"] === "string" &&
-      Array.isArray(error["loc"]) &&
-      typeof error["msg"] === "string";
-    yield is("detail", detail, "Request validation failed");
-    yield mustBe(
-      Array.isArray(errors) && errors.length > 0 && errors.every(fits),
-      "errors",
-      errors,
-      "a list of { type, loc: [], msg, input? }",
-    );
-  }),
-  check("ERR-17", { needs: ["probe:invalid"] }, async (kit) => {
-    const { invalid } = kit.settings.probes;
-    if (invalid?.longMember === undefined) return notApplicable("the probe `invalid` names no `long_member`");
-    const { body, ...request } = requestOf(invalid.request);
-    const given: unknown = JSON.parse(body ?? "{}");
-    const long = { ...(isObject(given) ? given : {}), [invalid.longMember]: "z".repeat(5000) };
-    const answer = await kit.ask({ ...request, headers: {}, body: long }, { token: grant(kit) });
-    const errors = answer.object?.["errors"];
-    if (answer.status !== 422 || !Array.isArray(errors))
-      return notApplicable(`${answer.status} without errors`);
-    const longest = Math.max(0, ...errors.map((error: unknown) => inputLength(error)));
-    return must(longest <= 512, `an input of ${longest} characters`, "512 at most");
-  }),
-  check("ERR-18", { needs: ["probe:json"] }, async (kit) => {
-    const seen = await sampleOf(kit, "a body of another type");
-    return must(seen?.answer.status === 415, `${seen?.answer.status} for text/csv`, "415");
-  }),
-  check("ERR-19", { needs: ["probe:json"] }, async function* (kit) {
-    const seen = await sampleOf(kit, "malformed JSON");
-    if (seen === undefined) return notApplicable("no probe");
-    const detail = seen.answer.object?.["detail"];
-    yield must(seen.answer.status === 400, `${seen.answer.status}`, "400");
-    yield must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body");
-    yield mustBe(
-      seen.answer.object === undefined || /\d/.test(String(detail)),
-      "detail",
-      detail,
-      "the position named",
-    );
-  }),
-  check("ERR-21", {}, async (kit) => {
-    const head = kit.http.head({ path: "/health" });
-    const answer = await kit.http.sendBytes(head.replace(/\r\n\r\n$/, "\r\nno header\r\n\r\n"));
-    const id = answer.object?.["request_id"];
-    return must(
-      answer.status === 400 && answer.mediaType === "application/problem+json" && typeof id === "string",
-      () => `${answer.status} as ${answer.mediaType || short(answer.text, 40)}, request_id ${show(id)}`,
-      "a 400 problem with request_id",
-    );
-  }),
-];
 
 /** Returns which part of the cause a body reveals, without quoting it. */
 function leakIn(text: string, message: string | undefined): string | undefined {
@@ -222,23 +53,20 @@ const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
   504: ["Gateway Timeout"],
 };
 
-/** Judges every problem among the provoked failures. */
-async function eachProblem(
-  kit: Kit,
-  judge: (problem: Readonly<Record<string, unknown>>, sample: Sample) => Verdict,
-): Promise<Verdict> {
-  const seen = await failures(kit);
-  const verdicts = seen.map((sample) => {
-    const { object } = sample.answer;
-    if (object === undefined) return notApplicable("no problem document was seen: see ERR-1");
-    const verdict = judge(object, sample);
-    return verdict.status === "fail" ? { ...verdict, seen: `${sample.what}: ${verdict.seen}` } : verdict;
+/** Builds a check of every problem among the provoked failures. */
+function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) => Verdict): Check {
+  return check(rule, {}, async function* (kit) {
+    yield* (await failures(kit)).map((sample) => {
+      const { object } = sample.answer;
+      if (object === undefined) return notApplicable("no problem document was seen: see ERR-1");
+      const verdict = judge(object, sample);
+      return verdict.status === "fail" ? { ...verdict, seen: `${sample.what}: ${verdict.seen}` } : verdict;
+    });
   });
-  return every(verdicts);
 }
 
 /** Returns the fault in a member that every error has; `request_id` is judged separately. */
-function memberFault(problem: Readonly<Record<string, unknown>>, sample: Sample): string | undefined {
+function memberFault(problem: JsonObject, sample: Sample): string | undefined {
   const { type, title, status, detail, instance } = problem;
   if (typeof type !== "string") return `type ${show(type)}`;
   if (typeof title !== "string") return `title ${show(title)}`;
@@ -251,71 +79,205 @@ function memberFault(problem: Readonly<Record<string, unknown>>, sample: Sample)
   return undefined;
 }
 
-function idFault(
-  problem: Readonly<Record<string, unknown>>,
-  { answer, requestId }: Sample,
-): string | undefined {
+function idFault(problem: JsonObject, { answer, requestId }: Sample): string | undefined {
   const id = problem["request_id"];
   const known = [requestId, answer.header("x-request-id")];
   return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
 }
 
-/** Checks of the format of every failure. */
-export const problemChecks: readonly Check[] = [
+export const errorChecks: readonly Check[] = [
+  check("ERR-7", { needs: ["probe:failing"] }, async (kit) => {
+    const failing = given(kit.settings.probes.failing);
+    const answer = await kit.ask(failing.request, { token: grant(kit) });
+    if (answer.status !== 500) return fail(`${answer.status}`, "500");
+    const leak = leakIn(answer.text, failing.message);
+    return must(
+      leak === undefined,
+      `the body reveals ${leak}`,
+      "a detail that reveals nothing about the cause",
+    );
+  }),
+  check("ERR-8", { needs: ["probe:failing"] }, async (kit) => {
+    const failing = given(kit.settings.probes.failing);
+    const isError = ({ value }: LogLine): boolean => /^error$/i.test(String(value?.["level"]));
+    const { answer, id } = await askWithId(kit, failing.request, { token: grant(kit) });
+    if (leakIn(answer.text, failing.message) !== undefined) return notApplicable("see ERR-7");
+    const detail = answer.object?.["detail"];
+    const text = "An unexpected error occurred";
+    if (answer.object !== undefined && detail !== text) return fail(`detail ${show(detail)}`, text);
+    if (kit.log === undefined) return pass;
+    const lines = await kit.log.about(id, isError);
+    return must(
+      lines.some((line) => isError(line) && /\bat /.test(line.text)),
+      "no line at level error with a stack",
+      "the exception logged with its stack at level error",
+    );
+  }),
+  check("ERR-9", {}, async function* (kit) {
+    const seen = await sampleOf(kit, "a method that a path does not have");
+    yield statusIs(seen?.answer, 405, "for POST /health");
+    yield* await eachNamed(kit, 405);
+  }),
+  check("ERR-10", {}, async function* (kit) {
+    const seen = await samplesOf(kit, 405);
+    if (seen.length === 0) return notApplicable("no 405 was seen: see ERR-9");
+    yield* seen.map(({ what, answer, named }) => {
+      const allow = answer.header("allow");
+      const listed = (allow ?? "").split(/\s*,\s*/);
+      const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
+      return must(
+        methods.every((each) => listed.includes(each)),
+        `Allow ${show(allow)} to ${what}`,
+        `Allow with the methods of the path, ${methods.join(", ")} among them`,
+      );
+    });
+  }),
+  check("ERR-11", {}, async function* (kit) {
+    const seen = await sampleOf(kit, "an unknown path");
+    yield statusIs(seen?.answer, 404);
+    yield* await eachNamed(kit, 404);
+  }),
+  check("ERR-12", { needs: ["auth", "probe:protected"] }, async function* (kit) {
+    const seen = (await samplesOf(kit, 401)).filter(
+      ({ what, named }) => what === "no caller" || named?.status === 401,
+    );
+    if (seen.length === 0) return notApplicable("no 401 was seen: see AUTH-13");
+    yield* seen.flatMap(({ answer }) => {
+      const detail = answer.object?.["detail"];
+      const challenge = answer.header("www-authenticate");
+      return [
+        mustBe(
+          answer.object === undefined || detail === "authentication required",
+          { detail },
+          "authentication required",
+        ),
+        mustBe(challenge === "Bearer", { "WWW-Authenticate": challenge }, "WWW-Authenticate: Bearer"),
+      ];
+    });
+  }),
+  check("ERR-13", { needs: ["auth", "keys", "probe:scoped"] }, async function* (kit) {
+    const wanted = (kit.settings.probes.scoped?.scopes ?? []).toSorted();
+    const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the scopes");
+    if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
+    const { detail, missing_scopes: missing } = seen.answer.object;
+    if (!wanted.every((scope) => seen.answer.says(scope))) return notApplicable("see AUTH-13");
+    yield is("detail", detail, `missing scope(s): ${wanted.join(", ")}`);
+    yield mustBe(
+      JSON.stringify(missing) === JSON.stringify(wanted),
+      { missing_scopes: missing },
+      `missing_scopes ${show(wanted)}`,
+    );
+  }),
+  check("ERR-14", { needs: ["auth", "keys", "probe:role"] }, async (kit) => {
+    const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the role");
+    if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
+    const { detail } = seen.answer.object;
+    const roles = kit.settings.probes.role?.roles ?? [];
+    const texts = [roles, roles.toSorted()].map((each) => `requires one of: ${each.join(", ")}`);
+    return must(texts.includes(String(detail)), `detail ${show(detail)}`, texts[0] ?? "");
+  }),
+  check("ERR-15", { needs: ["probe:invalid"] }, async (kit) => {
+    const seen = await sampleOf(kit, "an invalid body");
+    return statusIs(seen?.answer, 422);
+  }),
+  check("ERR-16", { needs: ["probe:invalid"] }, async function* (kit) {
+    const [seen] = await samplesOf(kit, 422);
+    if (seen?.answer.object === undefined) return notApplicable("no 422 problem was seen: see ERR-15");
+    const { detail, errors } = seen.answer.object;
+    const fits = (error: unknown): boolean =>
+      isObject(error) &&
+      typeof error["type"] === "string" &&
+      Array.isArray(error["loc"]) &&
+      typeof error["msg"] === "string";
+    yield is("detail", detail, "Request validation failed");
+    yield mustBe(
+      Array.isArray(errors) && errors.length > 0 && errors.every(fits),
+      { errors },
+      "a list of { type, loc: [], msg, input? }",
+    );
+  }),
+  check("ERR-17", { needs: ["probe:invalid"] }, async (kit) => {
+    const { invalid } = kit.settings.probes;
+    if (invalid?.longMember === undefined) return notApplicable("the probe `invalid` names no `long_member`");
+    const { body, ...request } = requestOf(invalid.request);
+    const given: unknown = JSON.parse(body ?? "{}");
+    const long = { ...(isObject(given) ? given : {}), [invalid.longMember]: "z".repeat(5000) };
+    const answer = await kit.ask({ ...request, headers: {}, body: long }, { token: grant(kit) });
+    const errors = answer.object?.["errors"];
+    if (answer.status !== 422 || !Array.isArray(errors))
+      return notApplicable(`${answer.status} without errors`);
+    const longest = Math.max(0, ...errors.map((error: unknown) => inputLength(error)));
+    return must(longest <= 512, `an input of ${longest} characters`, "512 at most");
+  }),
+  check("ERR-18", { needs: ["probe:json"] }, async (kit) => {
+    const seen = await sampleOf(kit, "a body of another type");
+    return statusIs(seen?.answer, 415, "for text/csv");
+  }),
+  check("ERR-19", { needs: ["probe:json"] }, async function* (kit) {
+    const seen = await sampleOf(kit, "malformed JSON");
+    if (seen === undefined) return notApplicable("no probe");
+    const detail = seen.answer.object?.["detail"];
+    yield statusIs(seen.answer, 400);
+    yield must(!seen.answer.text.includes(echoMark), "the body is repeated", "no part of the body");
+    yield mustBe(
+      seen.answer.object === undefined || /\d/.test(String(detail)),
+      { detail },
+      "the position named",
+    );
+  }),
+  check("ERR-21", {}, async (kit) => {
+    const head = kit.http.head({ path: "/health" });
+    const answer = await kit.http.sendBytes(head.replace(/\r\n\r\n$/, "\r\nno header\r\n\r\n"));
+    const id = answer.object?.["request_id"];
+    return must(
+      answer.status === 400 && answer.mediaType === "application/problem+json" && typeof id === "string",
+      `${answer.status} as ${answer.mediaType || short(answer.text, 40)}, request_id ${show(id)}`,
+      "a 400 problem with request_id",
+    );
+  }),
   check("ERR-1", {}, async function* (kit) {
     const expected = "an object as application/problem+json";
     yield* (await failures(kit)).map(({ what, answer }) =>
       must(
         answer.mediaType === "application/problem+json" && answer.object !== undefined,
-        () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
+        `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
         expected,
       ),
     );
     yield* (await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected));
   }),
-  check("ERR-2", {}, (kit) =>
-    eachProblem(kit, (problem, sample) => {
-      const fault =
-        memberFault(problem, sample) ??
-        (ordinary.includes(sample.answer.status) ? idFault(problem, sample) : undefined);
-      return must(
-        fault === undefined,
-        String(fault),
-        "type, title (the phrase), status, detail, instance (the path), request_id",
-      );
-    }),
-  ),
-  check("ERR-3", {}, (kit) =>
-    eachProblem(kit, ({ title }, { answer }) => {
-      const known = phrases[answer.status];
-      // ERR-2 judges an entirely different text.
-      if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
-      return must(title === known[0], () => `title ${show(title)} of ${answer.status}`, known[0]);
-    }),
-  ),
-  check("ERR-4", {}, (kit) =>
-    eachProblem(kit, ({ instance }) =>
-      mustBe(
-        typeof instance !== "string" || !instance.includes("?"),
-        "instance",
-        instance,
-        "the path without its query",
-      ),
+  ofProblems("ERR-2", (problem, sample) => {
+    const fault =
+      memberFault(problem, sample) ??
+      (ordinary.includes(sample.answer.status) ? idFault(problem, sample) : undefined);
+    return must(
+      fault === undefined,
+      String(fault),
+      "type, title (the phrase), status, detail, instance (the path), request_id",
+    );
+  }),
+  ofProblems("ERR-3", ({ title }, { answer }) => {
+    const known = phrases[answer.status];
+    // ERR-2 judges an entirely different text.
+    if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
+    return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
+  }),
+  ofProblems("ERR-4", ({ instance }) =>
+    mustBe(
+      typeof instance !== "string" || !instance.includes("?"),
+      { instance },
+      "the path without its query",
     ),
   ),
-  check("ERR-5", {}, (kit) =>
-    eachProblem(kit, (problem, sample) => {
-      if (ordinary.includes(sample.answer.status)) return pass;
-      const fault = idFault(problem, sample);
-      return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
-    }),
-  ),
-  check("ERR-6", {}, (kit) =>
-    eachProblem(kit, (problem) => {
-      const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
-        isObject(problem[name]),
-      );
-      return must(nested === undefined, `members within ${nested}`, "members beside the others");
-    }),
-  ),
+  ofProblems("ERR-5", (problem, sample) => {
+    if (ordinary.includes(sample.answer.status)) return pass;
+    const fault = idFault(problem, sample);
+    return must(fault === undefined, `${fault} in a ${sample.answer.status}`, "the id of the request");
+  }),
+  ofProblems("ERR-6", (problem) => {
+    const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
+      isObject(problem[name]),
+    );
+    return must(nested === undefined, `members within ${nested}`, "members beside the others");
+  }),
 ];

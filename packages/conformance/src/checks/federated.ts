@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../answer.ts";
-import { type Check, check, is, must, mustBe, type Need, notApplicable } from "../check.ts";
+import { check, type Check, type Need } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
+import { is, must, mustBe, notApplicable, statusIs } from "../verdict.ts";
 import { type Cookie, type Jar, newJar, setCookies } from "./cookies.ts";
 
 interface Start {
@@ -81,16 +82,14 @@ export const federatedChecks: readonly Check[] = [
     yield must(Math.floor(answer.status / 100) === 3, `${answer.status} from start`, "a redirect");
     yield mustBe(
       authorizationEndpoint === undefined || endpoint === authorizationEndpoint,
-      "a redirect to",
-      endpoint,
+      { "a redirect to": endpoint },
       authorizationEndpoint ?? "",
     );
     yield must(given?.get("response_type") === "code", "a redirect without response_type code", "code");
     yield must(given?.has("client_id") === true, "a redirect without client_id", "a client_id");
     yield mustBe(
       back?.endsWith(routeOf(kit, "callback")) === true,
-      "redirect_uri with the path",
-      back,
+      { "redirect_uri with the path": back },
       routeOf(kit, "callback"),
     );
   }),
@@ -106,7 +105,7 @@ export const federatedChecks: readonly Check[] = [
       ];
     });
     const method = given.get("code_challenge_method");
-    yield must(answer.status === 302, String(answer.status), "302");
+    yield statusIs(answer, 302);
     yield* drawn;
     yield is("code_challenge_method", method, "S256");
   }),
@@ -175,8 +174,7 @@ export const federatedChecks: readonly Check[] = [
         const host = URL.parse(location.replaceAll("\\", "/"), "http://here.invalid/")?.host;
         yield mustBe(
           host !== "svc-conformance.example",
-          "a redirect to another site for return_to",
-          target,
+          { "a redirect to another site for return_to": target },
           "none",
         );
       }
@@ -195,9 +193,7 @@ export const federatedChecks: readonly Check[] = [
       ["with a wrong state", await cancel(kit, attempt, jar, kit.unique())],
       ["with an error of the provider", await cancel(kit, attempt, jar)],
     ];
-    yield* unknown.map(({ status }) => must(status === 404, `${status} for an unknown provider`, "404"));
-    yield* refused.map(([what, { status }]) =>
-      must(status === 401, `${status} to a callback ${what}`, "401"),
-    );
+    yield* unknown.map((answer) => statusIs(answer, 404, "for an unknown provider"));
+    yield* refused.map(([what, answer]) => statusIs(answer, 401, `to a callback ${what}`));
   }),
 ];

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../answer.ts";
-import { check, type Check, every, given, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { check, type Check, given } from "../check.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
-import { isRefusal } from "./callers.ts";
+import { every, must, notApplicable, ruledOut, statusIs, succeeds, type Verdict } from "../verdict.ts";
+import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { isReusable, logout, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
 
@@ -48,8 +49,8 @@ async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);
   return every([
-    must(visited.ok, `${visited.status} for the access token of the winner`, "an answer"),
-    must(renewed.ok, `${renewed.status} for the refresh token of the winner`, "a new pair"),
+    succeeds(visited, "for the access token of the winner"),
+    succeeds(renewed, "for the refresh token of the winner", "a new pair"),
   ]);
 }
 
@@ -60,8 +61,8 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   const where = at === kit.replica ? " at the second replica" : "";
   const after = `after its session had a token replayed${where}`;
   return every([
-    must(isRefusal(visited), `${visited.status} for an access token ${after}`, "401 at the next request"),
-    must(isRefusal(renewed), `${renewed.status} for a refresh token ${after}`, "401"),
+    refusesCaller(visited, `for an access token ${after}`, "401 at the next request"),
+    refusesCaller(renewed, `for a refresh token ${after}`),
   ]);
 }
 
@@ -103,9 +104,9 @@ export function replay(kit: Kit): Promise<Replay> {
       return { answer: undefined, verdict: notApplicable("see REF-1"), hasEnded: false };
     const { again: answer } = session;
     const verdict = every([
-      must(answer.status === 401, `${answer.status} for a token that was used before the window`, "401"),
+      statusIs(answer, 401, "for a token that was used before the window"),
       await hasEnded(kit, session),
-      must(older.again.status === 401, `${older.again.status} for a token that was used long ago`, "401"),
+      statusIs(older.again, 401, "for a token that was used long ago"),
       await hasEnded(kit, older),
     ]);
     return { answer, verdict, hasEnded: verdict.status === "pass" };
@@ -117,10 +118,7 @@ function racedAtOnce(kit: Kit): Promise<Verdict> {
   return kit.once("raced", async () => {
     const seen = await presentWithin(kit, 0);
     if (seen === undefined) return tooLate;
-    return every([
-      must(seen.answer.status === 401, `${seen.answer.status} within the window`, "401"),
-      await continues(kit, seen.pair),
-    ]);
+    return every([statusIs(seen.answer, 401, "within the window"), await continues(kit, seen.pair)]);
   });
 }
 
@@ -137,6 +135,24 @@ async function prolonged(kit: Kit): Promise<Verdict> {
     if (performance.now() - seen.presentedAt < graceMs) return hasEnded(kit, seen.pair);
   }
   return tooLate;
+}
+
+const withReplica = [...needs, "replica"] as const;
+const raceRounds = 10;
+const logoutRounds = 3;
+
+/** Presents one token at both replicas concurrently, several times. */
+function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
+  return kit.once("races", async () => {
+    const verdicts: Verdict[] = [];
+    for (let round = 0; round < raceRounds; round++) {
+      const { refresh: token } = await signIn(kit);
+      const answers = await Promise.all([refresh(kit, token), refresh(kit, token, replica)]);
+      const won = answers.filter(({ ok }) => ok).length;
+      verdicts.push(must(won === 1, `${won} pairs for a token that both replicas got at once`, "one"));
+    }
+    return every(verdicts);
+  });
 }
 
 export const graceChecks: readonly Check[] = [
@@ -164,34 +180,13 @@ export const graceChecks: readonly Check[] = [
     if (seen === undefined) return tooLate;
     const { ok, status } = await visit(kit, seen.pair.access);
     const what = `within the ${graceSeconds} s of the window`;
-    yield must(seen.answer.status === 401, `${seen.answer.status} ${what}`, "401");
+    yield statusIs(seen.answer, 401, `${what}`);
     yield must(
       ok,
       `${status} for the access token of the winner after a second presentation ${what}`,
       "an answer",
     );
   }),
-];
-
-const withReplica = [...needs, "replica"] as const;
-const raceRounds = 10;
-const logoutRounds = 3;
-
-/** Presents one token at both replicas concurrently, several times. */
-function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
-  return kit.once("races", async () => {
-    const verdicts: Verdict[] = [];
-    for (let round = 0; round < raceRounds; round++) {
-      const { refresh: token } = await signIn(kit);
-      const answers = await Promise.all([refresh(kit, token), refresh(kit, token, replica)]);
-      const won = answers.filter(({ ok }) => ok).length;
-      verdicts.push(must(won === 1, `${won} pairs for a token that both replicas got at once`, "one"));
-    }
-    return every(verdicts);
-  });
-}
-
-export const replicaChecks: readonly Check[] = [
   check("REF-19", { needs: withReplica }, async (kit) => {
     if (await isReusable(kit)) return notApplicable("see REF-1");
     return races(kit, given(kit.replica));
@@ -204,11 +199,7 @@ export const replicaChecks: readonly Check[] = [
     if ((await races(kit, replica)).status === "fail") return notApplicable("see REF-19");
     if (session === undefined) return notApplicable("see REF-1");
     const { status } = session.again;
-    yield must(
-      status === 401,
-      `${status} from the second replica for a token that was used at the first`,
-      "401",
-    );
+    yield statusIs({ status }, 401, "from the second replica for a token that was used at the first");
     yield await hasEnded(kit, session, replica);
     yield await hasEnded(kit, session);
   }),
@@ -224,9 +215,9 @@ export const replicaChecks: readonly Check[] = [
       }
       const visited = await visit(kit, session.access, replica);
       const renewed = await refresh(kit, session.refresh, replica);
-      yield must(before.ok, `${before.status} at the second replica before the logout`, "an answer");
-      yield must(isRefusal(visited), `${visited.status} at the second replica after a logout`, "401");
-      yield must(isRefusal(renewed), `${renewed.status} for a refresh at the second replica after it`, "401");
+      yield succeeds(before, "at the second replica before the logout");
+      yield refusesCaller(visited, "at the second replica after a logout");
+      yield refusesCaller(renewed, "for a refresh at the second replica after it");
     }
   }),
 ];

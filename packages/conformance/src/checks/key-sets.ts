@@ -1,43 +1,27 @@
 import type { KeyObject } from "node:crypto";
-import {
-  type Check,
-  check,
-  every,
-  given,
-  must,
-  type Need,
-  notApplicable,
-  ruledOut,
-  type Verdict,
-} from "../check.ts";
-import { type Kit, until } from "../kit.ts";
+import type { JsonObject } from "../answer.ts";
+import { type Check, check, given, type Need } from "../check.ts";
+import { keyPatience, type Kit, until } from "../kit.ts";
 import type { KeyServer } from "../key-server.ts";
+import { every, must, notApplicable, ruledOut, type Verdict } from "../verdict.ts";
 import { accepts, refuses } from "./callers.ts";
 
 const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];
-
-function patience({ settings: { keySetPatienceSeconds: seconds } }: Kit): { forMs: number; everyMs: number } {
-  return { forMs: seconds * 1000, everyMs: Math.min(1000, seconds * 250) };
-}
 
 /** Sends unknown key ids until the service fetches the set; returns whether it did. */
 async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
   const before = keySet.fetches;
   const send = (): Promise<unknown> =>
     refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } });
-  await until(send, () => keySet.fetches > before, patience(kit));
+  await until(send, () => keySet.fetches > before, keyPatience(kit.settings));
   return keySet.fetches > before;
 }
 
 /** Waits until the service accepts a token, at most for the patience of the key set checks. */
-async function untilAccepted(
-  kit: Kit,
-  header: Readonly<Record<string, unknown>>,
-  key: KeyObject,
-): Promise<boolean> {
+async function untilAccepted(kit: Kit, header: JsonObject, key: KeyObject): Promise<boolean> {
   const { algorithm } = kit.tokens;
   const send = (): Promise<Verdict> => accepts(kit, "", { header, signWith: { algorithm, key } });
-  return (await until(send, ({ status }) => status === "pass", patience(kit))).status === "pass";
+  return (await until(send, ({ status }) => status === "pass", keyPatience(kit.settings))).status === "pass";
 }
 
 export const keySetChecks: readonly Check[] = [

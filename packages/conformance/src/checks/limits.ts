@@ -1,9 +1,9 @@
-import type { Answer } from "../answer.ts";
-import { type Check, check, every, given, must, type Verdict } from "../check.ts";
-import { NoAnswer } from "../http-client.ts";
+import { type Answer, NoAnswer, orReason } from "../answer.ts";
+import { check, type Check, given } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { grant } from "../grant.ts";
+import { fail, must, statusIs, succeeds, type Verdict } from "../verdict.ts";
 import { sampleOf, tooLong } from "./samples.ts";
 
 /** Sends a head that announces a body, and a part of the body; the connection stays open. */
@@ -24,26 +24,21 @@ async function unfinished(
       ...headers,
     ],
   });
-  try {
-    return await kit.http.sendBytes(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(start)]));
-  } catch (error) {
-    if (error instanceof NoAnswer) return undefined;
-    throw error;
-  }
+  const bytes = Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(start)]);
+  const answer = await orReason(kit.http.sendBytes(bytes));
+  return answer instanceof NoAnswer ? undefined : answer;
 }
 
 /** Requires the status that a complete body got; LIM-1 judges that status itself. */
-function refusedAs(
-  status: number | undefined,
+async function refusedAsWhole(
+  kit: Kit,
   answer: Answer | undefined,
   when: string,
   expected: string,
-): Verdict {
-  return must(
-    answer !== undefined && answer.status === status,
-    `${answer?.status ?? "no answer"} ${when}`,
-    expected,
-  );
+): Promise<Verdict> {
+  const whole = await sampleOf(kit, tooLong);
+  const isSame = answer !== undefined && answer.status === whole?.answer.status;
+  return must(isSame, `${answer?.status ?? "no answer"} ${when}`, expected);
 }
 
 /** Milliseconds allowed for an answer at or after the service's own timeout. */
@@ -54,42 +49,29 @@ function beyondTimeout({ settings }: Kit): number {
 export const limitChecks: readonly Check[] = [
   check("LIM-1", { needs: ["probe:json"] }, async (kit) => {
     const seen = await sampleOf(kit, tooLong);
-    return must(seen?.answer.status === 413, `${seen?.answer.status} for a body over the limit`, "413");
+    return statusIs(seen?.answer, 413, "for a body over the limit");
   }),
   check("LIM-2", { needs: ["probe:json"] }, async (kit) => {
     const length = kit.settings.limits.maxBodyBytes + 1;
     const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
-    return refusedAs(
-      (await sampleOf(kit, tooLong))?.answer.status,
-      answer,
-      "before the body was sent",
-      "413 by Content-Length alone",
-    );
+    return refusedAsWhole(kit, answer, "before the body was sent", "413 by Content-Length alone");
   }),
   check("LIM-3", { needs: ["probe:json"] }, async (kit) => {
     const size = kit.settings.limits.maxBodyBytes + 1024;
     const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
     const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
-    return refusedAs(
-      (await sampleOf(kit, tooLong))?.answer.status,
-      answer,
-      "to a chunked body over the limit that goes on",
-      "413 as soon as it is over the limit",
-    );
+    const when = "to a chunked body over the limit that goes on";
+    return refusedAsWhole(kit, answer, when, "413 as soon as it is over the limit");
   }),
   check("LIM-4", { needs: ["probe:slow"] }, async (kit) => {
     const slow = given(kit.settings.probes.slow);
     const answer = await kit.ask(slow, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
-    return must(answer.status === 504, `${answer.status} from a route that takes too long`, "504");
+    return statusIs(answer, 504, "from a route that takes too long");
   }),
   check("LIM-5", { needs: ["probe:streaming"] }, async (kit) => {
     const streaming = given(kit.settings.probes.streaming);
-    try {
-      const answer = await kit.ask(streaming, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
-      return every([must(answer.ok, `${answer.status}`, "an answer that has begun is left alone")]);
-    } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
-      return must(false, error.message, "an answer that has begun is left alone");
-    }
+    const expected = "an answer that has begun is left alone";
+    const answer = await orReason(kit.ask(streaming, { token: grant(kit), timeoutMs: beyondTimeout(kit) }));
+    return answer instanceof NoAnswer ? fail(answer.message, expected) : succeeds(answer, "", expected);
   }),
 ];

@@ -1,9 +1,9 @@
-import type { Answer } from "../answer.ts";
-import { type Check, check, must, notApplicable, type Verdict } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
-import { isRefusal } from "./callers.ts";
+import { must, notApplicable, statusIs, succeeds } from "../verdict.ts";
+import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { anonymously } from "./tenants.ts";
 import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
@@ -16,11 +16,6 @@ async function tokenWithoutSession(kit: Kit, changes: Claims = {}): Promise<stri
 }
 
 const notTaken = notApplicable("the service does not take tokens that the kit makes as one of its own");
-
-/** Requires that the token of an ended session was refused. */
-export function refused(what: string, answer: Answer): Verdict {
-  return must(isRefusal(answer), `${answer.status} for ${what}`, "401");
-}
 
 export const logoutChecks: readonly Check[] = [
   check("ISS-9", { needs }, async function* (kit) {
@@ -41,7 +36,7 @@ export const logoutChecks: readonly Check[] = [
         roles: names(claims[rolesClaim]).toSorted(),
         token_id: claims["jti"],
       };
-      yield must(answer.status === 200, `${answer.status} from /auth/me`, "200");
+      yield statusIs(answer, 200, "from /auth/me");
       for (const [name, value] of Object.entries(expected)) {
         const seen = answer.object?.[name];
         const isSame = JSON.stringify(seen) === JSON.stringify(value);
@@ -52,8 +47,7 @@ export const logoutChecks: readonly Check[] = [
     }
     const anonymous = await anonymously(kit);
     if (anonymous === undefined) return;
-    const { status } = await kit.get("/auth/me", anonymous);
-    yield must(status === 401, `${status} without a caller`, "401");
+    yield statusIs(await kit.get("/auth/me", anonymous), 401, "without a caller");
   }),
   // A service that ends too many sessions would end those of other checks.
   check("ISS-5", { needs, alone: true }, async function* (kit) {
@@ -61,19 +55,18 @@ export const logoutChecks: readonly Check[] = [
     const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
     // Let the service see both, because it may cache that they were valid.
     for (const { access } of [first, last]) await visit(kit, access);
-    const { ok, status } = await logout(kit, last.access);
-    yield must(ok, `${status} to a logout`, "204");
-    yield refused("the token that was logged out", await visit(kit, last.access));
-    yield refused("an older access token of that session", await visit(kit, first.access));
-    yield refused("the refresh token of that session", await refresh(kit, last.refresh));
+    yield succeeds(await logout(kit, last.access), "to a logout", "204");
+    yield refusesCaller(await visit(kit, last.access), "for the token that was logged out");
+    yield refusesCaller(await visit(kit, first.access), "for an older access token of that session");
+    yield refusesCaller(await refresh(kit, last.refresh), "for the refresh token of that session");
   }),
   check("ISS-7", { needs, alone: true }, async function* (kit) {
     const other = await signIn(kit);
     const session = await signIn(kit);
     await logout(kit, session.access);
     const [visited, renewed] = [await visit(kit, other.access), await refresh(kit, other.refresh)];
-    yield must(visited.ok, `${visited.status} for another session of the same person`, "an answer");
-    yield must(renewed.ok, `${renewed.status} for a refresh of another session`, "a new pair");
+    yield succeeds(visited, "for another session of the same person");
+    yield succeeds(renewed, "for a refresh of another session", "a new pair");
   }),
   check("ISS-8", { needs, alone: true }, async function* (kit) {
     const { access } = await signIn(kit);
@@ -91,15 +84,13 @@ export const logoutChecks: readonly Check[] = [
   check("CLAIM-2", { needs: [...needs, "keys"], alone: true }, async function* (kit) {
     const token = await tokenWithoutSession(kit);
     if (token === undefined) return notTaken;
-    const { ok, status } = await logout(kit, token);
-    yield must(ok, `${status} to the logout of a token without fam`, "204");
-    yield refused("a token whose jti was logged out", await visit(kit, token));
+    yield succeeds(await logout(kit, token), "to the logout of a token without fam", "204");
+    yield refusesCaller(await visit(kit, token), "for a token whose jti was logged out");
   }),
   check("ISS-6", { needs: [...needs, "keys"], alone: true }, async (kit) => {
     const [token, other] = [await tokenWithoutSession(kit), await tokenWithoutSession(kit)];
     if (token === undefined || other === undefined) return notTaken;
     await logout(kit, token);
-    const { ok, status } = await visit(kit, other);
-    return must(ok, `${status} for another token after the logout of one without fam`, "an answer");
+    return succeeds(await visit(kit, other), "for another token after the logout of one without fam");
   }),
 ];

@@ -1,12 +1,38 @@
-import { type Check, check, fail, is, must, mustBe, notApplicable, pass } from "../check.ts";
+import type { Answer } from "../answer.ts";
+import { type Check, check } from "../check.ts";
 import { grant } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
+import type { Extra, Probe } from "../requests.ts";
 import { short, show, showLine } from "../show.ts";
+import { fail, is, must, mustBe, notApplicable, pass } from "../verdict.ts";
 import { sendMalformed } from "./malformed-authorization.ts";
-import { loggedId } from "./samples.ts";
 
-const isAccess = ({ value }: LogLine): boolean => value?.["message"] === "request";
+/** Whether a line is the access line of a request. */
+export function isAccess({ value }: LogLine): boolean {
+  return value?.["message"] === "request";
+}
+
+/** Sends a request with an id. Returns the id in the log: that of the answer, which may differ from the one sent. */
+export async function askWithId(
+  kit: Kit,
+  probe: Probe,
+  extra: Extra = {},
+): Promise<{ readonly answer: Answer; readonly id: string }> {
+  const sent = kit.unique();
+  const headers = [...(extra.headers ?? []), ["X-Request-ID", sent] as const];
+  const answer = await kit.ask(probe, { ...extra, headers });
+  return { answer, id: answer.header("x-request-id") ?? sent };
+}
+
+/** Returns the lines of the log that contain a text, waiting for one that fits; none without a log. */
+export async function linesAbout(
+  kit: Kit,
+  text: string,
+  fits?: (line: LogLine) => boolean,
+): Promise<readonly LogLine[]> {
+  return (await kit.log?.about(text, fits)) ?? [];
+}
 
 interface Logged {
   readonly path: string;
@@ -14,12 +40,11 @@ interface Logged {
   readonly lines: readonly LogLine[];
 }
 
-/** Sends a request with a unique path and id, and waits for its log lines. */
+/** Sends a request with a unique path and id, and waits for the lines that name the path. */
 async function logged(kit: Kit): Promise<Logged> {
   const path = `/${kit.unique()}`;
-  const sent = kit.unique();
-  const id = loggedId(await kit.get(path, { headers: [["X-Request-ID", sent]] }), sent);
-  return { path, id, lines: (await kit.log?.about(path, isAccess)) ?? [] };
+  const { id } = await askWithId(kit, path);
+  return { path, id, lines: await linesAbout(kit, path, isAccess) };
 }
 
 /** Sends one such request for all checks of its lines. */
@@ -62,7 +87,7 @@ export const everyLineChecks: readonly Check[] = [
     const lines = (await kit.log?.lines()) ?? [];
     const wrong = lines.find(({ value }) => value === undefined);
     yield must(lines.length > 0, "no line", "lines of the requests of this run");
-    yield must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line");
+    yield must(wrong === undefined, showLine(wrong?.text ?? ""), "one JSON object per line");
   }),
   check("LOG-2", { needs: ["log"], alone: true }, async (kit) => {
     const { id, path } = await lastRequest(kit);
@@ -92,32 +117,21 @@ export const logChecks: readonly Check[] = [
     }
     const { http_method: method, http_path, http_status: status, duration_ms: duration } = line;
     yield is("http_method", method, "GET");
-    yield mustBe(
-      typeof http_path === "string" && http_path.endsWith(path),
-      "http_path",
-      http_path,
-      "the path",
-    );
-    yield mustBe(typeof status === "number" && status >= 400, "http_status", status, "the status");
-    yield mustBe(typeof duration === "number" && duration >= 0, "duration_ms", duration, "a number");
+    yield mustBe(typeof http_path === "string" && http_path.endsWith(path), { http_path }, "the path");
+    yield mustBe(typeof status === "number" && status >= 400, { http_status: status }, "the status");
+    yield mustBe(typeof duration === "number" && duration >= 0, { duration_ms: duration }, "a number");
   }),
   check("LOG-4", { needs: ["log", "tenancy", "keys", "probe:tenant"] }, async (kit) => {
     const { tenant: probe } = kit.settings.probes;
     const tenant = kit.settings.tokenTenant;
     if (probe === undefined || tenant === undefined) return notApplicable("no tenant");
-    const id = kit.unique();
-    const answer = await kit.ask(probe.request, {
-      token: grant(kit),
-      headers: [["X-Request-ID", id]],
-    });
+    const { answer, id } = await askWithId(kit, probe.request, { token: grant(kit) });
     if (!answer.ok) return notApplicable(`the probe \`tenant\` answers ${answer.status}: see TEN-1`);
-    const lines = (await kit.log?.about(loggedId(answer, id), isAccess)) ?? [];
-    const line = lines.find(isAccess);
+    const line = (await linesAbout(kit, id, isAccess)).find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
     return mustBe(
       line.value?.["tenant_id"] === tenant,
-      "tenant_id",
-      line.value?.["tenant_id"],
+      { tenant_id: line.value?.["tenant_id"] },
       `tenant_id ${show(tenant)}`,
     );
   }),

@@ -1,8 +1,7 @@
-import type { Answer } from "../answer.ts";
-import { must, type Verdict } from "../check.ts";
-import { NoAnswer } from "../http-client.ts";
+import { type Answer, NoAnswer, orReason } from "../answer.ts";
 import type { Kit } from "../kit.ts";
 import type { Probe } from "../requests.ts";
+import { must, type Verdict } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";
 
 interface Malformed {
@@ -39,12 +38,12 @@ function sent(kit: Kit): Promise<readonly Sent[]> {
     const named = (await anonymously(kit)) ?? {};
     async function send(probe: Probe, { values, isLong }: Malformed): Promise<Answer | undefined> {
       const headers = values.map((value) => ["Authorization", value] as const);
-      try {
-        return await kit.ask(probe, { ...named, headers: [...(named.headers ?? []), ...headers] });
-      } catch (error) {
-        if (error instanceof NoAnswer && isLong === true) return undefined;
-        throw error;
-      }
+      const answer = await orReason(
+        kit.ask(probe, { ...named, headers: [...(named.headers ?? []), ...headers] }),
+      );
+      if (!(answer instanceof NoAnswer)) return answer;
+      if (isLong === true) return undefined;
+      throw answer;
     }
     return Promise.all(
       malformed.map(async (each) => ({

@@ -1,9 +1,10 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, mustBe, type Need, notApplicable, type Verdict } from "../check.ts";
+import type { Check, Need } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import { grant } from "../grant.ts";
+import { every, must, mustBe, notApplicable, type Verdict } from "../verdict.ts";
 
 interface Scrape {
   readonly answer: Answer;
@@ -58,7 +59,7 @@ function labelled(rule: string, name: string, sample: string, labels: readonly s
       must(seen.length > 0, `no ${sample}`, `${name}{${labels.join(",")}}`),
       must(
         seen.every((each) => hasLabels(each, labels)),
-        () => `${sample}{${short(seen.find((each) => !hasLabels(each, labels)) ?? "", 80)}}`,
+        `${sample}{${short(seen.find((each) => !hasLabels(each, labels)) ?? "", 80)}}`,
         `${name}{${labels.join(",")}}`,
       ),
     ]);
@@ -70,7 +71,7 @@ export const metricsChecks: readonly Check[] = [
     const { answer } = await scrape(kit);
     return must(
       answer.mediaType === "text/plain" && /^[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaIinf]+/m.test(answer.text),
-      () => `${answer.mediaType || "no content type"}: ${short(answer.text, 40)}`,
+      `${answer.mediaType || "no content type"}: ${short(answer.text, 40)}`,
       "Prometheus text as text/plain",
     );
   }),
@@ -84,7 +85,7 @@ export const metricsChecks: readonly Check[] = [
         asked.mediaType === open
           ? asked.text.trimEnd().endsWith("# EOF")
           : asked.mediaType === answer.mediaType,
-        () => `${asked.mediaType} without # EOF`,
+        `${asked.mediaType} without # EOF`,
         "OpenMetrics when Accept asks for it, and then complete",
       ),
     ]);
@@ -105,8 +106,7 @@ export const metricsChecks: readonly Check[] = [
     const labels = await labelsOf(kit, "http_requests_total");
     return mustBe(
       labels.some((each) => each.includes(`endpoint="${template}"`)),
-      "no series of",
-      template,
+      { "no series of": template },
       `endpoint="${template}"`,
     );
   }),

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { check, type Check, every, is, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
+import { every, is, isDenied, must, notApplicable, ruledOut, statusIs, type Verdict } from "../verdict.ts";
 import {
   claimsOf,
   names,
@@ -11,6 +12,7 @@ import {
   pairOf,
   presentCopy,
   refresh,
+  sameMembers,
   sessionOf,
   signIn,
 } from "./session-calls.ts";
@@ -69,6 +71,19 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 const isList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
+/** Returns the timestamps of an expired token. */
+function past(kit: Kit): Claims {
+  const exp = kit.tokens.now() - kit.tokens.leeway - 60;
+  return { iat: exp - 3600, nbf: exp - 3600, exp };
+}
+
+/** Whether two names are numbers close to each other. */
+function areCounted(...fams: readonly [string, string]): boolean {
+  if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
+  const apart = BigInt(fams[0]) - BigInt(fams[1]);
+  return apart > -1000n && apart < 1000n;
+}
+
 export const pairChecks: readonly Check[] = [
   check("CLAIM-3", { needs }, async (kit) => {
     const { first } = await pairs(kit);
@@ -100,7 +115,7 @@ export const pairChecks: readonly Check[] = [
     const old = kit.settings.keys === undefined ? undefined : await presentCopy(kit, past(kit));
     if (old === undefined) return written;
     yield written;
-    yield must(!old.ok, `${old.status} for a refresh token that has expired`, "401");
+    yield isDenied(old, "for a refresh token that has expired", "401");
   }),
   check("ISS-10", { needs }, async (kit) => {
     const { first } = await pairs(kit);
@@ -158,23 +173,6 @@ export const pairChecks: readonly Check[] = [
       must(isText(header["kid"]), `${what} has no kid`, "the id of the key"),
     );
   }),
-];
-
-/** Returns the timestamps of an expired token. */
-function past(kit: Kit): Claims {
-  const exp = kit.tokens.now() - kit.tokens.leeway - 60;
-  return { iat: exp - 3600, nbf: exp - 3600, exp };
-}
-
-/** Whether two names are numbers close to each other. */
-function areCounted(...fams: readonly [string, string]): boolean {
-  if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
-  const apart = BigInt(fams[0]) - BigInt(fams[1]);
-  return apart > -1000n && apart < 1000n;
-}
-
-/** Checks of the answer to a refresh and of the new tokens. */
-export const renewalChecks: readonly Check[] = [
   check("REF-2", { needs }, async function* (kit) {
     const { renewed } = await pairs(kit);
     if (renewed === undefined) return notApplicable("see REF-1");
@@ -184,7 +182,7 @@ export const renewalChecks: readonly Check[] = [
     const lifetime = Number(exp) - Number(iat);
     const members = ["access_token", "refresh_token", "token_type", "expires_in"];
     const cached = answer.header("cache-control") ?? "";
-    yield must(answer.status === 200, String(answer.status), "200");
+    yield statusIs(answer, 200);
     yield must(/\bno-store\b/i.test(cached), `Cache-Control ${show(cached)}`, "no-store");
     yield must(
       sameMembers(Object.keys(object), members),
@@ -222,7 +220,3 @@ export const renewalChecks: readonly Check[] = [
     }
   }),
 ];
-
-function sameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((name) => b.includes(name));
-}

@@ -1,12 +1,13 @@
-import { type Answer, isObject } from "../answer.ts";
-import { type Check, check, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import { type Answer, isObject, type JsonObject } from "../answer.ts";
+import { type Check, check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { hasSigned } from "../signing.ts";
+import { must, notApplicable, ruledOut, succeeds, type Verdict } from "../verdict.ts";
 import { needs, pairs } from "./pairs.ts";
 import { open, type Pair, refresh, sessionOf, signIn, sendControl, visit } from "./session-calls.ts";
 
-type Jwk = Readonly<Record<string, unknown>>;
+type Jwk = JsonObject;
 
 /** Private members of a JWK. */
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
@@ -98,8 +99,8 @@ export const publishedKeyChecks: readonly Check[] = [
     yield must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs");
     yield must(isAnnounced, "a key that was published after its first token", "published before it signs");
     yield nothingPrivate([...announced, ...keys]);
-    yield must(old.ok, `${old.status} for an access token of the previous key`, "an answer");
-    yield must(fresh.ok, `${fresh.status} for an access token of the new key`, "an answer");
-    yield must(renewed.ok, `${renewed.status} for a refresh token of the previous key`, "a new pair");
+    yield succeeds(old, "for an access token of the previous key");
+    yield succeeds(fresh, "for an access token of the new key");
+    yield succeeds(renewed, "for a refresh token of the previous key", "a new pair");
   }),
 ];

@@ -1,21 +1,11 @@
-import { type Answer, isObject } from "../answer.ts";
-import {
-  check,
-  type Check,
-  every,
-  fail,
-  is,
-  must,
-  mustBe,
-  notApplicable,
-  pass,
-  type Verdict,
-} from "../check.ts";
+import { type Answer, isObject, type JsonObject } from "../answer.ts";
+import { check, type Check } from "../check.ts";
 import { createHttpClient } from "../http-client.ts";
 import { type Kit, until } from "../kit.ts";
 import type { DependencyProbe } from "../options.ts";
 import { type Probe, requestOf, withExtra } from "../requests.ts";
 import { show } from "../show.ts";
+import { every, fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
 
 /** The answers of `/ready` and `/health` while some dependencies are broken. */
 interface Fault {
@@ -37,11 +27,29 @@ interface ObservedFaults {
   readonly criticalThrown: Fault | undefined;
 }
 
+const notGiven: Readonly<Record<keyof ObservedFaults, string>> = {
+  harmless: "no dependency that is not critical was given",
+  critical: "no critical dependency was given",
+  criticalThrown: "no critical dependency that throws was given",
+};
+
+/** Builds a check of the answers while dependencies are broken. */
+export function duringFault(
+  rule: string,
+  which: keyof ObservedFaults,
+  judge: (fault: Fault, kit: Kit) => Verdict,
+): Check {
+  return check(rule, { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
+    const fault = (await observedFaults(kit))[which];
+    return fault === undefined ? notApplicable(notGiven[which]) : judge(fault, kit);
+  });
+}
+
 /** `/ready` may show a result up to one second old; a service that breaks that rule gets longer. */
 const patienceMs = 4000;
 
 /** Breaks dependencies, reads the reports and repairs them; once for all checks. */
-export function observedFaults(kit: Kit): Promise<ObservedFaults> {
+function observedFaults(kit: Kit): Promise<ObservedFaults> {
   return kit.once("faults", async () => {
     const all = kit.settings.probes.dependencies ?? [];
     const harmless = all.filter(({ critical }) => !critical);
@@ -80,7 +88,7 @@ function shows(ready: Answer, dependencies: readonly DependencyProbe[]): boolean
   });
 }
 
-export function checksOf(answer: Answer): Readonly<Record<string, unknown>> {
+export function checksOf(answer: Answer): JsonObject {
   const checks = answer.object?.["checks"];
   return isObject(checks) ? checks : {};
 }
@@ -101,17 +109,15 @@ async function control(kit: Kit, probe: Probe): Promise<void> {
   }
 }
 
-function ready(kit: Kit): Promise<Answer> {
+/** Requests `/ready` once for all checks that read it. */
+export function ready(kit: Kit): Promise<Answer> {
   return kit.once("ready", () => kit.get("/ready"));
 }
 
 const statuses: readonly unknown[] = ["ok", "fail", "timeout", "error"];
 
 /** Judges every check result of the current report. */
-async function eachResult(
-  kit: Kit,
-  judge: (name: string, result: Readonly<Record<string, unknown>>) => Verdict,
-): Promise<Verdict> {
+async function eachResult(kit: Kit, judge: (name: string, result: JsonObject) => Verdict): Promise<Verdict> {
   const entries = Object.entries(checksOf(await ready(kit)));
   if (entries.length === 0) return notApplicable("the report lists no checks");
   return every(
@@ -122,11 +128,7 @@ async function eachResult(
 }
 
 /** Builds a check of the result with a fixed name; not applicable when the service has no such check. */
-async function named(
-  kit: Kit,
-  name: string,
-  judge: (result: Readonly<Record<string, unknown>>) => Verdict,
-): Promise<Verdict> {
+async function named(kit: Kit, name: string, judge: (result: JsonObject) => Verdict): Promise<Verdict> {
   const result = checksOf(await ready(kit))[name];
   return isObject(result) ? judge(result) : notApplicable(`the report has no check \`${name}\``);
 }
@@ -137,18 +139,17 @@ export const readinessChecks: readonly Check[] = [
     const status = report?.["status"];
     yield mustBe(
       status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
-      "status",
-      status,
+      { status },
       "ok or degraded",
     );
-    yield mustBe(typeof report?.["service"] === "string", "service", report?.["service"], "a text");
-    yield must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object");
+    yield mustBe(typeof report?.["service"] === "string", { service: report?.["service"] }, "a text");
+    yield must(isObject(report?.["checks"]), `checks ${show(report?.["checks"])}`, "an object");
   }),
   check("RDY-2", {}, (kit) =>
     eachResult(kit, (name, { healthy, detail, critical }) =>
       must(
         typeof healthy === "boolean" && typeof detail === "string" && typeof critical === "boolean",
-        () => `${name}: ${show({ healthy, detail, critical })}`,
+        `${name}: ${show({ healthy, detail, critical })}`,
         "healthy and critical true or false, detail a text",
       ),
     ),
@@ -157,81 +158,59 @@ export const readinessChecks: readonly Check[] = [
     eachResult(kit, (name, { status, meta }) =>
       must(
         statuses.includes(status) && (meta === undefined || isObject(meta)),
-        () => `${name}: ${show({ status, meta })}`,
+        `${name}: ${show({ status, meta })}`,
         "status ok, fail, timeout or error; meta an object when there is one",
       ),
     ),
   ),
-  check("RDY-4", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless } = await observedFaults(kit);
-    if (harmless === undefined) return notApplicable("no dependency that is not critical was given");
-    if (harmless.noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
-    const status = harmless.ready.object?.["status"];
+  duringFault("RDY-4", "harmless", ({ ready: { status, object }, noticedMs }) => {
+    if (noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
+    const isDegraded = status === 200 && object?.["status"] === "degraded";
     return must(
-      harmless.ready.status === 200 && status === "degraded",
-      () => `${harmless.ready.status} with status ${show(status)}`,
+      isDegraded,
+      `${status} with status ${show(object?.["status"])}`,
       '200 with status "degraded"',
     );
   }),
-  check("RDY-5", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { critical } = await observedFaults(kit);
-    if (critical === undefined) return notApplicable("no critical dependency was given");
-    return must(critical.ready.status === 503, `${critical.ready.status}`, "503");
-  }),
-  check("RDY-6", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { critical } = await observedFaults(kit);
-    if (critical?.ready.status !== 503) return notApplicable("no 503 was seen");
-    const { mediaType, object } = critical.ready;
+  duringFault("RDY-5", "critical", (fault) => statusIs(fault.ready, 503)),
+  duringFault("RDY-6", "critical", ({ ready: { status, mediaType, object } }) => {
+    if (status !== 503) return notApplicable("no 503 was seen");
     return must(
       mediaType === "application/json" && object?.["status"] === "unavailable" && isObject(object["checks"]),
-      () => `${mediaType} with status ${show(object?.["status"])}`,
+      `${mediaType} with status ${show(object?.["status"])}`,
       'the report with status "unavailable"',
     );
   }),
-  check("RDY-7", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { criticalThrown } = await observedFaults(kit);
-    if (criticalThrown === undefined) return notApplicable("no critical dependency that throws was given");
-    const [dependency] = criticalThrown.dependencies;
-    const result = checksOf(criticalThrown.ready)[dependency?.check ?? ""];
+  duringFault("RDY-7", "criticalThrown", (fault) => {
+    const result = checksOf(fault.ready)[fault.dependencies[0]?.check ?? ""];
+    const critical = isObject(result) ? result["critical"] : undefined;
     return must(
-      isObject(result) && result["critical"] === true,
-      () => `critical ${show(isObject(result) ? result["critical"] : undefined)} of a check that threw`,
+      critical === true,
+      `critical ${show(critical)} of a check that threw`,
       "critical true, as declared",
     );
   }),
-  check("RDY-8", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless } = await observedFaults(kit);
-    const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs").length ?? 0;
-    if (harmless === undefined || hanging < 2) {
+  duringFault("RDY-8", "harmless", ({ dependencies, ready: { durationMs } }, kit) => {
+    const hanging = dependencies.filter(({ fault }) => fault === "hangs").length;
+    if (hanging < 2) {
       return notApplicable("needs two dependencies that are not critical and whose checks hang");
     }
     // Between one timeout and the sum of all timeouts.
     const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;
-    return must(
-      harmless.ready.durationMs < limitMs,
-      () => `${Math.round(harmless.ready.durationMs)} ms with ${hanging} checks that hang`,
-      `less than ${limitMs} ms`,
-    );
+    const seen = `${Math.round(durationMs)} ms with ${hanging} checks that hang`;
+    return must(durationMs < limitMs, seen, `less than ${limitMs} ms`);
   }),
-  check("RDY-10", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { critical } = await observedFaults(kit);
-    if (critical === undefined) return notApplicable("no critical dependency was given");
-    const { noticedMs } = critical;
+  duringFault("RDY-10", "critical", ({ noticedMs }) => {
     // One second for the reuse, and one for a slow machine.
-    return must(
-      noticedMs !== undefined && noticedMs < 2000,
-      noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`,
-      "noticed after 1 s",
-    );
+    const isSoon = noticedMs !== undefined && noticedMs < 2000;
+    const seen = noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`;
+    return must(isSoon, seen, "noticed after 1 s");
   }),
-  check("RDY-11", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const { harmless } = await observedFaults(kit);
-    const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs") ?? [];
-    if (harmless === undefined || hanging.length === 0) {
-      return notApplicable("no dependency whose check hangs was given");
-    }
+  duringFault("RDY-11", "harmless", ({ dependencies, ready }, kit) => {
+    const hanging = dependencies.filter(({ fault }) => fault === "hangs");
+    if (hanging.length === 0) return notApplicable("no dependency whose check hangs was given");
     const text = `health check did not answer within ${kit.settings.limits.readinessTimeoutSeconds.toFixed(1)}s`;
-    return details(harmless.ready, hanging, (detail) => detail === text, text);
+    return details(ready, hanging, (detail) => detail === text, text);
   }),
   check("RDY-12", { alone: true, needs: ["probe:dependencies"] }, async function* (kit) {
     const { harmless, criticalThrown } = await observedFaults(kit);

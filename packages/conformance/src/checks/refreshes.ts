@@ -1,11 +1,22 @@
 import type { Answer } from "../answer.ts";
-import { check, type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { check, type Check, given } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { Probe } from "../requests.ts";
 import { show } from "../show.ts";
 import { type Claims, withOtherSignature } from "../tokens.ts";
+import {
+  every,
+  fail,
+  isDenied,
+  must,
+  mustBe,
+  notApplicable,
+  statusIs,
+  succeeds,
+  type Verdict,
+} from "../verdict.ts";
+import { refusesCaller } from "./callers.ts";
 import { presentWithin, replay } from "./grace.ts";
-import { refused } from "./logouts.ts";
 import { needs } from "./pairs.ts";
 import {
   claimsOf,
@@ -16,6 +27,7 @@ import {
   pairOf,
   presentCopy,
   refresh,
+  sameMembers,
   sessionOf,
   signIn,
   sendControl,
@@ -25,14 +37,12 @@ import {
 const withHook = [...needs, "session:hook"] as const;
 
 /** Refreshes a session while the hook behaves as the probe says. */
-async function duringHook<T>(kit: Kit, probe: Probe, look: () => Promise<T>): Promise<T | undefined> {
-  const { hook } = sessionOf(kit);
-  if (hook === undefined) return undefined;
+async function refreshDuring(kit: Kit, probe: Probe, token: string): Promise<Answer> {
   try {
     await sendControl(kit, probe);
-    return await look();
+    return await refresh(kit, token);
   } finally {
-    await sendControl(kit, hook.restore);
+    await sendControl(kit, given(sessionOf(kit).hook).restore);
   }
 }
 
@@ -44,12 +54,14 @@ function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | unde
     const session = await signIn(kit);
     // Let the service see the token, because it may cache that it was valid.
     await visit(kit, session.access);
-    const answer = await duringHook(kit, decline, () => refresh(kit, session.refresh));
-    if (answer === undefined) return undefined;
+    const answer = await refreshDuring(kit, decline, session.refresh);
     const verdict = every([
-      must(answer.status === 401, `${answer.status} for a refresh that the hook declines`, "401"),
-      refused("the access token of a session that was declined", await visit(kit, session.access)),
-      refused("the refresh token of a session that was declined", await refresh(kit, session.refresh)),
+      statusIs(answer, 401, "for a refresh that the hook declines"),
+      refusesCaller(await visit(kit, session.access), "for the access token of a session that was declined"),
+      refusesCaller(
+        await refresh(kit, session.refresh),
+        "for the refresh token of a session that was declined",
+      ),
     ]);
     return { answer, verdict };
   });
@@ -60,34 +72,29 @@ export const hookChecks: readonly Check[] = [
     return (await declined(kit))?.verdict ?? notApplicable("`session.hook` names no `decline`");
   }),
   check("REF-11", { needs: withHook, alone: true }, async function* (kit) {
-    const fail = sessionOf(kit).hook?.fail;
-    if (fail === undefined) return notApplicable("`session.hook` names no `fail`");
+    const failing = sessionOf(kit).hook?.fail;
+    if (failing === undefined) return notApplicable("`session.hook` names no `fail`");
     const session = await signIn(kit);
-    const answer = await duringHook(kit, fail, () => refresh(kit, session.refresh));
+    const answer = await refreshDuring(kit, failing, session.refresh);
     const again = await refresh(kit, session.refresh);
-    yield must(answer?.status === 500, `${answer?.status} while the hook throws`, "500");
-    yield must(again.ok, `${again.status} for the same token afterwards`, "a new pair");
+    yield statusIs(answer, 500, "while the hook throws");
+    yield succeeds(again, "for the same token afterwards", "a new pair");
   }),
   check("REF-16", { needs: withHook, alone: true }, async function* (kit) {
     const grant = sessionOf(kit).hook?.grant;
     if (grant === undefined) return notApplicable("`session.hook` names no `grant`");
     const { scopeClaim, rolesClaim } = kit.settings.claims;
     const session = await signIn(kit);
-    const had = names(claimsOf(session.access)[rolesClaim]).toSorted();
-    const answer = await duringHook(kit, grant.request, () => refresh(kit, session.refresh));
-    const pair = answer && pairOf(kit, answer);
-    if (pair === undefined) return must(false, `${answer?.status} without a pair`, "a new pair");
+    const had = names(claimsOf(session.access)[rolesClaim]);
+    const answer = await refreshDuring(kit, grant.request, session.refresh);
+    const pair = pairOf(kit, answer);
+    if (pair === undefined) return fail(`${answer.status} without a pair`, "a new pair");
     const claims = claimsOf(pair.access);
-    const [scopes, roles] = [names(claims[scopeClaim]).toSorted(), names(claims[rolesClaim]).toSorted()];
-    const granted = grant.scopes.toSorted();
-    yield must(isSame(scopes, granted), `scopes ${show(scopes)}`, show(granted));
-    yield must(isSame(roles, had), `roles ${show(roles)}`, show(had));
+    const [scopes, roles] = [names(claims[scopeClaim]), names(claims[rolesClaim])];
+    yield mustBe(sameMembers(scopes, grant.scopes), { scopes }, show(grant.scopes));
+    yield mustBe(sameMembers(roles, had), { roles }, show(had));
   }),
 ];
-
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
 
 /** How many times one token is presented concurrently. */
 const atOnce = 16;
@@ -102,8 +109,7 @@ async function rejectsInvalidTokens(kit: Kit, session: Pair): Promise<Verdict> {
     ["a refresh token with another signature", withOtherSignature(session.refresh)],
     ["a refresh token with alg none", `${none}.${payload}.`],
   ] as const) {
-    const { ok, status } = await refresh(kit, token);
-    verdicts.push(must(!ok, `${status} from /auth/refresh for ${what}`, "401"));
+    verdicts.push(isDenied(await refresh(kit, token), `from /auth/refresh for ${what}`, "401"));
   }
   return every(verdicts);
 }
@@ -113,20 +119,20 @@ const notTaken: Verdict = notApplicable("the service does not take refresh token
 export const refreshChecks: readonly Check[] = [
   check("REF-1", { needs }, async function* (kit) {
     const session = await signIn(kit);
-    const refused = await rejectsInvalidTokens(kit, await signIn(kit));
+    const rejected = await rejectsInvalidTokens(kit, await signIn(kit));
     const answer = await refresh(kit, session.refresh);
     const pair = pairOf(kit, answer);
-    if (pair === undefined) return must(false, `${answer.status} without a pair`, "a new pair");
+    if (pair === undefined) return fail(`${answer.status} without a pair`, "a new pair");
     const visited = await visit(kit, pair.access);
     const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
     yield must(isNew, "a token that the client had before", "two new tokens");
-    yield must(visited.ok, `${visited.status} for the new access token`, "an answer");
+    yield succeeds(visited, "for the new access token");
     yield must(
       !(await isReusable(kit)),
       "a refresh token is good for two pairs",
       "401 for a token that was used",
     );
-    yield refused;
+    yield rejected;
   }),
   check("REF-4", { needs }, async function* (kit) {
     if (await isReusable(kit)) return notApplicable("see REF-1");
@@ -140,7 +146,7 @@ export const refreshChecks: readonly Check[] = [
   check("REF-12", { needs: [...needs, "keys"] }, async (kit) => {
     const answer = await presentCopy(kit, { grt: undefined });
     if (answer === undefined) return notTaken;
-    return must(answer.status === 401, `${answer.status} for a refresh token without grt`, "401");
+    return statusIs(answer, 401, "for a refresh token without grt");
   }),
   check("REF-15", { needs: [...needs, "keys"] }, async function* (kit) {
     const { lifetimeDays } = sessionOf(kit);
@@ -151,94 +157,57 @@ export const refreshChecks: readonly Check[] = [
     const old = await presentCopy(kit, begun(-60));
     const young = await presentCopy(kit, begun(600));
     if (old === undefined || young === undefined) return notTaken;
-    yield must(old.status === 401, `${old.status} for a session that is too old`, "401");
-    yield must(young.ok, `${young.status} for a session that is nearly too old`, "a new pair");
+    yield statusIs(old, 401, "for a session that is too old");
+    yield succeeds(young, "for a session that is nearly too old", "a new pair");
   }),
   check("REF-13", { needs, windowed: true, alone: true }, async function* (kit) {
-    const refusals = await refusalsOf(kit);
-    yield* refusals
-      .filter((each): each is Refusal & { readonly answer: Answer } => isJudged(each))
-      .map(({ what, detail, answer }) => {
-        const seen = answer.object?.["detail"];
-        const isProblem = answer.mediaType === "application/problem+json";
-        if (answer.status !== 401) return must(false, `${answer.status} for ${what}`, "401");
-        return must(
-          isProblem && seen === detail,
-          `${isProblem ? `detail ${show(seen)}` : show(answer.mediaType)} for ${what}`,
-          detail,
-        );
-      });
+    for (const [what, detail, answer, elsewhere] of await refusals(kit)) {
+      if (answer === undefined || isJudgedElsewhere(answer, elsewhere)) continue;
+      const seen = answer.object?.["detail"];
+      const isProblem = answer.mediaType === "application/problem+json";
+      const shown = isProblem ? `detail ${show(seen)}` : show(answer.mediaType);
+      yield answer.status === 401
+        ? must(isProblem && seen === detail, `${shown} for ${what}`, detail)
+        : fail(`${answer.status} for ${what}`, "401");
+    }
   }),
 ];
 
-interface Refusal {
-  readonly what: string;
-  readonly detail: string;
-  readonly answer: Answer | undefined;
-  /** What another rule judges: nothing, that no caller is admitted, or that the answer is a 401. */
-  readonly elsewhere?: "entry" | "status";
+/** What another rule judges: that no caller is admitted, or that the answer is a 401. */
+type Elsewhere = "entry" | "status" | undefined;
+
+function isJudgedElsewhere(answer: Answer, elsewhere: Elsewhere): boolean {
+  return elsewhere === "status" ? answer.status !== 401 : elsewhere === "entry" && answer.ok;
 }
 
-function isJudged({ answer, elsewhere }: Refusal): boolean {
-  if (answer === undefined) return false;
-  if (elsewhere === "status") return answer.status === 401;
-  return elsewhere === undefined || !answer.ok;
-}
+type Refusal = readonly [what: string, detail: string, answer: Answer | undefined, elsewhere?: Elsewhere];
 
-async function refusalsOf(kit: Kit): Promise<readonly Refusal[]> {
+async function refusals(kit: Kit): Promise<readonly Refusal[]> {
   const { graceSeconds, hook } = sessionOf(kit);
   const out = await signIn(kit);
   await logout(kit, out.access);
   const old = await replay(kit);
   const raced = graceSeconds === 0 ? undefined : await presentWithin(kit, 0);
+  const hasDeclined = hook?.decline === undefined ? undefined : await declined(kit);
+  const asRefresh = await refresh(kit, (await signIn(kit)).access);
+  const without = (claim: string): Promise<Answer | undefined> => presentCopy(kit, { [claim]: undefined });
+  const noGrant = "this refresh token predates scope-preserving rotation";
   const ended = "this session has been revoked";
+  const rotated = "this refresh token has already been rotated";
   return [
-    { what: "no token at all", detail: "invalid refresh token", answer: await refresh(kit, "not-a-token") },
-    {
-      what: "an access token",
-      detail: "an access token cannot be used to refresh",
-      answer: await refresh(kit, (await signIn(kit)).access),
-      elsewhere: "entry",
-    },
-    {
-      what: "a token without jti",
-      detail: "refresh token has no id",
-      answer: await presentCopy(kit, { jti: undefined }),
-    },
-    {
-      what: "a token without fam",
-      detail: "refresh token carries no session family",
-      answer: await presentCopy(kit, { fam: undefined }),
-    },
-    {
-      what: "a token without grt",
-      detail: "this refresh token predates scope-preserving rotation",
-      answer: await presentCopy(kit, { grt: undefined }),
-      elsewhere: "status",
-    },
-    {
-      what: "a session that was logged out",
-      detail: ended,
-      answer: await refresh(kit, out.refresh),
-      elsewhere: "entry",
-    },
-    {
-      what: "a token that was replayed",
-      detail: ended,
-      answer: old.hasEnded ? old.answer : undefined,
-      elsewhere: "status",
-    },
-    {
-      what: "a token that was just rotated",
-      detail: "this refresh token has already been rotated",
-      answer: raced?.answer,
-      elsewhere: "status",
-    },
-    {
-      what: "a session that the hook has declined",
-      detail: "this session is no longer valid",
-      answer: hook?.decline === undefined ? undefined : (await declined(kit))?.answer,
-      elsewhere: "status",
-    },
+    ["no token at all", "invalid refresh token", await refresh(kit, "not-a-token")],
+    ["an access token", "an access token cannot be used to refresh", asRefresh, "entry"],
+    ["a token without jti", "refresh token has no id", await without("jti")],
+    ["a token without fam", "refresh token carries no session family", await without("fam")],
+    ["a token without grt", noGrant, await without("grt"), "status"],
+    ["a session that was logged out", ended, await refresh(kit, out.refresh), "entry"],
+    ["a token that was replayed", ended, old.hasEnded ? old.answer : undefined, "status"],
+    ["a token that was just rotated", rotated, raced?.answer, "status"],
+    [
+      "a session that the hook has declined",
+      "this session is no longer valid",
+      hasDeclined?.answer,
+      "status",
+    ],
   ];
 }

@@ -1,10 +1,9 @@
-import type { Answer } from "../answer.ts";
-import { must, type Verdict } from "../check.ts";
+import { type Answer, NoAnswer, orReason } from "../answer.ts";
 import { grant } from "../grant.ts";
-import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { findRoutes, type NamedRoute } from "../openapi.ts";
-import { requestOf, withExtra } from "../requests.ts";
+import { type Extra, type Probe, requestOf } from "../requests.ts";
+import { must, type Verdict } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";
 
 /** A request that must fail, and its answer. */
@@ -17,8 +16,6 @@ export interface Sample {
   readonly named?: Expectation | undefined;
 }
 
-type Extra = NonNullable<Parameters<typeof withExtra>[1]>;
-
 /** A request that must fail and got no answer. */
 export interface Unanswered {
   readonly what: string;
@@ -29,7 +26,8 @@ export interface Unanswered {
 function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
   return kit.once("samples", async () => {
     const [routes, anonymous] = await Promise.all([findRoutes(kit), anonymously(kit)]);
-    return Promise.all(failing(kit, routes, anonymous).map((make) => make()));
+    const all = failing(kit, routes, anonymous);
+    return Promise.all(all.map((each) => send(kit, each)));
   });
 }
 
@@ -63,75 +61,60 @@ export async function failures(kit: Kit): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
 }
 
-function failing(
-  kit: Kit,
-  routes: readonly NamedRoute[],
-  anonymous: Extra | undefined,
-): readonly (() => Promise<Sample | Unanswered>)[] {
-  const { probes, limits } = kit.settings;
-  const made: (() => Promise<Sample | Unanswered>)[] = [];
-  function add(
-    what: string,
-    probe: Parameters<typeof requestOf>[0],
-    extra: Extra = {},
-    named?: Expectation,
-  ): void {
-    made.push(async () => {
-      const requestId = kit.unique();
-      const request = requestOf(probe);
-      const path = extra.path ?? request.path;
-      const query = `${path.includes("?") ? "&" : "?"}conformance=1`;
-      const outgoing = withExtra(request, {
-        ...extra,
-        path: `${path}${query}`,
-        headers: [...(extra.headers ?? []), ["X-Request-ID", requestId]],
-      });
-      try {
-        const answer = await kit.http.send(outgoing);
-        return { what, path: path.split("?", 1)[0] ?? path, requestId, answer, named };
-      } catch (error) {
-        if (error instanceof NoAnswer) return { what, reason: error };
-        throw error;
-      }
-    });
-  }
+/** A request that must fail. */
+interface Attempt {
+  readonly what: string;
+  readonly probe: Probe;
+  readonly extra?: Extra | undefined;
+  readonly named?: Expectation | undefined;
+}
 
-  const token = kit.settings.keys === undefined || !kit.has("auth") ? undefined : kit.tokens.mint();
-  add("an unknown path", `/${kit.unique()}`, { token });
-  add("a method that a path does not have", "POST /health", { token });
-  if (probes.failing !== undefined) add("an exception", probes.failing.request, { token: grant(kit) });
-  if (probes.json !== undefined) {
-    const { method, path } = requestOf(probes.json);
-    const call = { method: method === "GET" ? "POST" : method, path };
-    const type = (value: string): readonly (readonly [string, string])[] => [["Content-Type", value]];
-    add("malformed JSON", call, { token: grant(kit), headers: type("application/json"), body: malformed });
-    add("a body of another type", call, { token: grant(kit), headers: type("text/csv"), body: "a,b" });
-    add(tooLong, call, {
-      token: grant(kit),
-      headers: type("application/json"),
-      body: JSON.stringify({ text: "x".repeat(limits.maxBodyBytes) }),
-    });
-  }
-  if (probes.invalid !== undefined) add("an invalid body", probes.invalid.request, { token: grant(kit) });
-  if (kit.has("auth")) {
-    if (probes.protected !== undefined) add("no caller", probes.protected, anonymous);
-    if (probes.scoped !== undefined && token !== undefined) {
-      add("a caller without the scopes", probes.scoped.request, { token });
-    }
-    if (probes.role !== undefined && token !== undefined) {
-      add("a caller without the role", probes.role.request, { token });
-    }
-  }
-  if (probes.session !== undefined) {
-    const body = { refresh_token: "not-a-token" };
-    add("a refresh that is refused", { method: "POST", path: "/auth/refresh", body });
-    add("a logout without a caller", "POST /auth/logout");
-  }
-  for (const route of probesOf(kit, routes)) {
-    const isAnonymous = route.named.status === 401;
-    add(route.what, route.request, isAnonymous ? anonymous : { token: grant(kit) }, route.named);
-  }
-  return made;
+async function send(kit: Kit, { what, probe, extra = {}, named }: Attempt): Promise<Sample | Unanswered> {
+  const requestId = kit.unique();
+  const { path } = requestOf(probe);
+  const asked = kit.ask(probe, {
+    ...extra,
+    path: `${path}${path.includes("?") ? "&" : "?"}conformance=1`,
+    headers: [...(extra.headers ?? []), ["X-Request-ID", requestId]],
+  });
+  const answer = await orReason(asked);
+  if (answer instanceof NoAnswer) return { what, reason: answer };
+  return { what, path: path.split("?", 1)[0] ?? path, requestId, answer, named };
+}
+
+/** Returns requests that fail for every reason that the probes allow. */
+function failing(kit: Kit, routes: readonly NamedRoute[], anonymous: Extra | undefined): readonly Attempt[] {
+  const { probes, limits } = kit.settings;
+  const granted = { token: grant(kit) };
+  const hasKeys = granted.token !== undefined;
+  const bare = { token: hasKeys ? kit.tokens.mint() : undefined };
+  const json = probes.json && requestOf(probes.json);
+  const call = json && { path: json.path, method: json.method === "GET" ? "POST" : json.method };
+  const typed = (type: string, body: string): Extra => ({
+    ...granted,
+    headers: [["Content-Type", type]],
+    body,
+  });
+  const long = JSON.stringify({ text: "x".repeat(limits.maxBodyBytes) });
+  const session = probes.session && { method: "POST", path: "/auth/refresh" };
+  const all: readonly (readonly [what: string, probe: Probe | undefined, extra?: Extra | undefined])[] = [
+    ["an unknown path", `/${kit.unique()}`, bare],
+    ["a method that a path does not have", "POST /health", bare],
+    ["an exception", probes.failing?.request, granted],
+    ["malformed JSON", call, typed("application/json", malformed)],
+    ["a body of another type", call, typed("text/csv", "a,b")],
+    [tooLong, call, typed("application/json", long)],
+    ["an invalid body", probes.invalid?.request, granted],
+    ["no caller", kit.has("auth") ? probes.protected : undefined, anonymous],
+    ["a caller without the scopes", hasKeys ? probes.scoped?.request : undefined, bare],
+    ["a caller without the role", hasKeys ? probes.role?.request : undefined, bare],
+    ["a refresh that is refused", session && { ...session, body: { refresh_token: "not-a-token" } }],
+    ["a logout without a caller", session && "POST /auth/logout"],
+  ];
+  return [
+    ...all.flatMap(([what, probe, extra]) => (probe === undefined ? [] : [{ what, probe, extra }])),
+    ...namedAttempts(kit, routes, anonymous, granted),
+  ];
 }
 
 /** The statuses for which the contract itself requires a request id; the house adds those of the edge. */
@@ -140,11 +123,6 @@ export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 /** A part of the malformed body that no answer may repeat. */
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
-
-/** Returns the id of a request in the log: that of its answer, which may differ from the one sent. */
-export function loggedId(answer: Answer, sent: string): string {
-  return answer.header("x-request-id") ?? sent;
-}
 
 /** Judges the status of the samples from `/openapi.json`. */
 export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {
@@ -184,45 +162,47 @@ interface Expectation {
   readonly methods: ReadonlySet<string>;
 }
 
-/** A request that must be refused, for a route of `/openapi.json` or for one beside it. */
-interface NamedProbe {
-  readonly what: string;
-  readonly request: { readonly method: string; readonly path: string };
-  readonly named: Expectation;
-}
-
 /** Methods whose refusals have a body. GET comes first, because it changes nothing. */
 const probedMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
 /** The number of routes below which unknown paths are requested. */
 const mostUnknown = 10;
 
 /** Returns requests with an unsupported method, without a caller, and for unknown paths. */
-function probesOf(kit: Kit, routes: readonly NamedRoute[]): readonly NamedProbe[] {
+function namedAttempts(
+  kit: Kit,
+  routes: readonly NamedRoute[],
+  anonymous: Extra | undefined,
+  granted: Extra,
+): readonly Attempt[] {
   const byPath = [...new Map(routes.map((route) => [route.path, route])).values()];
   const byMethod = byPath.flatMap(({ path, methods }) => {
     const method = probedMethods.find((each) => !methods.has(each));
-    return method === undefined ? [] : [probe(method, path, { status: 405, methods })];
+    return method === undefined ? [] : [notNamed(method, path, { status: 405, methods }, granted)];
   });
   const guarded = kit.has("auth")
     ? routes.filter(({ isGuarded, method }) => isGuarded && probedMethods.includes(method))
     : [];
   return [
     ...byMethod,
-    ...guarded.map(({ method, path, methods }) =>
-      probe(method, path, { status: 401, methods }, "without a caller"),
-    ),
-    ...byPath.slice(0, mostUnknown).map(({ path }) =>
+    ...guarded.map(({ method, path, methods }): Attempt => ({
+      what: `${method} ${path} without a caller`,
+      probe: { method, path },
+      extra: anonymous,
+      named: { status: 401, methods },
+    })),
+    ...byPath.slice(0, mostUnknown).map(({ path }) => {
       // Two segments deeper, because a route with a parameter matches any single one.
-      probe("GET", `${path.replace(/\/$/, "")}/${kit.unique()}/${kit.unique()}/x`, {
-        status: 404,
-        methods: new Set(),
-      }),
-    ),
+      const deeper = `${path.replace(/\/$/, "")}/${kit.unique()}/${kit.unique()}/x`;
+      return notNamed("GET", deeper, { status: 404, methods: new Set() }, granted);
+    }),
   ];
 }
 
-const notNamed = "which /openapi.json does not name";
-
-function probe(method: string, path: string, named: Expectation, how: string = notNamed): NamedProbe {
-  return { what: `${method} ${path}${how === notNamed ? "," : ""} ${how}`, request: { method, path }, named };
+function notNamed(method: string, path: string, named: Expectation, extra: Extra): Attempt {
+  return {
+    what: `${method} ${path}, which /openapi.json does not name`,
+    probe: { method, path },
+    extra,
+    named,
+  };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type Answer, isObject } from "../answer.ts";
-import { type HttpClient, NoAnswer } from "../http-client.ts";
+import { type Answer, isObject, NoAnswer } from "../answer.ts";
+import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { type Probe, requestOf, withExtra } from "../requests.ts";
 import type { ResolvedSession } from "../options.ts";
@@ -124,6 +124,11 @@ export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | u
 export function names(value: unknown): readonly string[] {
   if (typeof value === "string") return value.split(" ").filter((each) => each !== "");
   return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** Whether two lists have the same members, in any order. */
+export function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name));
 }
 
 function pairIn(answer: Answer, accessMember: string, refreshMember: string): Pair | undefined {

@@ -1,7 +1,8 @@
 import { type Answer, isObject } from "../answer.ts";
-import { type Check, check, is, must, notApplicable, ruledOut } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import { type Kit, until } from "../kit.ts";
 import { show } from "../show.ts";
+import { is, must, notApplicable, ruledOut, statusIs, succeeds } from "../verdict.ts";
 import { needs } from "./pairs.ts";
 import { logout, refresh, sessionOf, signIn, sendControl, visit } from "./session-calls.ts";
 
@@ -70,31 +71,22 @@ function failsOpen(kit: Kit): boolean {
 
 export const storeChecks: readonly Check[] = [
   check("ISS-17", { needs: withStore, alone: true }, async (kit) => {
-    const { status } = (await outage(kit)).loggedOut;
-    return must(status === 503, `${status} to a logout while the store is out`, "503");
+    return statusIs((await outage(kit)).loggedOut, 503, "to a logout while the store is out");
   }),
   check("REF-17", { needs: withStore, alone: true }, async function* (kit) {
     const { refreshed, refreshedLater } = await outage(kit);
-    yield must(refreshed.status === 503, `${refreshed.status} to a refresh while the store is out`, "503");
-    yield must(
-      refreshedLater.ok,
-      `${refreshedLater.status} for the same token when it is back`,
-      "a new pair",
-    );
+    yield statusIs(refreshed, 503, "to a refresh while the store is out");
+    yield succeeds(refreshedLater, "for the same token when it is back", "a new pair");
   }),
   check("REV-4", { needs: withStore, alone: true }, async (kit) => {
     if (!failsOpen(kit)) return ruledOut("the service fails closed");
-    const { ok, status } = (await outage(kit)).visited;
-    return must(ok, `${status} for a good token while the store is out`, "an answer: the service fails open");
+    const answer = (await outage(kit)).visited;
+    return succeeds(answer, "for a good token while the store is out", "an answer: the service fails open");
   }),
   check("REV-5", { needs: withStore, alone: true }, async (kit) => {
     if (failsOpen(kit)) return ruledOut("the service fails open");
-    const { status } = (await outage(kit)).visited;
-    return must(
-      status === 503,
-      `${status} for a good token while the store is out`,
-      "503: the service fails closed",
-    );
+    const answer = (await outage(kit)).visited;
+    return statusIs(answer, 503, "for a good token while the store is out", "503: the service fails closed");
   }),
   check("REV-6", { needs: withStore, alone: true }, async function* (kit) {
     if (failsOpen(kit)) return ruledOut("the service fails open");
@@ -103,7 +95,7 @@ export const storeChecks: readonly Check[] = [
     const { title, detail } = visited.object ?? {};
     const text = "the revocation store is not answering; retry shortly";
     const after = visited.header("retry-after");
-    yield must(visitedOpen.status === 503, `${visitedOpen.status} for a good token on an open route`, "503");
+    yield statusIs(visitedOpen, 503, "for a good token on an open route");
     yield is("title", title, "Service Unavailable");
     yield is("detail", detail, text);
     yield must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds");
@@ -113,7 +105,7 @@ export const storeChecks: readonly Check[] = [
     const { ready } = await outage(kit);
     const { status, object = {} } = ready;
     const healthy = healthOf("auth", ready);
-    yield must(status === 200, `${status} from /ready while the store is out`, "200");
+    yield statusIs({ status }, 200, "from /ready while the store is out");
     yield is("status", object["status"], "degraded");
     yield must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false");
   }),

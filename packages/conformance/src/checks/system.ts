@@ -1,9 +1,10 @@
 import type { Answer } from "../answer.ts";
-import { check, type Check, fail, must, mustBe, notApplicable, ruledOut } from "../check.ts";
+import { check, type Check } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
-import { observedFaults } from "./readiness.ts";
-import { loggedId } from "./samples.ts";
+import { every, fail, must, mustBe, ruledOut, statusIs } from "../verdict.ts";
+import { askWithId } from "./logs.ts";
+import { duringFault, ready } from "./readiness.ts";
 
 /** Requests `/health` once for all checks that read it. */
 export function health(kit: Kit): Promise<Answer> {
@@ -26,35 +27,25 @@ export const systemChecks: readonly Check[] = [
     const missing = ["service", "version", "env"].filter(
       (member) => typeof object?.[member] !== "string" || object[member] === "",
     );
-    yield must(object?.["status"] === "ok", () => `status ${show(object?.["status"])}`, 'status "ok"');
+    yield must(object?.["status"] === "ok", `status ${show(object?.["status"])}`, 'status "ok"');
     yield must(
       missing.length === 0,
       `no text for ${missing.join(", ")}`,
       "service, version and env as texts",
     );
   }),
-  check("SYS-2", { alone: true, needs: ["probe:dependencies"] }, async function* (kit) {
-    const seen = await observedFaults(kit);
-    if (seen.harmless === undefined) return notApplicable("no dependency that is not critical was given");
-    const { health: answer } = seen.harmless;
+  duringFault("SYS-2", "harmless", ({ health: answer, hangs }, kit) => {
     const limitMs = kit.settings.limits.readinessTimeoutSeconds * 1000;
-    yield must(answer.status === 200, `${answer.status} with dependencies down`, "200");
-    yield must(
-      !seen.harmless.hangs || answer.durationMs < limitMs,
-      () => `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`,
-      "an answer that waits for nothing",
-    );
+    const seen = `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`;
+    return every([
+      statusIs(answer, 200, "with dependencies down"),
+      must(!hangs || answer.durationMs < limitMs, seen, "an answer that waits for nothing"),
+    ]);
   }),
-  check("SYS-3", {}, async (kit) => {
-    const answer = await kit.once("ready", () => kit.get("/ready"));
-    return must(answer.status === 200, `${answer.status}`, "200 from a service that can serve");
-  }),
-  check("SYS-4", { alone: true, needs: ["probe:dependencies"] }, async (kit) => {
-    const seen = await observedFaults(kit);
-    if (seen.critical === undefined) return notApplicable("no critical dependency was given");
-    const { status } = seen.critical.health;
-    return must(status === 200, `/health ${status} with a critical dependency down`, "200");
-  }),
+  check("SYS-3", {}, async (kit) => statusIs(await ready(kit), 200, "", "200 from a service that can serve")),
+  duringFault("SYS-4", "critical", ({ health: { status } }) =>
+    must(status === 200, `/health ${status} with a critical dependency down`, "200"),
+  ),
   check("SYS-5", {}, async function* (kit) {
     const answer = await info(kit);
     if (await isProd(kit)) return ruledOut("the environment is prod");
@@ -64,21 +55,19 @@ export const systemChecks: readonly Check[] = [
       typeof each === "object" && each !== null && typeof (each as { name?: unknown }).name === "string";
     yield must(
       [service, version, env].every((each) => typeof each === "string"),
-      () => show({ service, version, env }),
+      show({ service, version, env }),
       "service, version and env as texts",
     );
     yield mustBe(
       Array.isArray(providers) && providers.every((each) => typeof each === "string"),
-      "providers",
-      providers,
+      { providers },
       "providers: a list of names",
     );
-    yield mustBe(Array.isArray(plugins) && plugins.every(named), "plugins", plugins, "objects with name");
+    yield mustBe(Array.isArray(plugins) && plugins.every(named), { plugins }, "objects with name");
   }),
   check("SYS-6", {}, async (kit) => {
     if (!(await isProd(kit))) return ruledOut("the environment is not prod");
-    const { status } = await info(kit);
-    return must(status === 404, `${status}`, "404, as of any unknown path");
+    return statusIs(await info(kit), 404, "", "404, as of any unknown path");
   }),
   check("SYS-7", { needs: ["metrics"] }, async (kit) => {
     const answer = await kit.get("/metrics");
@@ -91,7 +80,7 @@ export const systemChecks: readonly Check[] = [
   check("SYS-8", {}, async function* (kit) {
     const answers: readonly (readonly [string, Answer])[] = [
       ["/health", await health(kit)],
-      ["/ready", await kit.once("ready", () => kit.get("/ready"))],
+      ["/ready", await ready(kit)],
       ...((await isProd(kit)) ? [] : ([["/info", await info(kit)]] as const)),
     ];
     yield* answers.map(([path, { status, mediaType, object }]) =>
@@ -112,21 +101,16 @@ export const systemChecks: readonly Check[] = [
     const other = second.object?.["version"];
     return must(
       Boolean(reported) && reported === other,
-      () => `${show(reported)} in /health, ${show(other)} in /info`,
+      `${show(reported)} in /health, ${show(other)} in /info`,
       "the same version in both",
     );
   }),
   check("ENV-1", {}, async (kit) => {
     const name = (await health(kit)).object?.["service"];
-    const names: [string, unknown][] = [
-      ["/ready", (await kit.once("ready", () => kit.get("/ready"))).object?.["service"]],
-    ];
+    const names: [string, unknown][] = [["/ready", (await ready(kit)).object?.["service"]]];
     if (kit.log !== undefined) {
-      const id = kit.unique();
-      const answer = await kit.get("/health", { headers: [["X-Request-ID", id]] });
-      const line = (await kit.log.about(loggedId(answer, id))).find(
-        ({ value }) => typeof value?.["service"] === "string",
-      );
+      const lines = await kit.log.about((await askWithId(kit, "/health")).id);
+      const line = lines.find(({ value }) => typeof value?.["service"] === "string");
       if (line !== undefined) names.push(["the log", line.value?.["service"]]);
     }
     if (kit.has("metrics")) {
@@ -137,7 +121,7 @@ export const systemChecks: readonly Check[] = [
     const other = names.find(([, each]) => each !== name);
     return must(
       other === undefined,
-      () => `${show(name)} in /health, ${show(other?.[1])} in ${other?.[0]}`,
+      `${show(name)} in /health, ${show(other?.[1])} in ${other?.[0]}`,
       "one name everywhere",
     );
   }),
@@ -145,8 +129,7 @@ export const systemChecks: readonly Check[] = [
     const env = (await health(kit)).object?.["env"];
     return mustBe(
       typeof env === "string" && ["local", "dev", "staging", "prod"].includes(env),
-      "env",
-      env,
+      { env },
       "local, dev, staging or prod",
     );
   }),

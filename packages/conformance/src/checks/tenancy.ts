@@ -1,11 +1,12 @@
 import type { Answer } from "../answer.ts";
-import { check, type Check, given, is, must, mustBe, notApplicable, pass, ruledOut } from "../check.ts";
+import { check, type Check, given } from "../check.ts";
+import { rights } from "../grant.ts";
 import { show } from "../show.ts";
-import { isRefusal, rights } from "./callers.ts";
-import { loggedId } from "./samples.ts";
+import { is, isDenied, must, mustBe, notApplicable, pass, ruledOut, statusIs, succeeds } from "../verdict.ts";
+import { refusesCaller } from "./callers.ts";
+import { askWithId, isAccess, linesAbout } from "./logs.ts";
 import {
   tenantIn,
-  authenticates,
   inTenant,
   isBeforeToken,
   usableSources,
@@ -22,17 +23,16 @@ import {
   unsigned,
 } from "./tenants.ts";
 
-/** Checks of the sources of a tenant. */
-export const tenantSourceChecks: readonly Check[] = [
+export const tenancyChecks: readonly Check[] = [
   check("TEN-1", { needs }, async function* (kit) {
     const [tenant] = tenants(kit);
     const { sources } = kit.settings.tenancy;
-    if (authenticates(kit) && sources.includes("token")) {
+    if (kit.has("auth") && sources.includes("token")) {
       const answer = await tenantRoute(kit, { token: tokenOf(kit, tenant) });
       yield inTenant(kit, answer, tenant, "a tenant in the token");
     }
     for (const source of await usableSources(kit)) {
-      const token = authenticates(kit) ? tokenOf(kit, tenant) : undefined;
+      const token = kit.has("auth") ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, tenant), token });
       yield inTenant(kit, answer, tenant, `a tenant by ${source}`);
     }
@@ -60,8 +60,8 @@ export const tenantSourceChecks: readonly Check[] = [
     const [own, other] = tenants(kit);
     const named = naming(kit, "header", other);
     const anonymous = await tenantRoute(kit, named);
-    yield must(!anonymous.ok, `${anonymous.status} for X-Tenant-ID alone`, "it is ignored");
-    if (authenticates(kit) && kit.settings.keys !== undefined) {
+    yield isDenied(anonymous, "for X-Tenant-ID alone", "it is ignored");
+    if (kit.has("auth") && kit.settings.keys !== undefined) {
       const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
       yield must(
         !unscoped.ok || subjectsAreTenants(kit),
@@ -71,7 +71,7 @@ export const tenantSourceChecks: readonly Check[] = [
       const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
       // TEN-4 judges whether the request acts in the named tenant.
       if (tenantIn(kit, scoped) !== other) {
-        yield must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored");
+        yield succeeds(scoped, `with X-Tenant-ID and a token of ${own}`, "ignored");
       }
     }
   }),
@@ -81,11 +81,11 @@ export const tenantSourceChecks: readonly Check[] = [
     if (first.length === 0) return noSource(kit, "no unsigned source is listed before the token");
     for (const source of first) {
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
-      yield must(!answer.ok, `${answer.status} by ${source}, listed before the token`, "403");
+      yield isDenied(answer, `by ${source}, listed before the token`, "403");
     }
   }),
   check("TEN-9", { needs }, async (kit) => {
-    if (authenticates(kit)) return ruledOut("authentication is on");
+    if (kit.has("auth")) return ruledOut("authentication is on");
     const [first, second] = tenants(kit);
     const named: readonly string[] = await usableSources(kit);
     const order = kit.settings.tenancy.sources.filter((source) => named.includes(source));
@@ -102,10 +102,10 @@ export const tenantSourceChecks: readonly Check[] = [
     if (source === undefined) return noSource(kit, "neither subdomain nor path is a source");
     for (const slug of ["-dash", "under_score", "x".repeat(64)]) {
       // An invalid slug names no tenant, so the token alone decides; in a path it leads to another route.
-      const token = authenticates(kit) ? tokenOf(kit, tenant) : undefined;
+      const token = kit.has("auth") ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, slug), token });
       const seen = tenantIn(kit, answer);
-      const taken = authenticates(kit) ? answer.status === 403 : answer.ok;
+      const taken = kit.has("auth") ? answer.status === 403 : answer.ok;
       yield must(
         seen !== slug && !taken,
         `${answer.status}: ${show(slug)} was taken for a tenant`,
@@ -145,16 +145,12 @@ export const tenantSourceChecks: readonly Check[] = [
     const token = kit.tokens.mint({ ...rights(kit), claims: { [claim]: undefined, sub: "user-7" } });
     return inTenant(kit, await tenantRoute(kit, { token }), "user-7", "the subject as source");
   }),
-];
-
-/** Checks of who may act in a tenant, and of the answers to others. */
-export const tenancyChecks: readonly Check[] = [
   check("TEN-3", { needs: ["tenancy"] }, async function* (kit) {
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
-    const token = authenticates(kit) ? tokenOf(kit, undefined) : undefined;
+    const token = kit.has("auth") ? tokenOf(kit, undefined) : undefined;
     // An unknown path may be a 404 before the tenant is checked.
     const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
-    yield must(unscoped.status === 403, `${unscoped.status} without a tenant`, "403");
+    yield statusIs(unscoped, 403, "without a tenant");
     for (const path of ["/health", "/ready"]) {
       const { status } = await kit.get(path, { token });
       yield must(status !== 403, `${path}: ${status}`, "exempt");
@@ -165,23 +161,15 @@ export const tenancyChecks: readonly Check[] = [
     for (const source of await usableSources(kit)) {
       const named = naming(kit, source, other);
       const anonymous = await tenantRoute(kit, named);
-      yield must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401");
+      yield statusIs(anonymous, 401, `by ${source} without a session`);
       const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
       // TEN-4 judges whether the request acts in the named tenant.
       if (tenantIn(kit, foreign) !== other) {
-        yield must(
-          foreign.status === 403,
-          `${foreign.status} by ${source} with a token of another tenant`,
-          "403",
-        );
+        yield statusIs(foreign, 403, `by ${source} with a token of another tenant`);
       }
       if (!kit.settings.tenancy.trustUnscopedPrincipals && !subjectsAreTenants(kit)) {
         const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
-        yield must(
-          unscoped.status === 403,
-          `${unscoped.status} by ${source} with a token of no tenant`,
-          "403",
-        );
+        yield statusIs(unscoped, 403, `by ${source} with a token of no tenant`);
       }
     }
     return noSource(kit, "no unsigned source is listed");
@@ -201,13 +189,13 @@ export const tenancyChecks: readonly Check[] = [
     return noSource(kit, "no unsigned source is listed");
   }),
   check("TEN-10", { needs }, async (kit) => {
-    const unscoped = authenticates(kit) && kit.settings.keys !== undefined && !subjectsAreTenants(kit);
+    const unscoped = kit.has("auth") && kit.settings.keys !== undefined && !subjectsAreTenants(kit);
     const answer = await tenantRoute(kit, unscoped ? { token: tokenOf(kit, undefined) } : {});
-    return must(isRefusal(answer), `${answer.status} without any tenant`, "403");
+    return refusesCaller(answer, "without any tenant", "403");
   }),
   check("TEN-16", { needs: ["tenancy"] }, async function* (kit) {
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
-    const token = authenticates(kit) ? tokenOf(kit, undefined) : undefined;
+    const token = kit.has("auth") ? tokenOf(kit, undefined) : undefined;
     for (const path of ["/metrics", "/info", "/openapi.json", "/.well-known/x", "POST /auth/refresh"]) {
       const { status } = await kit.ask(path, { token });
       yield must(status !== 403, `${path}: ${status}`, "exempt");
@@ -219,15 +207,14 @@ export const tenancyChecks: readonly Check[] = [
     const source = (await usableSources(kit)).find((each) => each !== "path");
     if (source === undefined) return ruledOut("neither subdomain nor header is a source");
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
-    const { status } = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
-    return must(status === 401, `${status} for a named tenant without a session`, "401");
+    const answer = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
+    return statusIs(answer, 401, "for a named tenant without a session");
   }),
   check("TEN-18", { needs: ["tenancy", "probe:requestedTenant"] }, async (kit) => {
     const requestedTenant = given(kit.settings.probes.requestedTenant);
     const token =
-      authenticates(kit) && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
-    const { status } = await kit.ask(requestedTenant, { token });
-    return must(status === 404, `${status} for a request that names no tenant`, "404");
+      kit.has("auth") && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
+    return statusIs(await kit.ask(requestedTenant, { token }), 404, "for a request that names no tenant");
   }),
   check("TEN-19", { needs: needsCaller }, async function* (kit) {
     const [own, other] = tenants(kit);
@@ -254,24 +241,16 @@ export const tenancyChecks: readonly Check[] = [
   }),
   check("TEN-20", { needs: ["log", "tenancy"] }, async function* (kit) {
     if ((await usableSources(kit)).includes("header")) return ruledOut("the header is a source");
-    const id = kit.unique();
     const claimed = `t${"x".repeat(200)}`;
-    const answer = await kit.get(`/${kit.unique()}`, {
-      headers: [
-        ["X-Request-ID", id],
-        ["X-Tenant-ID", claimed],
-      ],
-    });
-    const isAccess = ({ value }: { value: Readonly<Record<string, unknown>> | undefined }): boolean =>
-      value?.["message"] === "request";
-    const line = ((await kit.log?.about(loggedId(answer, id), isAccess)) ?? []).find(isAccess);
+    const named = { headers: [["X-Tenant-ID", claimed] as const] };
+    const { id } = await askWithId(kit, `/${kit.unique()}`, named);
+    const line = (await linesAbout(kit, id, isAccess)).find(isAccess);
     if (line === undefined) return notApplicable("no access line: see LOG-3");
     const { tenant_claimed: seen, tenant_id: granted } = line.value ?? {};
-    yield must(granted === undefined, () => `tenant_id ${show(granted)} of a header`, "no tenant_id");
+    yield must(granted === undefined, `tenant_id ${show(granted)} of a header`, "no tenant_id");
     yield mustBe(
       seen === claimed.slice(0, 128),
-      "tenant_claimed",
-      seen,
+      { tenant_claimed: seen },
       "tenant_claimed with 128 characters of the header",
     );
   }),

@@ -1,9 +1,10 @@
 import type { Answer } from "../answer.ts";
-import { must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
+import type { Need } from "../check.ts";
+import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { rights } from "./callers.ts";
+import { must, notApplicable, ruledOut, type Verdict } from "../verdict.ts";
 
 export const needs: readonly Need[] = ["tenancy", "probe:tenant"];
 export const needsCaller: readonly Need[] = [...needs, "auth", "keys"];
@@ -47,7 +48,7 @@ export function pathFault(kit: Kit): Promise<string | undefined> {
     const { tenancy, keys, probes } = kit.settings;
     if (!tenancy.sources.includes("path") || probes.tenant === undefined) return undefined;
     const [tenant] = tenants(kit);
-    const token = authenticates(kit) && keys !== undefined ? tokenOf(kit, tenant) : undefined;
+    const token = kit.has("auth") && keys !== undefined ? tokenOf(kit, tenant) : undefined;
     const named = naming(kit, "path", tenant);
     const { status } = await tenantRoute(kit, { ...named, token });
     if (status !== 404 && status !== 405) return undefined;
@@ -91,7 +92,7 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
   const seen = tenantIn(kit, answer);
   return must(
     answer.ok && (seen === undefined || seen === tenant),
-    () => `${answer.status} in ${show(seen)} with ${what}`,
+    `${answer.status} in ${show(seen)} with ${what}`,
     `tenant ${show(tenant)}`,
   );
 }
@@ -99,9 +100,4 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
 /** Whether a caller whose token names no tenant still has one. */
 export function subjectsAreTenants(kit: Kit): boolean {
   return kit.settings.tenancy.sources.includes("user");
-}
-
-/** Whether callers are authenticated: otherwise a named tenant is accepted. */
-export function authenticates(kit: Kit): boolean {
-  return kit.has("auth");
 }

@@ -1,15 +1,14 @@
-import type { Answer } from "../answer.ts";
-import { check, type Check, given, must, type Need, notApplicable, ruledOut } from "../check.ts";
+import type { Answer, JsonObject } from "../answer.ts";
+import { check, type Check, given, type Need } from "../check.ts";
+import { rights } from "../grant.ts";
 import type { Kit } from "../kit.ts";
-import { accepts, isRefusal, refuses, refusesAll, rights } from "./callers.ts";
+import { isDenied, must, notApplicable, ruledOut } from "../verdict.ts";
+import { accepts, isRefusal, refuses, refusesAll } from "./callers.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
 /** Returns header and payload of a valid token as JSON text, to be corrupted. */
-function texts(
-  kit: Kit,
-  claims: Readonly<Record<string, unknown>> = {},
-): { header: string; payload: string } {
+function texts(kit: Kit, claims: JsonObject = {}): { header: string; payload: string } {
   const parts = kit.tokens.parts({ ...rights(kit), claims });
   return { header: JSON.stringify(parts.header), payload: JSON.stringify(parts.claims) };
 }
@@ -32,8 +31,7 @@ function serviceTime(answer: Answer, ours: number): number {
   return Math.abs(theirs - ours) < 10 ? theirs : ours;
 }
 
-/** Checks of the form of a token, independent of its signer. */
-export const tokenFormChecks: readonly Check[] = [
+export const tokenChecks: readonly Check[] = [
   check("AUTH-20", { needs }, (kit) =>
     refusesAll(kit, [["more than 8 KiB", { claims: { pad: "p".repeat(6600) } }]]),
   ),
@@ -71,7 +69,7 @@ export const tokenFormChecks: readonly Check[] = [
   check("AUTH-39", { needs }, async (kit) => {
     const { tenantClaim } = kit.settings.claims;
     const names = ["sub", "jti", "fam", tenantClaim];
-    const cases = names.flatMap((claim): [string, { claims: Readonly<Record<string, unknown>> }][] => [
+    const cases = names.flatMap((claim): [string, { claims: JsonObject }][] => [
       [`NUL in ${claim}`, { claims: { [claim]: "a\0b" } }],
       [`a line break in ${claim}`, { claims: { [claim]: "a\r\nb" } }],
       [`a lone surrogate in ${claim}`, { claims: { [claim]: "a\ud800" } }],
@@ -109,7 +107,7 @@ export const tokenFormChecks: readonly Check[] = [
     const now = kit.tokens.now();
     const { audience } = kit.tokens.keys;
     const { header, payload } = texts(kit);
-    const claims: [string, Readonly<Record<string, unknown>>][] = [
+    const claims: [string, JsonObject][] = [
       ["a number as sub", { sub: 7 }],
       ["an empty sub", { sub: "" }],
       ["a number as jti", { jti: 7 }],
@@ -147,9 +145,6 @@ export const tokenFormChecks: readonly Check[] = [
     const at = serviceTime(await kit.get("/health"), kit.tokens.now());
     return refuses(kit, "an exp exactly at the leeway", { claims: { exp: at - leeway } });
   }),
-];
-
-export const claimChecks: readonly Check[] = [
   check("CLAIM-1", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
@@ -177,8 +172,8 @@ export const claimChecks: readonly Check[] = [
       if (probe === undefined) continue;
       // Another rule judges a route that admits a caller without rights.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
-      const { ok, status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
-      yield must(!ok, `${status} with rights in grt alone`, "grt decides nothing");
+      const answer = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
+      yield isDenied(answer, "with rights in grt alone", "grt decides nothing");
     }
     return notApplicable("no probe `scoped` or `role`");
   }),

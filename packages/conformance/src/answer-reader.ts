@@ -1,0 +1,91 @@
+import { type IncomingMessage, request } from "node:http";
+import { Duplex } from "node:stream";
+import { Answer, NoAnswer } from "./answer.ts";
+
+/** The largest head of an answer. */
+const largestHead = 256 * 1024;
+const largestAnswer = 8 * 1024 * 1024;
+
+/** The faults that Node's parser finds, by its codes. */
+const faults: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "headers of more than 256 KiB",
+  HPE_INVALID_CONTENT_LENGTH: "a Content-Length that is not a number",
+  HPE_INVALID_CHUNK_SIZE: "a chunk without a size",
+  ECONNRESET: "a connection that ended within the headers",
+};
+
+/**
+ * Parses the bytes of one HTTP/1.1 answer with the parser of Node's client, and keeps what that client hides: repeated headers
+ * and the exact bytes of a value. The request that the client writes is discarded.
+ */
+export class AnswerReader {
+  /** Rejects with `NoAnswer` when the bytes are not one whole answer. */
+  readonly answer: Promise<Answer>;
+  readonly #wire = new Duplex({ read() {}, write: (_chunk, _encoding, written) => written() });
+  #size = 0;
+
+  /**
+   * @param isHead whether the request was HEAD, so that the answer has no body
+   * @param elapsedMs returns the duration of the answer when it is complete
+   */
+  constructor(isHead: boolean, elapsedMs: () => number) {
+    this.answer = new Promise((resolve, reject) => {
+      let response: IncomingMessage | undefined;
+      const discarded = request({
+        method: isHead ? "HEAD" : "GET",
+        createConnection: () => this.#wire,
+        maxHeaderSize: largestHead,
+        insecureHTTPParser: true,
+      });
+      discarded.on("response", (given) => {
+        response = given;
+        const parts: Buffer[] = [];
+        given.on("data", (part: Buffer) => parts.push(part));
+        given.on("error", () => undefined);
+        given.on("close", () => {
+          const body = Buffer.concat(parts);
+          if (!given.complete) return reject(new NoAnswer(cutShort(given, body)));
+          resolve(new Answer(given.statusCode ?? 0, pairs(given.rawHeaders), body, elapsedMs()));
+        });
+      });
+      discarded.on("error", (error: NodeJS.ErrnoException) => {
+        // Bytes behind a complete answer are ignored.
+        if (response?.complete === true) return;
+        const reason = faults[error.code ?? ""] ?? "bytes that are not HTTP/1.1";
+        reject(error instanceof NoAnswer ? error : new NoAnswer(reason));
+      });
+      discarded.end();
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > largestAnswer) this.fail("an answer of more than 8 MiB");
+    else this.#wire.push(chunk);
+  }
+
+  /** Reports the end of the connection, which completes a body without a length. */
+  end(): void {
+    this.#wire.push(null);
+  }
+
+  /** Rejects the answer unless it is complete. */
+  fail(reason: string): void {
+    this.#wire.destroy(new NoAnswer(reason));
+  }
+}
+
+function cutShort({ headers }: IncomingMessage, { length }: Buffer): string {
+  const announced = headers["content-length"];
+  return announced === undefined
+    ? "a connection that ended within a chunked body"
+    : `a body of ${length} bytes, announced as ${announced}`;
+}
+
+function pairs(raw: readonly string[]): Answer["headers"] {
+  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : []));
+}

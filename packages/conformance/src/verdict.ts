@@ -1,0 +1,96 @@
+import type { Answer, JsonObject } from "./answer.ts";
+import { show } from "./show.ts";
+
+/** The result of a check. */
+export type Verdict =
+  | { readonly status: "pass" }
+  | {
+      readonly status: "fail";
+      /** The observed behaviour. */
+      readonly seen: string;
+      /** The behaviour that the rule requires. */
+      readonly expected: string;
+    }
+  | {
+      readonly status: "not applicable";
+      readonly reason: string;
+      /** What the run lacked, by the names that `--require` takes. Default: none. */
+      readonly lacks?: readonly string[] | undefined;
+      /** Whether the service's settings exclude every case of the rule, so that no run can see it. Default: false. */
+      readonly ruledOut?: true | undefined;
+    };
+
+export const pass: Verdict = { status: "pass" };
+
+export function fail(seen: string, expected: string): Verdict {
+  return { status: "fail", seen, expected };
+}
+
+/** Returns the verdict for a rule that applies to the service but could not be observed. */
+export function notApplicable(reason: string, lacks?: readonly string[]): Verdict {
+  return lacks === undefined
+    ? { status: "not applicable", reason }
+    : { status: "not applicable", reason, lacks };
+}
+
+/** Returns the verdict for a rule that does not apply to the service as configured. */
+export function ruledOut(reason: string): Verdict {
+  return { status: "not applicable", reason, ruledOut: true };
+}
+
+/** Returns pass if the condition is true, else a failure. */
+export function must(holds: boolean, seen: string, expected: string): Verdict {
+  return holds ? pass : fail(seen, expected);
+}
+
+type Status = Pick<Answer, "status">;
+
+/** @param when what the answer was to, for the report */
+function mustAnswer(holds: boolean, answer: Status | undefined, when: string, expected: string): Verdict {
+  return must(holds, `${answer?.status} ${when}`.trimEnd(), expected);
+}
+
+/** Requires an answer with this status. */
+export function statusIs(
+  answer: Status | undefined,
+  status: number,
+  when = "",
+  expected = String(status),
+): Verdict {
+  return mustAnswer(answer?.status === status, answer, when, expected);
+}
+
+/** Requires a successful answer. */
+export function succeeds(answer: Answer, when: string, expected = "an answer"): Verdict {
+  return mustAnswer(answer.ok, answer, when, expected);
+}
+
+/** Requires an answer that is not successful. */
+export function isDenied(answer: Answer, when: string, expected: string): Verdict {
+  return mustAnswer(!answer.ok, answer, when, expected);
+}
+
+/** Returns the first failure; else pass, or not applicable if no verdict is a pass. */
+export function every(verdicts: readonly Verdict[]): Verdict {
+  return (
+    verdicts.find(({ status }) => status === "fail") ??
+    verdicts.find(({ status }) => status === "pass") ??
+    verdicts[0] ??
+    notApplicable("nothing was seen that shows it")
+  );
+}
+
+/**
+ * Returns pass if the condition is true, else a failure that shows a value.
+ *
+ * @param named the value, by its name in the report
+ */
+export function mustBe(holds: boolean, named: JsonObject, expected: string): Verdict {
+  const seen = Object.entries(named).map(([name, value]) => `${name} ${show(value)}`);
+  return must(holds, seen.join(", "), expected);
+}
+
+/** Requires that a named value is the expected one. */
+export function is(name: string, seen: unknown, expected: string | number | boolean): Verdict {
+  return mustBe(seen === expected, { [name]: seen }, String(expected));
+}

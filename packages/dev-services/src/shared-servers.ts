@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { testRunFolder } from "./test-run.ts";
+
+/** A server that all processes of a test run share. */
+interface Shared {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const shared = new Map<string, Promise<Shared>>();
+
+/**
+ * Returns the URL of a server that all processes of this test run share; the first caller starts it.
+ *
+ * @param name the name of the file that describes the server to the other processes
+ * @param joinServer uses the server that the file describes, or starts one and writes the file
+ */
+export async function sharedServer(
+  name: string,
+  joinServer: (file: string) => Promise<Shared>,
+): Promise<string> {
+  const server = shared.get(name) ?? joinServer(join(testRunFolder(), name));
+  shared.set(name, server);
+  return (await server).url;
+}
+
+/**
+ * Releases the shared servers at once. For mocha's root hooks, or any other program that used {@link openTestDatabase} or
+ * {@link openTestRedis}. Without it they end a moment after the last process of the run.
+ */
+export async function mochaGlobalTeardown(): Promise<void> {
+  const held = [...shared.values()];
+  shared.clear();
+  await Promise.all(
+    held.map((server) =>
+      server.then(
+        (each) => each.stop(),
+        () => undefined,
+      ),
+    ),
+  );
+}
