@@ -39,13 +39,13 @@ export const data: Mutants = {
     replace: "{ length: monthNumber(last) - from }",
   },
   "SEARCH-1": {
-    file: "packages/search-store/src/sql/search.ts",
-    find: "const own = condition === undefined ? tenantIs : `${tenantIs} and ${condition}`;",
-    replace: "const own = condition === undefined ? tenantIs : condition;",
+    file: "packages/search-store/src/search/statement.ts",
+    find: "`${tenantIs} and ${compileCondition(condition, parameters, table.filterKeys)}`",
+    replace: "compileCondition(condition, parameters, table.filterKeys)",
     test: "packages/search-store/test/servers.test.ts",
   },
   "SEARCH-2": {
-    file: "packages/search-store/src/sql/chunks.ts",
+    file: "packages/search-store/src/ingest.ts",
     find: "return `delete from ${quotedTable} where tenant_id = $1 and document_id = $2 and ordinal >= $3`;",
     replace:
       "return `delete from ${quotedTable} where $1::text is not null and document_id = $2 and ordinal >= $3`;",
@@ -64,7 +64,7 @@ export const data: Mutants = {
     test: "packages/search-store/test/servers.test.ts",
   },
   "SEARCH-5": {
-    file: "packages/search-store/src/sql/search.ts",
+    file: "packages/search-store/src/search/statement.ts",
     find: '`1 - (${exact(table, parameters, vector, "c.embedding")})`',
     replace: '`2 - (${exact(table, parameters, vector, "c.embedding")})`',
     test: "packages/search-store/test/servers.test.ts",

@@ -137,7 +137,7 @@ export const sessions: Mutants = {
   },
   "REV-8": {
     file: "packages/redis/src/guard.ts",
-    find: "if (failures < limit) return;",
+    find: "if (failures < breakerFailures) return;",
     replace: "if (failures < Infinity) return;",
   },
   "REV-9": {

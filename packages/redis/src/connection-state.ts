@@ -1,29 +1,14 @@
 import type { RedisClient } from "./client.ts";
 import { connectionWord, isOfSelect } from "./errors.ts";
 
-/** Whether a client is connected, from the events that it emits. */
-export interface ConnectionState {
-  readonly isUp: boolean;
-  /** Whether the first attempt, after the start or a lost connection, is still running. */
-  readonly isFirstAttempt: boolean;
-  /** A keyword for the last failure; undefined while it is connected. */
-  readonly lastFailure: string | undefined;
-  /**
-   * Calls `settled` once, when the current attempt to connect ends.
-   * @returns a function that removes the callback
-   */
-  wait(settled: (connected: boolean) => void): () => void;
-  /** Ends all waits as failed. */
-  endWaits(): void;
-  /** Stops following a client that stays open. */
-  release(): void;
-}
+/** Whether a client is connected. */
+export type ConnectionState = ReturnType<typeof followConnection>;
 
 /** Statuses of ioredis in which an attempt to connect has failed, or none will be made. */
 const GIVEN_UP: ReadonlySet<string> = new Set(["close", "reconnecting", "disconnecting", "end"]);
 
 /**
- * Follows the connection of a client.
+ * Follows the connection of a client by the events that it emits.
  *
  * @param client a client; it may be connected already
  * @param events `onWrongDatabase`: the server rejected SELECT, and commands would reach database 0, which may belong to another
@@ -37,7 +22,7 @@ export function followConnection(
     readonly onFailure?: (word: string) => void;
     readonly onWrongDatabase?: () => void;
   },
-): ConnectionState {
+) {
   const waits = new Set<(connected: boolean) => void>();
   let wasReady = client.status === "ready";
   let isFirstAttempt = !GIVEN_UP.has(client.status);
@@ -86,21 +71,29 @@ export function followConnection(
   for (const [event, listener] of Object.entries(listeners)) client.on(event, listener);
 
   return {
-    get isUp() {
+    get isUp(): boolean {
       return client.status === "ready" && !isWrongDatabase;
     },
-    get isFirstAttempt() {
+    /** Whether the first attempt, after the start or a lost connection, is still running. */
+    get isFirstAttempt(): boolean {
       return isFirstAttempt;
     },
-    get lastFailure() {
+    /** A keyword for the last failure; undefined while it is connected. */
+    get lastFailure(): string | undefined {
       return lastFailure;
     },
-    wait(settled) {
+    /**
+     * Calls `settled` once, when the current attempt to connect ends.
+     * @returns a function that removes the callback
+     */
+    wait(settled: (connected: boolean) => void): () => void {
       waits.add(settled);
       return () => waits.delete(settled);
     },
-    endWaits: () => settle(false),
-    release() {
+    /** Ends all waits as failed. */
+    endWaits: (): void => settle(false),
+    /** Stops following a client that stays open. */
+    release(): void {
       for (const [event, listener] of Object.entries(listeners)) client.off(event, listener);
       settle(false);
     },

@@ -16,51 +16,24 @@ export interface Sent {
 /** Sends a command, or rejects if it cannot. */
 export type Send = (command: string, args: readonly CommandArgument[]) => Sent;
 
-/** One server of a cluster, to call directly. */
+/** A server; `send` is undefined while a cluster has no connection to it. */
 export interface Server {
-  call(command: string, ...args: CommandArgument[]): Promise<unknown>;
-}
-
-/** A server of a cluster; `server` is undefined while there is no connection to it. */
-export interface NamedServer {
   readonly name: string;
-  readonly server: Server | undefined;
+  readonly send: Send | undefined;
 }
 
-/** The connection as a whole, without deadlines. */
-export interface Connection {
-  /**
-   * Sends a command. During the first attempt to connect, after the start or a lost connection, the command waits for its
-   * outcome. Otherwise it rejects without a connection. Commands of one turn of the event loop are sent together.
-   */
-  readonly send: Send;
-  /** Sends a harmless command that only this server can answer. */
-  readonly probe: (server: string) => Sent;
-  /**
-   * Returns the server for a command; undefined if its keys are in several slots. ioredis would reject all commands that are
-   * sent together with such a command.
-   */
-  serverOf(command: string, args: readonly CommandArgument[]): string | undefined;
-  /** Returns the servers of a cluster that hold keys; none without a cluster, or while its slots are unknown. */
-  servers(): readonly NamedServer[];
-  readonly isCluster: boolean;
-  /** A keyword for the last connection failure. */
-  readonly lastFailure: string | undefined;
-  close(): void;
-}
-
-/** Listeners for the connection as a whole. */
-export interface ConnectionEvents {
-  readonly onReady: () => void;
-  readonly onFailure: (word: string) => void;
-}
+/** A connection to a Redis or a cluster, without deadlines. */
+export type Connection = ReturnType<typeof openConnection>;
 
 /** The name of the server of a connection that is not a cluster. */
 export const ONLY = "only";
 const SLOTS = 16_384;
 
 /** Opens the connection, or takes the caller's client. */
-export function openConnection(options: ResolvedRedisOptions, events: ConnectionEvents): Connection {
+export function openConnection(
+  options: ResolvedRedisOptions,
+  events: { readonly onReady: () => void; readonly onFailure: (word: string) => void },
+) {
   const { client: given, closeClient, keyPrefix } = options;
   const own = given === undefined ? createClient(options) : undefined;
   const client: RedisClient = given ?? (own as RedisClient);
@@ -98,6 +71,10 @@ export function openConnection(options: ResolvedRedisOptions, events: Connection
     return sent;
   }
 
+  /**
+   * Sends a command. During the first attempt to connect, after the start or a lost connection, the command waits for its
+   * outcome. Otherwise it rejects without a connection. Commands of one turn of the event loop are sent together.
+   */
   function send(command: string, args: readonly CommandArgument[]): Sent {
     if (state.isUp) return sendNow(command, args);
     if (!state.isFirstAttempt) return sentOf(Promise.reject(new NotConnectedError(state.lastFailure)));
@@ -117,25 +94,35 @@ export function openConnection(options: ResolvedRedisOptions, events: Connection
 
   return {
     send,
-    probe(server) {
+    /** Sends a harmless command that only this server can answer. */
+    probe(server: string): Sent {
       if (cluster === undefined) return send("ping", []);
       const key = Array.from({ length: SLOTS }, (_, index) => `{${index}}`).find(
         (each) => cluster.slots[slotOf(each)]?.[0] === server,
       );
       return send("exists", [key ?? "{}"]);
     },
-    serverOf(command, args) {
+    /**
+     * Returns the server for a command; undefined if its keys are in several slots. ioredis would reject all commands that are
+     * sent together with such a command.
+     */
+    serverOf(command: string, args: readonly CommandArgument[]): string | undefined {
       if (cluster === undefined) return ONLY;
       const [slot, ...others] = slotsOf(command, args, prefix);
       if (others.length > 0) return undefined;
       return (slot === undefined ? undefined : cluster.slots[slot]?.[0]) ?? ONLY;
     },
-    servers: () => (cluster === undefined ? [] : serversOf(cluster)),
+    /** Returns the servers that hold keys; only the connection itself while the slots of a cluster are unknown. */
+    servers(): readonly Server[] {
+      const servers = cluster === undefined ? [] : serversOf(cluster);
+      return servers.length === 0 ? [{ name: ONLY, send }] : servers;
+    },
     isCluster: cluster !== undefined,
-    get lastFailure() {
+    /** A keyword for the last connection failure. */
+    get lastFailure(): string | undefined {
       return state.lastFailure;
     },
-    close() {
+    close(): void {
       isClosed = true;
       if (own !== undefined || closeClient) client.disconnect();
       else state.release();
@@ -143,17 +130,15 @@ export function openConnection(options: ResolvedRedisOptions, events: Connection
   };
 }
 
-/** Makes a function that sends to one server of a cluster. */
-export function sendTo(server: Server): Send {
-  return (command, args) => sentOf(server.call(command, ...args));
-}
-
-function serversOf(cluster: ClusterClient): readonly NamedServer[] {
-  const masters = new Map<string, Server>(
-    cluster.nodes("master").map((node) => [`${node.options.host}:${node.options.port}`, node] as const),
+function serversOf(cluster: ClusterClient): readonly Server[] {
+  const masters = new Map<string, Send>(
+    cluster.nodes("master").map((node) => {
+      const send: Send = (command, args) => sentOf(node.call(command, ...args));
+      return [`${node.options.host}:${node.options.port}`, send];
+    }),
   );
   const names = new Set(cluster.slots.map((nodes) => nodes[0] ?? ""));
-  return [...names].map((name) => ({ name, server: masters.get(name) }));
+  return [...names].map((name) => ({ name, send: masters.get(name) }));
 }
 
 function slotsOf(command: string, args: readonly CommandArgument[], keyPrefix: string): ReadonlySet<number> {

@@ -2,34 +2,15 @@ import type { BreakerState, Outcome } from "@svc/resilience";
 import type { CommandArgument } from "./client.ts";
 import type { Send, Sent } from "./connection.ts";
 import { RedisUnavailableError } from "./errors.ts";
-import type { RedisOwner } from "./options.ts";
-import type { Verdict } from "./outcome.ts";
+import type { RedisOwner, ResolvedRedisOptions } from "./options.ts";
+import { judgeFor } from "./outcome.ts";
 
-export interface GuardOptions {
-  /** Consecutive replies that the server is unusable, after which the circuit breaker opens. */
-  readonly failures: number;
-  readonly coolDownMs: number;
-  /** Deadline of a command in milliseconds. */
-  readonly timeoutMs: number;
-  readonly maxInFlight: number;
-  readonly now: () => number;
-  readonly onChange: (to: BreakerState) => void;
-  /** Returns what an error says about the server, and the error for the caller. */
-  readonly judge: (error: unknown) => Verdict;
-  readonly UnavailableError: RedisOwner["UnavailableError"];
-  /** Sends a command whose reply shows whether the server is usable again. */
-  readonly probe: () => Sent;
-}
+type OnError = (error: Error) => void;
 
 /** The circuit breaker and command deadline of one server. */
 export interface Guard {
   /** @param onError receives every error before the caller does */
-  run(
-    send: Send,
-    command: string,
-    args: readonly CommandArgument[],
-    onError?: (error: Error) => void,
-  ): Promise<unknown>;
+  run(send: Send, command: string, args: readonly CommandArgument[], onError?: OnError): Promise<unknown>;
   /** Probes at once if the breaker is open, because the server probably answers again. */
   probeNow(): void;
   /** Rejects new commands. Resolves when those in flight have ended, within one deadline. */
@@ -52,19 +33,19 @@ const SHORTEST_WINDOW_MS = 100;
  * not count: it fails at once, and commands without a connection are rejected anyway. A reply that the server is unusable
  * (such as LOADING) costs no wait, so it opens the breaker only after `failures` of them.
  *
- * A probe, one every `coolDownMs`, closes the breaker again. No command waits for it.
+ * A probe, one every `breakerCoolDownMs`, closes the breaker again. No command waits for it.
+ *
+ * @param sendProbe sends a command whose reply shows whether the server is usable again
  */
-export function createGuard(options: GuardOptions): Guard {
-  const {
-    failures: limit,
-    coolDownMs,
-    timeoutMs,
-    maxInFlight,
-    now,
-    judge,
-    onChange,
-    UnavailableError,
-  } = options;
+export function createGuard(
+  options: ResolvedRedisOptions,
+  owner: RedisOwner,
+  sendProbe: () => Sent,
+  onChange: (to: BreakerState) => void,
+): Guard {
+  const { breakerFailures, breakerCoolDownMs: coolDownMs, commandTimeoutMs, maxInFlight, now } = options;
+  const { UnavailableError } = owner;
+  const judge = judgeFor(owner);
   // Ordered by deadline, because all commands have the same time limit.
   const inFlight = new Set<InFlight>();
   let timer: NodeJS.Timeout | undefined;
@@ -91,15 +72,13 @@ export function createGuard(options: GuardOptions): Guard {
   function expire(): void {
     timer = undefined;
     const [oldest] = inFlight;
-    if (oldest !== undefined && oldest.until <= performance.now()) timedOut(oldest);
+    if (oldest !== undefined && oldest.until <= performance.now()) {
+      // The server hangs, so reject all pending commands.
+      if (oldest === probing) endProbe("failed");
+      else open();
+      rejectAll();
+    }
     arm();
-  }
-
-  // The server hangs, so reject all pending commands.
-  function timedOut(late: InFlight): void {
-    if (late === probing) endProbe("failed");
-    else open();
-    rejectAll();
   }
 
   function rejectAll(): void {
@@ -150,15 +129,11 @@ export function createGuard(options: GuardOptions): Guard {
     clearTimeout(probeTimer);
     probeAt = now() + coolDownMs;
     change("half-open");
-    const entry = watch(options.probe());
+    const entry = watch(sendProbe());
     probing = entry;
     entry.sent.promise.then(
-      () => {
-        if (settle(entry)) endProbe("succeeded");
-      },
-      (cause: unknown) => {
-        if (settle(entry)) endProbe(judge(cause).outcome);
-      },
+      () => settle(entry) && endProbe("succeeded"),
+      (cause: unknown) => settle(entry) && endProbe(judge(cause).outcome),
     );
   }
 
@@ -170,7 +145,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   function watch(sent: Sent): InFlight {
-    const entry: InFlight = { until: performance.now() + timeoutMs, sent };
+    const entry: InFlight = { until: performance.now() + commandTimeoutMs, sent };
     inFlight.add(entry);
     if (timer === undefined) arm();
     return entry;
@@ -180,27 +155,27 @@ export function createGuard(options: GuardOptions): Guard {
     // A command that was sent before the breaker opened must not affect its state.
     if (state !== "closed" || outcome === "cancelled") return;
     failures = outcome === "failed" ? failures + 1 : 0;
-    if (failures < limit) return;
+    if (failures < breakerFailures) return;
     open();
     rejectAll();
   }
 
-  function failed(entry: InFlight | undefined, cause: unknown, onError: (error: Error) => void): Error {
+  function failed(entry: InFlight | undefined, cause: unknown, onError?: OnError): Error {
     // The command was already rejected by a timeout or a stop.
     const isOurs = cause instanceof RedisUnavailableError;
     const { outcome, error } = isOurs ? { outcome: "cancelled" as const, error: cause } : judge(cause);
     if (entry === undefined || settle(entry)) account(outcome);
-    onError(error);
+    onError?.(error);
     return error;
   }
 
   function refusal(
     reason: "stopped" | "busy" | "breaker",
     retryAfterMs: number,
-    onError: (error: Error) => void,
+    onError?: OnError,
   ): Promise<never> {
     const error = new UnavailableError(reason, retryAfterMs);
-    onError(error);
+    onError?.(error);
     return Promise.reject(error);
   }
 
@@ -208,14 +183,14 @@ export function createGuard(options: GuardOptions): Guard {
     send: Send,
     command: string,
     args: readonly CommandArgument[],
-    onError: (error: Error) => void = ignore,
+    onError?: OnError,
   ): Promise<unknown> {
     if (whenStopped !== undefined) return refusal("stopped", 0, onError);
     if (state !== "closed") {
       probeWhenDue();
       return refusal("breaker", Math.max(0, probeAt - now()), onError);
     }
-    if (inFlight.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
+    if (inFlight.size >= maxInFlight) return refusal("busy", commandTimeoutMs, onError);
     let sent: Sent;
     try {
       sent = send(command, args);
@@ -252,8 +227,4 @@ export function createGuard(options: GuardOptions): Guard {
       return inFlight.size;
     },
   };
-}
-
-function ignore(): void {
-  // Some callers do not count errors.
 }

@@ -1,5 +1,4 @@
 export type { ClusterClient, CommandArgument, RedisClient } from "./client.ts";
-export type { GuardedRedis } from "./commands.ts";
 export { type DedicatedConnection, type DedicatedOptions, openDedicated } from "./dedicated.ts";
 export {
   connectionWord,
@@ -18,5 +17,5 @@ export {
   type RedisOwner,
   type ResolvedConnectOptions,
 } from "./options.ts";
-export { createRedis, type RedisConnection } from "./redis.ts";
+export { createRedis, type GuardedRedis, type RedisConnection } from "./redis.ts";
 export { isAmbiguous, replyWord, runScript, script, type Script, type ScriptRunner } from "./scripts.ts";

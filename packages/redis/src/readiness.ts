@@ -1,56 +1,48 @@
 import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
 import type { CommandArgument } from "./client.ts";
-import type { Commands } from "./commands.ts";
-import { type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts";
+import type { Connection, Server } from "./connection.ts";
 import { RedisCommandError, RedisUnavailableError } from "./errors.ts";
-
-/** The answer of one server about itself. */
-interface ServerState {
-  readonly policy: string | undefined;
-  readonly isReplica: boolean;
-}
+import type { Guard } from "./guard.ts";
 
 type Ask = (command: string, ...args: CommandArgument[]) => Promise<unknown>;
 
 /** The readiness check of a connection. */
 export interface Probe {
   readonly check: ReadinessCheck;
-  /** Checks the servers once, and logs a warning if they may drop entries. */
-  refresh(): Promise<void>;
+  /** Queries the servers in the background, and logs a warning if they may drop entries. */
+  refresh(): void;
 }
 
 /** Creates the check. It queries the servers; while a breaker is open it answers without a call. */
 export function createProbe(
   connection: Connection,
-  commands: Commands,
+  guardOf: (server: string) => Guard,
   options: {
     readonly name: string;
     readonly logField: string;
     readonly readinessTimeoutMs: number;
     readonly logger: Logger | undefined;
     readonly isStopped: () => boolean;
+    /** Returns further members of the result's `meta`. */
+    readonly meta: () => Readonly<Record<string, string | number>>;
   },
 ): Probe {
-  const { name, logField, readinessTimeoutMs, logger, isStopped } = options;
+  const { name, logField, readinessTimeoutMs, logger, isStopped, meta } = options;
   let policy: string | undefined;
   let warnedOf: string | undefined;
 
-  function askOnly(command: string, ...args: CommandArgument[]): Promise<unknown> {
-    return commands.guardOf(ONLY).run(connection.send, command, args);
-  }
-
-  function askNode({ name: node, server }: NamedServer): Ask {
+  function askOf({ name: server, send }: Server): Ask {
     return (command, ...args) => {
-      if (server === undefined) return Promise.reject(new RedisUnavailableError("disconnected", 1000));
-      return commands.guardOf(node).run(sendTo(server), command, args);
+      if (send === undefined) return Promise.reject(new RedisUnavailableError("disconnected", 1000));
+      return guardOf(server).run(send, command, args);
     };
   }
 
   const queryServers = singleFlight(async () => {
-    const servers = connection.servers();
-    const asks: readonly Ask[] = servers.length === 0 ? [askOnly] : servers.map(askNode);
-    const results = await Promise.allSettled(asks.map(async (ask) => queryServer(ask)));
+    const results = await Promise.allSettled(
+      connection.servers().map((server) => queryServer(askOf(server))),
+    );
     const answers = results.filter((result) => result.status === "fulfilled").map(({ value }) => value);
     const policies = answers.map((answer) => answer.policy);
     if (answers.length > 0) policy = policies.find((each) => each !== "noeviction") ?? policies[0];
@@ -95,20 +87,17 @@ export function createProbe(
 
   async function check(signal: AbortSignal): Promise<CheckResult> {
     const found = await verdict(signal);
-    const meta = { breaker: commands.state, in_flight: commands.inFlight, eviction: policy ?? "unknown" };
-    return { ...found, meta };
+    return { ...found, meta: { ...meta(), eviction: policy ?? "unknown" } };
   }
 
   return {
     check: { name, critical: false, check },
-    async refresh() {
-      await queryServers();
-    },
+    refresh: () => void queryServers().catch(() => undefined),
   };
 }
 
 /** Queries one server. A host that hides INFO or CONFIG counts as healthy, with unknown values. */
-async function queryServer(ask: Ask): Promise<ServerState> {
+async function queryServer(ask: Ask) {
   const memory = await answered(ask("info", "memory"));
   const policy = /^maxmemory_policy:([\w-]{1,40})\s*$/m.exec(memory)?.[1];
   const replication = await answered(ask("info", "replication"));

@@ -1,10 +1,33 @@
 import type { ReadinessCheck } from "@svc/context";
 import { atMostEvery, type BreakerState, createEmitter, safeLogger } from "@svc/resilience";
-import { createCommands, type GuardedRedis } from "./commands.ts";
-import { openConnection } from "./connection.ts";
+import type { CommandArgument } from "./client.ts";
+import { ONLY, openConnection } from "./connection.ts";
 import { RedisCommandError, RedisUnavailableError } from "./errors.ts";
+import { createGuard, type Guard } from "./guard.ts";
 import { type RedisEvent, type RedisOptions, redisOptions, type RedisOwner } from "./options.ts";
 import { createProbe } from "./readiness.ts";
+
+/**
+ * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
+ * Keys get the prefix of the connection.
+ *
+ * They reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` when it rejects the
+ * command as wrong.
+ */
+export interface GuardedRedis {
+  /** Runs any command, for example `call("incr", "visits")`. In a cluster its keys must share a hash tag. */
+  call(command: string, ...args: readonly CommandArgument[]): Promise<unknown>;
+  eval(script: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
+  evalsha(sha: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
+  /** Returns how many of the keys exist. */
+  exists(...keys: readonly string[]): Promise<number>;
+  /** Returns the strings under several keys, null for a missing one. */
+  mget(...keys: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Whether the keys are spread over several servers. */
+  readonly isCluster: boolean;
+  /** Deadline of a command in milliseconds. */
+  readonly commandTimeoutMs: number;
+}
 
 /** A guarded connection to a Redis or a Redis Cluster. */
 export interface RedisConnection extends GuardedRedis, AsyncDisposable {
@@ -17,6 +40,16 @@ export interface RedisConnection extends GuardedRedis, AsyncDisposable {
   readonly stop: () => Promise<void>;
 }
 
+// These commands change the shared connection or block it.
+const REFUSED: ReadonlySet<string> = new Set(
+  (
+    "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor multi exec discard watch " +
+    "unwatch select quit auth hello reset client wait waitaof sync psync shutdown blpop brpop brpoplpush blmove " +
+    "blmpop bzpopmin bzpopmax bzmpop readonly readwrite asking"
+  ).split(" "),
+);
+const CROSSED = "CROSSSLOT the keys of a command must share a hash tag in a cluster";
+const SERVERS_AT_MOST = 1000;
 const WARN_EVERY_MS = 10_000;
 
 const REDIS: RedisOwner = {
@@ -36,13 +69,20 @@ const REDIS: RedisOwner = {
  */
 export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): RedisConnection {
   const resolved = redisOptions.resolve(options);
-  const { name, onEvent, now, readinessTimeoutMs } = resolved;
-  const { logField } = owner;
+  const { name, now, commandTimeoutMs, readinessTimeoutMs } = resolved;
+  const { logField, CommandError } = owner;
   const logger = safeLogger(resolved.logger);
+  const guards = new Map<string, Guard>();
   let stopping: Promise<void> | undefined;
   // Whether the last log message was that Redis is not available.
   let isReported = false;
 
+  const { emit } = createEmitter<RedisEvent>(resolved.onEvent, (suppressed, error) =>
+    logger?.warn(
+      { [logField]: name, err: error, suppressed },
+      `the listener of a ${logField}'s events throws`,
+    ),
+  );
   const warn = atMostEvery(
     WARN_EVERY_MS,
     (suppressed: number, reason: string) => {
@@ -58,61 +98,110 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
 
   function reportRecovery(): void {
     // In a cluster, other nodes may still be down when one answers again.
-    if (!isReported || commands.state !== "closed") return;
+    if (!isReported || worstState() !== "closed") return;
     isReported = false;
     logger?.info({ [logField]: name }, "Redis answers again");
   }
-
-  const { emit } = createEmitter<RedisEvent>(onEvent, (suppressed, error) =>
-    logger?.warn(
-      { [logField]: name, err: error, suppressed },
-      `the listener of a ${logField}'s events throws`,
-    ),
-  );
 
   const connection = openConnection(resolved, {
     onFailure: reportTrouble,
     onReady() {
       reportRecovery();
-      commands.probeNow();
-      refreshState();
+      for (const guard of guards.values()) guard.probeNow();
+      probe.refresh();
     },
   });
-  const commands = createCommands(resolved, owner, connection, {
-    emit,
-    onRefused: reportTrouble,
-    onBreaker(to) {
-      if (to === "open") reportTrouble("no answer in time");
-      if (to !== "closed") return;
-      reportRecovery();
-      refreshState();
-    },
-  });
-  const isStopped = (): boolean => stopping !== undefined;
-  const probe = createProbe(connection, commands, { name, logField, readinessTimeoutMs, logger, isStopped });
 
-  function refreshState(): void {
-    probe.refresh().catch(() => undefined);
+  /** Returns the guard of one server. */
+  function guardOf(server: string): Guard {
+    const known = guards.get(server);
+    if (known !== undefined) return known;
+    // The nodes of a cluster change, so drop the guards of idle ones.
+    if (guards.size >= SERVERS_AT_MOST) {
+      for (const [each, guard] of guards) if (guard.inFlight === 0 && each !== ONLY) guards.delete(each);
+    }
+    const guard = createGuard(resolved, owner, () => connection.probe(server), onBreaker);
+    guards.set(server, guard);
+    return guard;
+  }
+
+  function onBreaker(to: BreakerState): void {
+    if (to === "open") reportTrouble("no answer in time");
+    if (to !== "closed") return;
+    reportRecovery();
+    probe.refresh();
+  }
+
+  function worstState(): BreakerState {
+    const states = new Set([...guards.values()].map(({ state }) => state));
+    return states.has("open") ? "open" : states.has("half-open") ? "half-open" : "closed";
+  }
+
+  const probe = createProbe(connection, guardOf, {
+    name,
+    logField,
+    logger,
+    readinessTimeoutMs,
+    isStopped: () => stopping !== undefined,
+    meta: () => ({
+      breaker: worstState(),
+      in_flight: [...guards.values()].reduce((sum, guard) => sum + guard.inFlight, 0),
+    }),
+  });
+
+  function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
+    const lower = command.toLowerCase();
+    if (!REFUSED.has(lower) && !blocks(lower, args)) return run(lower, args);
+    const why = "needs a connection of its own; this one is shared";
+    return Promise.reject(new CommandError(lower.toUpperCase(), why));
+  }
+
+  function run(command: string, args: readonly CommandArgument[]): Promise<unknown> {
+    // After stop() use the stopped guard, instead of creating one for a new node.
+    const server = stopping === undefined ? connection.serverOf(command, args) : ONLY;
+    if (server === undefined) {
+      emit("error");
+      return Promise.reject(new CommandError(command.toUpperCase(), CROSSED));
+    }
+    return guardOf(server).run(connection.send, command, args, count);
+  }
+
+  function count(error: Error): void {
+    if (!(error instanceof RedisUnavailableError)) return emit("error");
+    emit("unavailable");
+    if (error.reply !== undefined) reportTrouble(error.reply);
   }
 
   async function end(): Promise<void> {
-    await commands.stop();
+    guardOf(ONLY);
+    await Promise.all([...guards.values()].map((guard) => guard.stop()));
     connection.close();
   }
 
-  function stop(): Promise<void> {
-    stopping ??= end();
-    return stopping;
-  }
+  const stop = (): Promise<void> => (stopping ??= end());
 
   return {
-    ...commands.redis,
+    call,
+    eval: (script, numberOfKeys, ...rest) => call("eval", script, numberOfKeys, ...rest),
+    evalsha: (sha, numberOfKeys, ...rest) => call("evalsha", sha, numberOfKeys, ...rest),
+    exists: (...keys) => run("exists", keys) as Promise<number>,
+    mget: (...keys) => run("mget", keys) as Promise<readonly (string | null)[]>,
+    isCluster: connection.isCluster,
+    commandTimeoutMs,
     name,
     readiness: () => probe.check,
     get state() {
-      return commands.state;
+      return worstState();
     },
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Returns whether the command blocks until a stream has entries. */
+function blocks(command: string, args: readonly CommandArgument[]): boolean {
+  if (command !== "xread" && command !== "xreadgroup") return false;
+  const words = args.map((each) => String(each).toLowerCase());
+  const names = words.indexOf("streams");
+  return words.slice(0, names === -1 ? undefined : names).includes("block");
 }

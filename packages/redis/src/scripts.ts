@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { firstWord } from "./errors.ts";
 
 /** A Lua script and the SHA-1 digest by which Redis caches it. */
 export interface Script {
@@ -49,7 +50,7 @@ export function replyWord(error: unknown): string | undefined {
   if (error.name !== "ReplyError") return undefined;
   // Redis 6 wraps an error that is raised inside a script.
   const inner = /@user_script:\s*\d+: -?([A-Z]{2,})\b/.exec(error.message)?.[1];
-  return inner ?? /^[A-Z]+/.exec(error.message)?.[0] ?? "ERR";
+  return inner ?? firstWord(error.message);
 }
 
 /** Returns whether Redis may have executed the command in spite of the error. */

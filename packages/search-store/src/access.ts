@@ -89,15 +89,10 @@ export async function query<R extends Row>(
   text: string,
   values?: unknown[],
 ): Promise<QueryResult<R>> {
-  return onConnection(db, (connection) => connection.query<R>(text, values));
-}
-
-/** Runs several statements on one connection, outside a transaction. */
-export async function onConnection<T>(db: Database, work: (connection: Queryable) => Promise<T>): Promise<T> {
-  if (!isPool(db)) return work(db);
+  if (!isPool(db)) return db.query<R>(text, values);
   return withLentConnection(db, async (connection, onBroken) => {
     try {
-      return await work(connection);
+      return await connection.query<R>(text, values);
     } catch (error) {
       // An error of the server has a code; after any other error the connection may be unusable.
       if (typeof (error as { code?: unknown }).code !== "string") onBroken(error as Error);

@@ -1,3 +1,4 @@
+import { withDeadline } from "@svc/resilience";
 import { checkVector, type Vector, type VectorShape } from "./embedding.ts";
 import { SearchError } from "./errors.ts";
 
@@ -36,6 +37,17 @@ export async function embedTexts(
   return vectors;
 }
 
+/** Returns the embeddings of contents by their hashes; the contents must differ. Throws as {@link embedTexts}. */
+export async function embedContents(
+  options: EmbedSettings,
+  contents: readonly { readonly hash: string; readonly content: string }[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, Vector>> {
+  const texts = contents.map(({ content }) => content);
+  const vectors = await embedTexts(options, texts, signal);
+  return new Map(vectors.map((vector, index) => [contents[index]?.hash ?? "", vector]));
+}
+
 async function embedBatch(
   options: EmbedSettings,
   texts: readonly string[],
@@ -45,14 +57,18 @@ async function embedBatch(
   if (embed === undefined) {
     throw failed("there is no embedding: hand one in, or give the store an embed function");
   }
-  signal?.throwIfAborted();
-  const answer = await bounded(embedTimeoutSeconds, signal, async (inner) => {
+  const call = async (inner: AbortSignal): Promise<readonly Vector[]> => {
     try {
       return await embed(texts, { signal: inner });
     } catch (error) {
-      if (inner.aborted) throw inner.reason;
       throw new SearchError("ERR_SVC_SEARCH_EMBED", "embed failed", { cause: error });
     }
+  };
+  const answer = await withDeadline(embedTimeoutSeconds * 1000, call, {
+    signal,
+    onTimeout() {
+      throw failed(`embed took more than ${embedTimeoutSeconds} s`);
+    },
   });
   if (!Array.isArray(answer)) throw failed("embed must answer an array of embeddings");
   if (answer.length !== texts.length) {
@@ -63,29 +79,6 @@ async function embedBatch(
     checkVector(options, vector, `embedding ${index} that embed answered`);
   }
   return vectors;
-}
-
-/** Stops waiting at the time limit or when the signal aborts, even if the callback ignores both. */
-async function bounded<T>(
-  seconds: number,
-  outer: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (reason: unknown): void => {
-    reject(reason);
-    controller.abort(reason);
-  };
-  const forward = (): void => abort(outer?.reason);
-  outer?.addEventListener("abort", forward, { once: true });
-  const timer = setTimeout(() => abort(failed(`embed took more than ${seconds} s`)), seconds * 1000);
-  try {
-    return await Promise.race([work(controller.signal), aborted]);
-  } finally {
-    clearTimeout(timer);
-    outer?.removeEventListener("abort", forward);
-  }
 }
 
 function failed(message: string): SearchError {

@@ -30,6 +30,11 @@ export class SearchError extends TableError<SearchErrorCode> {
   override readonly name = "SearchError";
 }
 
+/** Returns an error; with a cause if there is one. */
+export function searchError(code: SearchErrorCode, message: string, cause?: unknown): SearchError {
+  return new SearchError(code, message, cause === undefined ? undefined : { cause });
+}
+
 export function refused(message: string): SearchError {
   return new SearchError("ERR_SVC_SEARCH_ARGUMENT", message);
 }

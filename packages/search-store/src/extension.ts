@@ -1,6 +1,6 @@
 import { type Database, sqlStateOf } from "@svc/sql";
 import { query } from "./access.ts";
-import { SearchError } from "./errors.ts";
+import { type SearchError, searchError } from "./errors.ts";
 
 /** State of pgvector on a server. */
 export interface Extension {
@@ -83,5 +83,5 @@ function isEnough(version: string): boolean {
 }
 
 function lacking(message: string, cause?: unknown): SearchError {
-  return new SearchError("ERR_SVC_SEARCH_EXTENSION", message, cause === undefined ? undefined : { cause });
+  return searchError("ERR_SVC_SEARCH_EXTENSION", message, cause);
 }

@@ -2,12 +2,11 @@ import type { Queryable } from "@svc/sql";
 import { queryAs, transactionAs } from "./access.ts";
 import { checkChunk, type CheckedChunk, type NewChunk } from "./chunk.ts";
 import { checkMembers } from "./checks.ts";
-import { embedTexts } from "./embed.ts";
+import { embedContents } from "./embed.ts";
 import { type Vector, vectorText } from "./embedding.ts";
 import { refused } from "./errors.ts";
-import { documentLock, tenantLock } from "./locks.ts";
+import { lockDocument } from "./locks.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { deleteAfter, LOCK_DOCUMENT, selectHashes, upsertChunks } from "./sql/chunks.ts";
 
 export interface IngestOptions {
   /** Cancels the ingest, even while it waits for embeddings. Default: none. */
@@ -28,6 +27,42 @@ export interface Ingested {
 
 /** Largest number of chunks in one ingest, which writes them in one statement. */
 export const MAX_CHUNKS = 10_000;
+
+/** Returns the query for the stored hashes of a document among the given ones. */
+function selectHashes({ quotedTable }: ResolvedOptions): string {
+  return `
+select distinct encode(content_sha256, 'hex') as hash from ${quotedTable}
+where tenant_id = $1 and document_id = $2 and encode(content_sha256, 'hex') = any($3::text[])`;
+}
+
+/** Returns the upsert of a whole document. Reuses the embedding of the same content, and writes only changed chunks. */
+function upsertChunks({ quotedTable, vectorType }: ResolvedOptions): string {
+  return `
+with given as (
+  select * from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[])
+    as given (ordinal, content, hash, meta, embedding)
+), old as (
+  select distinct on (content_sha256) content_sha256, embedding from ${quotedTable}
+  where tenant_id = $1 and document_id = $2
+  order by content_sha256, ordinal
+)
+insert into ${quotedTable} as chunk (tenant_id, document_id, ordinal, content, content_sha256, meta, embedding)
+select $1, $2, given.ordinal, given.content, decode(given.hash, 'hex'), given.meta::jsonb,
+  coalesce(given.embedding::${vectorType}, old.embedding)
+from given left join old on old.content_sha256 = decode(given.hash, 'hex')
+order by given.ordinal
+on conflict (tenant_id, document_id, ordinal) do update
+set content = excluded.content, content_sha256 = excluded.content_sha256, meta = excluded.meta,
+  embedding = excluded.embedding,
+  created_at = case when chunk.content_sha256 = excluded.content_sha256 then chunk.created_at else now() end
+where (chunk.content_sha256, chunk.meta, chunk.embedding)
+  is distinct from (excluded.content_sha256, excluded.meta, excluded.embedding)`;
+}
+
+/** Returns the statement that deletes the chunks after a document's new end. */
+function deleteAfter({ quotedTable }: ResolvedOptions): string {
+  return `delete from ${quotedTable} where tenant_id = $1 and document_id = $2 and ordinal >= $3`;
+}
 
 /**
  * Replaces the chunks of a document, in the given order, and embeds the new contents (SEARCH-2).
@@ -56,15 +91,7 @@ export async function ingestDocument(
   let kept = await keptHashes(options, tenant, documentId, [...open.keys()]);
   for (;;) {
     const wanted = [...open.values()].filter(({ hash }) => !kept.has(hash) && !made.has(hash));
-    const vectors = await embedTexts(
-      options,
-      wanted.map((each) => each.content),
-      signal,
-    );
-    for (const [index, { hash }] of wanted.entries()) {
-      const vector = vectors[index];
-      if (vector !== undefined) made.set(hash, vector);
-    }
+    for (const [hash, vector] of await embedContents(options, wanted, signal)) made.set(hash, vector);
     const outcome = await transactionAs(options, tenant, (tx) =>
       write(tx, options, { tenant, documentId, chunks, made, hashes: [...open.keys()] }),
     );
@@ -90,8 +117,7 @@ async function write(
   options: ResolvedOptions,
   { tenant, documentId, chunks, made, hashes }: Write,
 ): Promise<{ readonly removed: number } | { readonly kept: ReadonlySet<string> }> {
-  const { table } = options;
-  await tx.query(LOCK_DOCUMENT, [tenantLock(table, tenant), documentLock(table, tenant, documentId)]);
+  await lockDocument(tx, options.table, tenant, documentId);
   const needed = hashes.filter((hash) => !made.has(hash));
   if (needed.length > 0) {
     const { rows } = await tx.query<HashRow>(selectHashes(options), [tenant, documentId, needed]);

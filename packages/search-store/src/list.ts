@@ -2,10 +2,10 @@ import { queryAs } from "./access.ts";
 import { checkDocumentId, checkMembers, checkWhole } from "./checks.ts";
 import type { Meta } from "./chunk.ts";
 import { refused } from "./errors.ts";
-import { compileFilter } from "./filter/compile.ts";
-import type { Filter } from "./filter/parse-filter.ts";
+import { compileCondition } from "./filter/compile.ts";
+import { type Filter, parseFilter } from "./filter/parse-filter.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { selectPage } from "./sql/chunks.ts";
+import { createParameters } from "./parameters.ts";
 
 export interface ListRequest {
   /** Restricts the list to one document. Default: all documents. */
@@ -48,20 +48,27 @@ export async function listChunks(
   checkMembers(request, "the request of a list", ["documentId", "filter", "limit", "after"]);
   const { documentId, filter, limit = 100, after } = request;
   checkWhole(limit, "limit", 1, MAX_LIMIT);
-  const values: unknown[] = [tenant];
-  const parameter = (value: unknown): string => `$${values.push(value)}`;
-  let more = "";
+  const parameters = createParameters();
+  const conditions = [`tenant_id = ${parameters.add(tenant, "text")}`];
   if (documentId !== undefined) {
     checkDocumentId(documentId);
-    more += ` and document_id = ${parameter(documentId)}`;
+    conditions.push(`document_id = ${parameters.add(documentId, "text")}`);
   }
   if (after !== undefined) {
     const [document, ordinal] = positionOf(after);
-    more += ` and (document_id, ordinal) > (${parameter(document)}, ${parameter(ordinal)}::int)`;
+    const position = `(${parameters.add(document, "text")}, ${parameters.add(ordinal, "int")})`;
+    conditions.push(`(document_id, ordinal) > ${position}`);
   }
-  if (filter !== undefined) more += ` and (${compileFilter(options, filter, values)})`;
-  const statement = selectPage(options, more, `${parameter(limit + 1)}::int`);
-  const { rows } = await queryAs<ChunkRow>(options, tenant, statement, values);
+  if (filter !== undefined) {
+    conditions.push(compileCondition(parseFilter(filter), parameters, options.filterKeys));
+  }
+  // One row more than the page tells whether there is another page.
+  const statement = `
+select document_id, ordinal, content, meta, created_at from ${options.quotedTable}
+where ${conditions.join(" and ")}
+order by document_id, ordinal
+limit ${parameters.add(limit + 1, "int")}`;
+  const { rows } = await queryAs<ChunkRow>(options, tenant, statement, parameters.values);
   const chunks = rows.slice(0, limit).map(chunkOf);
   const last = chunks.at(-1);
   return rows.length > limit && last !== undefined ? { chunks, next: cursorOf(last) } : { chunks };

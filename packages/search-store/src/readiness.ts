@@ -1,4 +1,5 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { singleFlight } from "@svc/resilience";
 import { safeErrorText, SqlDeadlineError } from "@svc/sql";
 import { command, isEmbedded, query } from "./access.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -10,31 +11,24 @@ select (select extversion from pg_catalog.pg_extension where extname = 'vector')
 /** Creates a check of pgvector and the table. Never critical, since a service can work without its search. */
 export function createReadiness(options: ResolvedOptions): ReadinessCheck {
   const { quotedTable } = options;
-  let looking: Promise<CheckResult> | undefined;
-  const place = isEmbedded(options.db) ? "embedded" : "on the server";
+  const place = isEmbedded(options.db) ? ", embedded" : " on the server";
 
-  const look = async (): Promise<CheckResult> => {
+  // Share a running query: a check that timed out must not leave one more statement each time.
+  const look = singleFlight(async (): Promise<CheckResult> => {
     try {
       const { db } = command(options, "readiness()");
       const { rows } = await query<{ version: string | null; present: boolean }>(db, SELECT, [quotedTable]);
       const { version = null, present = false } = rows[0] ?? {};
       if (version === null) return down("pgvector is missing: run `create extension vector`");
       if (!present) return down("its table is missing");
-      const detail =
-        place === "embedded" ? `pgvector ${version}, embedded` : `pgvector ${version} on the server`;
-      return { healthy: true, detail, meta: { pgvector: version } };
+      return { healthy: true, detail: `pgvector ${version}${place}`, meta: { pgvector: version } };
     } catch (error) {
       if (error instanceof SqlDeadlineError) return down(`no answer within ${error.timeoutMs} ms`);
       return down(`not answering (${safeErrorText(error)})`);
     }
-  };
-  // Share a running query: a check that timed out must not leave one more statement each time.
-  const check = (signal?: AbortSignal): Promise<CheckResult> => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return signal === undefined ? looking : Promise.race([looking, tooLate(signal)]);
-  };
+  });
+  const check = (signal?: AbortSignal): Promise<CheckResult> =>
+    signal === undefined ? look() : Promise.race([look(), tooLate(signal)]);
   return { name: "search-store", critical: false, check };
 }
 

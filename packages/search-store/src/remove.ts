@@ -1,9 +1,8 @@
 import { sqlStateOf } from "@svc/sql";
 import { queryAs, transactionAs } from "./access.ts";
 import { dropTenantIndex, type TenantIndex, tenantIndexOf } from "./index-care/tenant-index.ts";
-import { documentLock, tenantLock } from "./locks.ts";
+import { lockDocument, lockTenant } from "./locks.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { countRows, deleteDocumentRows, deleteTenantRows, LOCK_DOCUMENT, LOCK_TENANT } from "./sql/chunks.ts";
 
 export interface Stats {
   readonly chunks: number;
@@ -19,10 +18,11 @@ export function deleteDocument(
   tenant: string,
   documentId: string,
 ): Promise<number> {
-  const { table } = options;
+  const { table, quotedTable } = options;
+  const statement = `delete from ${quotedTable} where tenant_id = $1 and document_id = $2`;
   return transactionAs(options, tenant, async (tx) => {
-    await tx.query(LOCK_DOCUMENT, [tenantLock(table, tenant), documentLock(table, tenant, documentId)]);
-    return (await tx.query(deleteDocumentRows(options), [tenant, documentId])).rowCount ?? 0;
+    await lockDocument(tx, table, tenant, documentId);
+    return (await tx.query(statement, [tenant, documentId])).rowCount ?? 0;
   });
 }
 
@@ -31,9 +31,10 @@ export function deleteDocument(
  * `maintainIndexes()`.
  */
 export async function deleteTenant(options: ResolvedOptions, tenant: string): Promise<number> {
+  const { table, quotedTable } = options;
   const deleted = await transactionAs(options, tenant, async (tx) => {
-    await tx.query(LOCK_TENANT, [tenantLock(options.table, tenant)]);
-    return (await tx.query(deleteTenantRows(options), [tenant])).rowCount ?? 0;
+    await lockTenant(tx, table, tenant);
+    return (await tx.query(`delete from ${quotedTable} where tenant_id = $1`, [tenant])).rowCount ?? 0;
   });
   try {
     await dropTenantIndex(options, tenant);
@@ -44,10 +45,12 @@ export async function deleteTenant(options: ResolvedOptions, tenant: string): Pr
 }
 
 export async function statsOf(options: ResolvedOptions, tenant: string): Promise<Stats> {
-  const { rows } = await queryAs<{ chunks: number; documents: number }>(options, tenant, countRows(options), [
-    tenant,
-  ]);
-  const { chunks, documents } = rows[0] ?? { chunks: 0, documents: 0 };
+  const statement = `
+select count(*)::int as chunks, count(distinct document_id)::int as documents from ${options.quotedTable}
+where tenant_id = $1`;
+  type Counts = { chunks: number; documents: number };
+  const { rows } = await queryAs<Counts>(options, tenant, statement, [tenant]);
+  const counts = rows[0] ?? { chunks: 0, documents: 0 };
   const index = await tenantIndexOf(options, tenant);
-  return index === undefined ? { chunks, documents } : { chunks, documents, index };
+  return index === undefined ? counts : { ...counts, index };
 }

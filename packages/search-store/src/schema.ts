@@ -10,7 +10,7 @@ import {
   SchemaError,
 } from "@svc/sql";
 import { command, query, schemaTimeouts } from "./access.ts";
-import { SearchError } from "./errors.ts";
+import { type SearchError, searchError } from "./errors.ts";
 import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./extension.ts";
 import type { ResolvedOptions } from "./options.ts";
 
@@ -166,5 +166,5 @@ function bareName(table: string): string {
 }
 
 function another(message: string, cause?: unknown): SearchError {
-  return new SearchError("ERR_SVC_SEARCH_SCHEMA", message, cause === undefined ? undefined : { cause });
+  return searchError("ERR_SVC_SEARCH_SCHEMA", message, cause);
 }

@@ -11,7 +11,6 @@ export type SpanHook = <T>(
 // Longest delay that a hook may add before an operation and after it, in milliseconds.
 const HOOK_MS = 1000;
 
-type Name = Parameters<SpanHook>[0];
 type Run<T> = (set: (attributes: SpanAttributes) => void) => Promise<T>;
 
 /**
@@ -20,7 +19,7 @@ type Run<T> = (set: (attributes: SpanAttributes) => void) => Promise<T>;
  */
 export async function inSpan<T>(
   hook: SpanHook | undefined,
-  name: Name,
+  name: Parameters<SpanHook>[0],
   attributes: SpanAttributes,
   run: Run<T>,
 ): Promise<T> {
@@ -40,21 +39,13 @@ export async function inSpan<T>(
     begun.resolve();
     return outcome;
   };
-  const hooked = ended(hook, name, attributes, once);
+  // Ignore errors of the hook: the operation continues without a span, and its own error reaches the caller below.
+  const hooked = (async () => void (await hook(name, attributes, once)))().catch(() => undefined);
   await atMost(HOOK_MS, Promise.race([begun.promise, hooked]));
   try {
     return await once(() => undefined);
   } finally {
     await atMost(HOOK_MS, hooked);
-  }
-}
-
-/** Waits for the end of the hook and ignores its error. The caller receives an error of the operation itself. */
-async function ended<T>(hook: SpanHook, name: Name, attributes: SpanAttributes, run: Run<T>): Promise<void> {
-  try {
-    await hook(name, attributes, run);
-  } catch {
-    // Ignore: the operation continues without a span.
   }
 }
 

@@ -55,68 +55,53 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
   const options = resolveStoreOptions(given);
   const { table, span } = options;
 
-  /** Checks the tenant, and explains an error about a missing table. */
-  const inTenant = async <T>(tenant: string, work: () => Promise<T>): Promise<T> => {
+  /** Runs an operation of a tenant, with the options for one call. */
+  const inTenant = async <T>(
+    tenant: string,
+    call: ResolvedOptions,
+    work: (call: ResolvedOptions) => Promise<T>,
+  ): Promise<T> => {
     checkTenant(tenant);
-    return explaining(options, work);
+    return explaining(options, () => work(call));
   };
+  const short = (operation: string): ResolvedOptions => command(options, operation);
+  const long = (operation: string): ResolvedOptions => maintenance(options, operation);
 
   return {
     ensureSchema: () => ensureStore(options),
     migrations: () => storeMigrations(options),
     ingest: (tenant, documentId, chunks, ingestOptions) =>
-      inTenant(tenant, () => {
+      inTenant(tenant, short("ingest()"), async (call) => {
         checkDocumentId(documentId);
         checkIngestOptions(ingestOptions);
-        return inSpan(
-          span,
-          "rag.ingest",
-          { "rag.store": table, "rag.document_id": documentId },
-          async (set) => {
-            const done = await ingestDocument(
-              command(options, "ingest()"),
-              tenant,
-              documentId,
-              chunks,
-              ingestOptions,
-            );
-            set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
-            return done;
-          },
-        );
+        const attributes = { "rag.store": table, "rag.document_id": documentId };
+        return inSpan(span, "rag.ingest", attributes, async (set) => {
+          const done = await ingestDocument(call, tenant, documentId, chunks, ingestOptions);
+          set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
+          return done;
+        });
       }),
     ingestBulk: (tenant, chunks, ingestOptions) =>
-      inTenant(tenant, () => {
+      inTenant(tenant, long("ingestBulk()"), async (call) => {
         checkIngestOptions(ingestOptions);
         return inSpan(span, "rag.ingest", { "rag.store": table }, async (set) => {
-          const { chunks: count, embedded } = await ingestBulk(
-            maintenance(options, "ingestBulk()"),
-            tenant,
-            chunks,
-            ingestOptions,
-          );
+          const { chunks: count, embedded } = await ingestBulk(call, tenant, chunks, ingestOptions);
           set({ "rag.chunks": count, "rag.embedded": embedded, "rag.reused": 0 });
           return { chunks: count };
         });
       }),
     deleteDocument: (tenant, documentId) =>
-      inTenant(tenant, async () => {
+      inTenant(tenant, short("deleteDocument()"), async (call) => {
         checkDocumentId(documentId);
-        return deleteDocument(command(options, "deleteDocument()"), tenant, documentId);
+        return deleteDocument(call, tenant, documentId);
       }),
-    deleteTenant: (tenant) =>
-      inTenant(tenant, () => deleteTenant(maintenance(options, "deleteTenant()"), tenant)),
-    list: (tenant, request) =>
-      inTenant(tenant, () => listChunks(command(options, "list()"), tenant, request)),
-    stats: (tenant) => inTenant(tenant, () => statsOf(command(options, "stats()"), tenant)),
+    deleteTenant: (tenant) => inTenant(tenant, long("deleteTenant()"), (call) => deleteTenant(call, tenant)),
+    list: (tenant, request) => inTenant(tenant, short("list()"), (call) => listChunks(call, tenant, request)),
+    stats: (tenant) => inTenant(tenant, short("stats()"), (call) => statsOf(call, tenant)),
     search: (tenant, request) =>
-      inTenant(tenant, () =>
+      inTenant(tenant, short("search()"), (call) =>
         inSpan(span, "rag.search", { "rag.store": table }, async (set) => {
-          const { hits, hybrid, filtered, limit } = await searchTenant(
-            command(options, "search()"),
-            tenant,
-            request,
-          );
+          const { hits, hybrid, filtered, limit } = await searchTenant(call, tenant, request);
           set({
             "rag.limit": limit,
             "rag.hybrid": hybrid,
@@ -127,13 +112,12 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
         }),
       ),
     ensureTenantIndex: (tenant) =>
-      inTenant(tenant, () => ensureTenantIndex(maintenance(options, "ensureTenantIndex()"), tenant)),
+      inTenant(tenant, long("ensureTenantIndex()"), (call) => ensureTenantIndex(call, tenant)),
     dropTenantIndex: (tenant) =>
-      inTenant(tenant, () => dropTenantIndex(maintenance(options, "dropTenantIndex()"), tenant)),
-    maintainIndexes: () =>
-      explaining(options, () => maintainIndexes(maintenance(options, "maintainIndexes()"))),
+      inTenant(tenant, long("dropTenantIndex()"), (call) => dropTenantIndex(call, tenant)),
+    maintainIndexes: () => explaining(options, () => maintainIndexes(long("maintainIndexes()"))),
     recall: (tenant, request) =>
-      inTenant(tenant, () => measureRecall(maintenance(options, "recall()"), tenant, request)),
+      inTenant(tenant, long("recall()"), (call) => measureRecall(call, tenant, request)),
     readiness: () => createReadiness(options),
   };
 }

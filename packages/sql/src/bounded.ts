@@ -1,6 +1,5 @@
 import { type Deadline, SqlDeadlineError } from "./deadline-error.ts";
 import { close } from "./lend.ts";
-import { standsFor } from "./original.ts";
 import { answerOfCaller, lendWithin, queryWithin, stuckOn, within } from "./query-within.ts";
 import {
   type Connectable,
@@ -8,6 +7,7 @@ import {
   isPool,
   type PooledConnection,
   type Queryable,
+  standsFor,
 } from "./queryable.ts";
 
 /** The state of one call that sends several statements. */

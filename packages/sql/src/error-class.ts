@@ -61,6 +61,10 @@ export function safeErrorText(error: unknown): string {
   return code ?? first(error, (each) => matching(each.name, /^[A-Za-z_$][\w$]{0,60}$/)) ?? "unknown error";
 }
 
+export function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
 interface Looked {
   readonly code?: unknown;
   readonly syscall?: unknown;

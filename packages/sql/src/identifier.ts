@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { IdentifierError } from "./errors.ts";
 
 // NAMEDATALEN - 1. PostgreSQL truncates a longer name with only a notice, so two names may become the same.
@@ -29,6 +30,18 @@ export function qualified(name: string): string {
     );
   }
   return parts.map(identifier).join(".");
+}
+
+/**
+ * Returns the name of a table's migration: `0001_svc_jobs`. Migration tools accept letters, digits and `_`; other characters
+ * become `_`, and then eight digits of a hash keep `a.b` apart from `a_b`.
+ *
+ * @param step how the name begins, for example `0001`
+ */
+export function migrationName(step: string, table: string): string {
+  const words = table.replaceAll(/\W/g, "_");
+  if (words === table) return `${step}_${words}`;
+  return `${step}_${words}_${createHash("sha256").update(table).digest("hex").slice(0, 8)}`;
 }
 
 function faultOf(name: string): string | undefined {

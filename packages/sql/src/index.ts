@@ -5,10 +5,9 @@ export { IdentifierError, OptionError, SchemaError, TableError, TransactionError
 export { ensureSchema } from "./ensure-schema.ts";
 export { isTransaction, transactionOf, type Within } from "./given-transaction.ts";
 export { InexactIntegerError, parseExactJson } from "./exact-json.ts";
-export { identifier, qualified } from "./identifier.ts";
+export { identifier, migrationName, qualified } from "./identifier.ts";
 export { jsonBytes } from "./json-bytes.ts";
 export { lend, withLentConnection } from "./lend.ts";
-export { original } from "./original.ts";
 export {
   COMMAND_TIMEOUT_MS,
   commandTimeoutKind,
@@ -19,13 +18,13 @@ export {
   tableNameKind,
 } from "./option-kinds.ts";
 export { literal } from "./literal.ts";
-export { migrationName } from "./migration-name.ts";
 export { type PlannedStatement, SESSION_COLUMN, takesPlanned } from "./planned.ts";
 export { plannedWithin, queryWithin } from "./query-within.ts";
 export {
   type Connectable,
   type Database,
   isPool,
+  original,
   type PooledConnection,
   type Queryable,
   type QueryResult,

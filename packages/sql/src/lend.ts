@@ -1,7 +1,6 @@
 import { SqlDeadlineError } from "./deadline-error.ts";
 import { OptionError } from "./errors.ts";
-import { original } from "./original.ts";
-import type { Connectable, PooledConnection } from "./queryable.ts";
+import { type Connectable, original, type PooledConnection } from "./queryable.ts";
 
 type OnError = (error: Error) => void;
 

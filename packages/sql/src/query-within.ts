@@ -1,12 +1,12 @@
 import { type Deadline, type DeadlineReason, SqlDeadlineError } from "./deadline-error.ts";
-import { isConnectionError, sqlStateOf } from "./error-class.ts";
+import { asError, isConnectionError, sqlStateOf } from "./error-class.ts";
 import { close, lend } from "./lend.ts";
-import { original } from "./original.ts";
 import { type PlannedStatement, queryPlanned } from "./planned.ts";
 import {
   type Connectable,
   type Database,
   isPool,
+  original,
   type PooledConnection,
   type Queryable,
   type QueryResult,
@@ -175,8 +175,4 @@ function countAbandoned(pool: Connectable, change: number): void {
 /** Returns whether the server itself rejected the statement, so that the connection is still usable. */
 function isUsableAfter(error: unknown): boolean {
   return sqlStateOf(error) !== undefined && !isConnectionError(error);
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

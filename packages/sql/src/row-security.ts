@@ -34,12 +34,9 @@ const TYPES: ReadonlyMap<string, TenantType> = new Map([
 ]);
 const NAMES = ["table", "column", "setting", "policy"];
 
-interface Resolved {
-  readonly table: string;
+interface Resolved extends Readonly<Record<keyof RowSecurityOptions, string>> {
+  /** Name of the table, quoted. */
   readonly sql: string;
-  readonly column: string;
-  readonly setting: string;
-  readonly policy: string;
 }
 
 /**

@@ -41,13 +41,16 @@ export interface Wanted {
   readonly columns: Columns;
 }
 
-export interface ResolvedSchema {
+export interface ResolvedSchema extends ResolvedTimeouts {
   readonly name: string;
   readonly wanted: readonly Wanted[];
   readonly isPresent: string | undefined;
   readonly needs: readonly string[] | undefined;
   readonly statements: readonly string[];
   readonly lockTimeoutMs: number;
+}
+
+interface ResolvedTimeouts {
   readonly commandTimeoutMs: number;
   readonly maintenanceTimeoutMs: number;
 }
@@ -67,7 +70,7 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
     "maintenanceTimeoutMs",
   ]);
   const { name, tables = {}, relations = [], isPresent, needs, statements, lockTimeoutMs = 10_000 } = options;
-  const { commandTimeoutMs, maintenanceTimeoutMs } = resolveTimeouts(subject, options);
+  const timeouts = resolveTimeouts(subject, options);
   if (typeof name !== "string" || name === "") throw new OptionError(`${subject}: name must be a string`);
   if (!Array.isArray(statements) || statements.length === 0 || !statements.every(isText)) {
     throw new OptionError(`${subject}: statements must be a list of at least one statement`);
@@ -93,23 +96,14 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
   if (wanted.length === 0 && isPresent === undefined) {
     throw new OptionError(`${subject}: tables, relations or isPresent must say what is to be there`);
   }
-  return {
-    name,
-    wanted,
-    isPresent,
-    needs,
-    statements,
-    lockTimeoutMs,
-    commandTimeoutMs,
-    maintenanceTimeoutMs,
-  };
+  return { name, wanted, isPresent, needs, statements, lockTimeoutMs, ...timeouts };
 }
 
 /** @throws OptionError */
 export function resolveTimeouts(
   subject: string,
   { commandTimeoutMs = COMMAND_TIMEOUT_MS, maintenanceTimeoutMs = MAINTENANCE_TIMEOUT_MS }: SchemaTimeouts,
-): { readonly commandTimeoutMs: number; readonly maintenanceTimeoutMs: number } {
+): ResolvedTimeouts {
   checkTimeout(subject, "commandTimeoutMs", commandTimeoutMs);
   checkTimeout(subject, "maintenanceTimeoutMs", maintenanceTimeoutMs);
   return { commandTimeoutMs, maintenanceTimeoutMs };

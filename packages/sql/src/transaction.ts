@@ -1,11 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { sqlStateOf } from "./error-class.ts";
+import { asError, sqlStateOf } from "./error-class.ts";
 import { OptionError, TransactionError } from "./errors.ts";
 import { withLentConnection } from "./lend.ts";
 import { checkNames, checkWhole } from "./options.ts";
-import { original } from "./original.ts";
 import { stuckOn } from "./query-within.ts";
-import { type Database, isPool, type Queryable, type Row } from "./queryable.ts";
+import { type Database, isPool, original, type Queryable } from "./queryable.ts";
 import { checkSettings, type Settings } from "./settings.ts";
 import { type Plan, SAVEPOINT, type Statements, whole } from "./transaction-statements.ts";
 
@@ -175,9 +174,9 @@ async function begin(
 async function commit(connection: Queryable, statements: Statements): Promise<void> {
   const answer: unknown = await connection.query(statements.commit);
   // Drivers return a list of results for several statements.
-  const result: unknown = Array.isArray(answer) ? answer[0] : answer;
+  const result = (Array.isArray(answer) ? answer[0] : answer) as { command?: unknown } | null | undefined;
   // PostgreSQL answers the commit of a failed transaction with ROLLBACK and without an error.
-  if (isObject(result) && result["command"] === "ROLLBACK") {
+  if (result?.command === "ROLLBACK") {
     throw new TransactionError("rolled back, not committed: a statement failed and its error was not thrown");
   }
 }
@@ -193,14 +192,6 @@ async function rollback(
   } catch (error) {
     onBroken?.(asError(error));
   }
-}
-
-function isObject(value: unknown): value is Row {
-  return typeof value === "object" && value !== null;
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
 
 // Matches the text of pg's `query_timeout`. The statement still runs, and a rollback would queue behind it.

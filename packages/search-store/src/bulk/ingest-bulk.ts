@@ -1,15 +1,13 @@
-import { type Queryable, sqlStateOf } from "@svc/sql";
+import { literal, type Queryable, sqlStateOf } from "@svc/sql";
 import { transactionAs } from "../access.ts";
 import { checkChunk, type CheckedChunk, type NewChunk } from "../chunk.ts";
 import { checkDocumentId, checkWhole } from "../checks.ts";
-import { embedTexts } from "../embed.ts";
-import type { Vector } from "../embedding.ts";
+import { embedContents } from "../embed.ts";
 import { refused, SearchError } from "../errors.ts";
 import type { IngestOptions } from "../ingest.ts";
-import { tenantLock } from "../locks.ts";
+import { shareTenant } from "../locks.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { dropStage, insertStaged, LOCK_TENANT_SHARED, makeStage, selectRights } from "../sql/chunks.ts";
-import type { BulkRow } from "./encoder.ts";
+import { type BulkRow, COPY_COLUMNS } from "./encoder.ts";
 import { openSink, type Sink, wayOf } from "./sinks.ts";
 import { readSource } from "./source.ts";
 
@@ -23,6 +21,7 @@ export interface BulkChunk extends NewChunk {
 const MAX_ROWS = 500;
 const MAX_BYTES = 2 ** 20;
 const MAX_ORDINAL = 2 ** 31 - 1;
+const STAGE = "svc_bulk_load";
 const MEMBERS = ["documentId", "ordinal", "content", "meta", "embedding"];
 
 type Waiting = CheckedChunk & { readonly documentId: string; readonly ordinal: number };
@@ -63,22 +62,27 @@ async function load(
   refusal: AbortController,
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
   const { quotedTable, vectorType, precision, table } = options;
-  await tx.query(LOCK_TENANT_SHARED, [tenantLock(table, tenant)]);
-  const { rows } = await tx.query<Rights>(selectRights(options));
-  const rights = rows[0] ?? { secured: false, files: false };
-  const target = { tenant, quotedTable, vectorType, precision };
-  const way = wayOf(tx, rights.files);
+  await shareTenant(tx, table, tenant);
+  const { rows } = await tx.query<Rights>(selectRights(quotedTable));
+  const { secured, files } = rows[0] ?? { secured: false, files: false };
+  const way = wayOf(tx, files);
   // With row security active for this login, the server refuses COPY into the table: load through a temporary table.
-  const stage = rights.secured && way !== "insert" ? "svc_bulk_load" : undefined;
-  if (stage !== undefined) await tx.query(makeStage(options, stage));
-  const sink = await openSink(tx, way, stage === undefined ? target : { ...target, quotedTable: stage });
+  const isStaged = secured && way !== "insert";
+  if (isStaged) {
+    await tx.query(
+      `create temporary table ${STAGE} on commit drop as select ${COPY_COLUMNS} from ${quotedTable} with no data`,
+    );
+  }
+  const target = { tenant, quotedTable: isStaged ? STAGE : quotedTable, vectorType, precision };
+  const sink = await openSink(tx, way, target);
   sink.over?.catch((error: unknown) => refusal.abort(error));
   try {
     const done = await pump(sink, options, source, signal);
     await sink.end();
-    if (stage !== undefined) {
-      await tx.query(insertStaged(options, stage));
-      await tx.query(dropStage(stage));
+    if (isStaged) {
+      await tx.query(`insert into ${quotedTable} (${COPY_COLUMNS}) select ${COPY_COLUMNS} from ${STAGE}`);
+      // Another load in the same transaction creates its own.
+      await tx.query(`drop table pg_temp.${STAGE}`);
     }
     return done;
   } catch (error) {
@@ -89,13 +93,21 @@ async function load(
 
 type Rights = { secured: boolean; files: boolean };
 
+/** Returns the query for what rules out a direct COPY: active row security, and no right to read server files. */
+function selectRights(quotedTable: string): string {
+  return `
+select row_security_active(${literal(quotedTable)}) as secured,
+  (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    or pg_has_role('pg_read_server_files', 'usage') as files`;
+}
+
 async function pump(
   sink: Sink,
   options: ResolvedOptions,
   source: AsyncIterable<BulkChunk>,
   signal: AbortSignal,
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
-  const place = createPlaces();
+  const positionOf = createNumbering();
   let waiting: Waiting[] = [];
   let bytes = 0;
   let chunks = 0;
@@ -111,7 +123,7 @@ async function pump(
   for await (const chunk of source) {
     const what = `chunk ${chunks + waiting.length} of the load`;
     const checked = checkChunk(options, chunk, what, MEMBERS);
-    waiting.push({ ...checked, ...place(chunk) });
+    waiting.push({ ...checked, ...positionOf(chunk) });
     bytes += checked.content.length + checked.meta.length;
     if (waiting.length >= MAX_ROWS || bytes >= MAX_BYTES) await flush();
   }
@@ -120,7 +132,7 @@ async function pump(
 }
 
 /** Numbers the chunks that have no ordinal. Remembers only the current document. */
-function createPlaces(): (chunk: BulkChunk) => { documentId: string; ordinal: number } {
+function createNumbering(): (chunk: BulkChunk) => { documentId: string; ordinal: number } {
   let current: string | undefined;
   let next = 0;
   return ({ documentId, ordinal }) => {
@@ -141,14 +153,10 @@ async function withEmbeddings(
   waiting: readonly Waiting[],
   signal: AbortSignal,
 ): Promise<{ readonly rows: readonly BulkRow[]; readonly made: number }> {
-  const open = new Map<string, string>();
-  for (const { hash, content, embedding } of waiting) if (embedding === undefined) open.set(hash, content);
-  const vectors = await embedTexts(options, [...open.values()], signal);
-  const made = new Map<string, Vector>();
-  for (const [index, hash] of [...open.keys()].entries()) {
-    const vector = vectors[index];
-    if (vector !== undefined) made.set(hash, vector);
-  }
+  const open = new Map(
+    waiting.filter((each) => each.embedding === undefined).map((each) => [each.hash, each]),
+  );
+  const made = await embedContents(options, [...open.values()], signal);
   const rows = waiting.map((each) => {
     const embedding = each.embedding ?? made.get(each.hash);
     if (embedding === undefined) throw refused("a chunk of the load has no embedding");

@@ -2,7 +2,6 @@ import type { Writable } from "node:stream";
 import { inTime, type Queryable } from "@svc/sql";
 import { vectorText } from "../embedding.ts";
 import { SearchError } from "../errors.ts";
-import { insertChunks } from "../sql/chunks.ts";
 import { type BulkRow, COPY_COLUMNS, COPY_HEADER, COPY_TRAILER, createEncoder } from "./encoder.ts";
 
 /** Destination of the rows of a bulk load. */
@@ -145,7 +144,11 @@ function fileSink(tx: FileTaker, target: Target): Sink {
 }
 
 function insertSink(tx: Queryable, target: Target): Sink {
-  const statement = insertChunks(target);
+  const statement = `
+insert into ${target.quotedTable} (tenant_id, document_id, ordinal, content, content_sha256, meta, embedding)
+select $1, document_id, ordinal, content, decode(hash, 'hex'), meta::jsonb, embedding::${target.vectorType}
+from unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[])
+  as given (document_id, ordinal, content, hash, meta, embedding)`;
   return {
     async write(rows) {
       await tx.query(statement, [

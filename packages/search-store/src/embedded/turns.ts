@@ -1,3 +1,4 @@
+import { DeadlineError, withDeadline } from "@svc/resilience";
 import { SearchError } from "../errors.ts";
 
 /** A first-in, first-out mutex. */
@@ -11,41 +12,22 @@ export interface Turns {
 }
 
 export function createTurns(waitTimeoutMs: number): Turns {
-  const waiting: (() => void)[] = [];
-  let busy = false;
-
-  const next = (): void => {
-    const first = waiting.shift();
-    if (first === undefined) busy = false;
-    else first();
-  };
-  const ender = (): (() => void) => {
-    let ended = false;
-    return () => {
-      if (ended) return;
-      ended = true;
-      next();
-    };
-  };
+  let last = Promise.resolve();
 
   return {
-    take() {
-      if (!busy) {
-        busy = true;
-        return Promise.resolve(ender());
+    async take() {
+      const before = last;
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+      last = before.then(() => ended);
+      try {
+        await withDeadline(waitTimeoutMs, () => before);
+      } catch (error) {
+        end();
+        if (!(error instanceof DeadlineError)) throw error;
+        const message = `the embedded database was busy for ${waitTimeoutMs} ms: it has one connection, and another caller holds it`;
+        throw new SearchError("ERR_SVC_SEARCH_EMBEDDED", message);
       }
-      return new Promise((resolve, reject) => {
-        const begin = (): void => {
-          clearTimeout(timer);
-          resolve(ender());
-        };
-        const timer = setTimeout(() => {
-          waiting.splice(waiting.indexOf(begin), 1);
-          const message = `the embedded database was busy for ${waitTimeoutMs} ms: it has one connection, and another caller holds it`;
-          reject(new SearchError("ERR_SVC_SEARCH_EMBEDDED", message));
-        }, waitTimeoutMs);
-        waiting.push(begin);
-      });
+      return end;
     },
   };
 }

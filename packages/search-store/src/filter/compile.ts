@@ -1,24 +1,14 @@
-import type { ResolvedOptions } from "../options.ts";
-import { createParameters, type Parameters } from "../sql/parameters.ts";
-import { type Condition, type FilterValue, type Order, parseFilter } from "./parse-filter.ts";
+import type { Parameters } from "../parameters.ts";
+import type { Condition, FilterValue, Order } from "./parse-filter.ts";
 
 const COMPARED: Readonly<Record<Order, string>> = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
 /**
- * Returns a condition on the column `meta`. Keys and values become parameters, appended to `values`, and never part of the
- * text. Each comparison is true or false and never null, so that `not` also matches rows that lack the key.
+ * Returns a condition on the column `meta`. Keys and values become parameters, and never part of the text. Each comparison is
+ * true or false and never null, so that `not` also matches rows that lack the key.
  *
- * @throws SearchError `ERR_SVC_SEARCH_FILTER` with the position of the fault
+ * @param keys the keys that have their own index
  */
-export function compileFilter(
-  { filterKeys }: Pick<ResolvedOptions, "filterKeys">,
-  filter: unknown,
-  values: unknown[],
-): string {
-  return compileCondition(parseFilter(filter), createParameters(values), filterKeys);
-}
-
-/** Does the same as {@link compileFilter} for a parsed filter. `keys` have their own index. */
 export function compileCondition(
   condition: Condition,
   parameters: Parameters,

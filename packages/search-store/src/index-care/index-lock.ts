@@ -2,12 +2,22 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Database, isPool, original, type Queryable, withTransaction } from "@svc/sql";
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { STAY, TRY_LOCK } from "../sql/tenant-index.ts";
 
 /** Result of work that found another process on the same index. */
 export const BUSY: unique symbol = Symbol("busy");
 /** Result of work that has to look again a second later. */
 export const AGAIN: unique symbol = Symbol("again");
+
+/**
+ * Tries to lock the name ($1) until the end of the transaction, without waiting. A concurrent build waits for running
+ * statements, so a session that waited for the lock inside a statement would block the build that holds it.
+ */
+const TRY_LOCK = "select pg_try_advisory_xact_lock(hashtextextended($1::text, 0)) as locked";
+
+/** Disables timeouts for the idle transaction that holds the lock during a build. */
+const STAY = `
+select set_config(name, '0', true) from pg_catalog.pg_settings
+where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;

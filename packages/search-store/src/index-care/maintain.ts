@@ -1,7 +1,7 @@
+import { literal } from "@svc/sql";
 import { query } from "../access.ts";
-import { SearchError } from "../errors.ts";
+import { type SearchError, searchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { countTenants, selectHidden } from "../sql/tenant-index.ts";
 import { allIndexes, dropNamed, makeTenantIndex, tellPlanner, tenantIndexName } from "./tenant-index.ts";
 
 export interface Maintained {
@@ -20,15 +20,17 @@ export interface Maintained {
  *   the tenants
  */
 export async function maintainIndexes(options: ResolvedOptions): Promise<Maintained> {
-  const { db, indexAbove, indexBelow } = options;
-  const [row] = (await query<{ hidden: boolean }>(db, selectHidden(options))).rows;
+  const { db, quotedTable, indexAbove, indexBelow } = options;
+  const selectHidden = `select row_security_active(${literal(quotedTable)}) as hidden`;
+  const [row] = (await query<{ hidden: boolean }>(db, selectHidden)).rows;
   // Otherwise every count would be 0, and every index dropped.
   if (row?.hidden === true)
     throw failed("row security hides the tenants from this login: use one that has BYPASSRLS");
-  const least = Math.max(indexBelow, 1);
-  const { rows: tenants } = await query<{ tenant: string; chunks: number }>(db, countTenants(options), [
-    least,
-  ]);
+  const countTenants = `
+select tenant_id as tenant, count(*)::float8 as chunks from ${quotedTable}
+group by tenant_id having count(*) >= $1::bigint order by tenant_id`;
+  type Count = { tenant: string; chunks: number };
+  const { rows: tenants } = await query<Count>(db, countTenants, [Math.max(indexBelow, 1)]);
   const valid = new Map((await allIndexes(options)).map((index) => [index.name, index.valid]));
   const created: string[] = [];
   const dropped: string[] = [];
@@ -63,5 +65,5 @@ export async function maintainIndexes(options: ResolvedOptions): Promise<Maintai
 }
 
 function failed(message: string, cause?: unknown): SearchError {
-  return new SearchError("ERR_SVC_SEARCH_INDEX", message, cause === undefined ? undefined : { cause });
+  return searchError("ERR_SVC_SEARCH_INDEX", message, cause);
 }

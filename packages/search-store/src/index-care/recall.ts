@@ -1,10 +1,8 @@
-import type { Row } from "@svc/sql";
 import { queryAs } from "../access.ts";
 import { checkMembers, checkWhole } from "../checks.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { sendSearch } from "../search/send.ts";
-import { type SampleRow, selectExact, selectSample } from "../sql/recall.ts";
-import { searchStatement } from "../sql/search.ts";
+import { sendSearch } from "../search/search.ts";
+import type { Wanted } from "../search/statement.ts";
 
 export interface RecallRequest {
   /** Number of stored embeddings to search for, 1 to 10,000. Default 100. */
@@ -25,6 +23,8 @@ export interface Recall {
   readonly liveMs: number;
 }
 
+type SampleRow = { document_id: string; ordinal: number; embedding: string };
+
 // The two statements may round the distance of the same pair differently.
 const EQUAL = 1e-6;
 
@@ -44,14 +44,25 @@ export async function measureRecall(
   checkWhole(sample, "sample", 1, 10_000);
   checkWhole(limit, "limit", 1, 100);
   checkWhole(efSearch, "efSearch", 1, 1000);
-  const asked = await queryAs<SampleRow>(options, tenant, selectSample(options), [tenant, sample]);
+  const { quotedTable, vectorType } = options;
+  // A vector of zeros has no neighbours.
+  const selectSample = `
+select document_id, ordinal, embedding::text as embedding from ${quotedTable}
+where tenant_id = $1::text and (embedding <=> embedding) <> 'NaN'
+order by random() limit $2::int`;
+  // The `+ 0` prevents the use of an index.
+  const selectExact = `
+select (embedding <=> $2::${vectorType}) + 0 as distance from ${quotedTable}
+where tenant_id = $1::text and (document_id, ordinal) <> ($4::text, $5::int)
+order by distance limit $3::int`;
+  const asked = await queryAs<SampleRow>(options, tenant, selectSample, [tenant, sample]);
   const exactMs: number[] = [];
   const liveMs: number[] = [];
   let wanted = 0;
   let found = 0;
   for (const row of asked.rows) {
     const exact = await timed(exactMs, () =>
-      queryAs<Row & { distance: number }>(options, tenant, selectExact(options), [
+      queryAs<{ distance: number }>(options, tenant, selectExact, [
         tenant,
         row.embedding,
         limit,
@@ -59,8 +70,9 @@ export async function measureRecall(
         row.ordinal,
       ]),
     );
-    const live = searchStatement(options, tenant, neighbours(row.embedding, limit, efSearch));
-    const hits = await timed(liveMs, () => sendSearch(options, tenant, live));
+    const hits = await timed(liveMs, () =>
+      sendSearch(options, tenant, neighbours(row.embedding, limit, efSearch)),
+    );
     const farthest = exact.rows.at(-1)?.distance;
     if (farthest === undefined) continue;
     // Compare by distance, not by row: of two equally near rows, either one is correct.
@@ -80,11 +92,11 @@ export async function measureRecall(
   };
 }
 
-function neighbours(vector: string, limit: number, efSearch: number): Parameters<typeof searchStatement>[2] {
+function neighbours(vector: string, limit: number, efSearch: number): Wanted {
   return {
     vector,
     text: undefined,
-    where: () => undefined,
+    condition: undefined,
     limit: limit + 1,
     candidates: 40,
     efSearch,

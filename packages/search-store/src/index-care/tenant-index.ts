@@ -1,15 +1,17 @@
 import { hash } from "node:crypto";
-import { type Database, isPool, type Queryable, safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
-import { query } from "../access.ts";
-import { SearchError } from "../errors.ts";
-import type { ResolvedOptions } from "../options.ts";
 import {
-  analyzeTenants,
-  createIndex,
-  dropIndex,
-  type IndexRow,
-  SELECT_INDEXES,
-} from "../sql/tenant-index.ts";
+  type Database,
+  identifier,
+  isPool,
+  literal,
+  type Queryable,
+  safeErrorText,
+  SqlDeadlineError,
+  sqlStateOf,
+} from "@svc/sql";
+import { query } from "../access.ts";
+import { type SearchError, searchError } from "../errors.ts";
+import type { ResolvedOptions } from "../options.ts";
 import { AGAIN, BUSY, underLock } from "./index-lock.ts";
 import { report } from "./report.ts";
 
@@ -21,8 +23,50 @@ export interface TenantIndex {
   readonly bytes: number;
 }
 
+interface IndexRow extends Record<string, unknown> {
+  readonly name: string;
+  /** Quoted name with its schema. */
+  readonly path: string;
+  readonly valid: boolean;
+  readonly bytes: number;
+  /** Whether a session is building it at the moment. */
+  readonly building: boolean;
+}
+
+/** Selects the indexes of a table ($1, quoted) whose name begins with a text ($2). */
+export const SELECT_INDEXES = `
+select class.relname::text as name, format('%I.%I', space.nspname, class.relname) as path, index.indisvalid as valid,
+  pg_relation_size(class.oid)::float8 as bytes,
+  exists (
+    select from pg_catalog.pg_stat_progress_create_index as progress where progress.index_relid = class.oid
+  ) as building
+from pg_catalog.pg_index as index
+join pg_catalog.pg_class as class on class.oid = index.indexrelid
+join pg_catalog.pg_namespace as space on space.oid = class.relnamespace
+where index.indrelid = to_regclass($1::text) and starts_with(class.relname::text, $2::text)
+order by class.relname`;
+
+/** Returns the statement for a partial index. Its tenant is a constant, so that the planner can match it. */
+function createIndex(options: ResolvedOptions, name: string, tenant: string, concurrently: boolean): string {
+  return `create index${concurrently ? " concurrently" : ""} ${identifier(name)} on ${options.quotedTable}
+using hnsw ((${indexed(options, "embedding")}) halfvec_cosine_ops) where tenant_id = ${literal(tenant)}`;
+}
+
+/** Returns the expression of the index, for the given name of the column. */
+export function indexed(
+  { precision, dimensions }: Pick<ResolvedOptions, "precision" | "dimensions">,
+  column: string,
+): string {
+  return precision === "half" ? column : `${column}::halfvec(${dimensions})`;
+}
+
+/** @param path quoted name with its schema */
+function dropIndex(path: string, concurrently: boolean): string {
+  return `drop index${concurrently ? " concurrently" : ""} if exists ${path}`;
+}
+
 /** Returns the common prefix of the names of all tenant indexes. */
-export function indexPrefix({ table }: Pick<ResolvedOptions, "table">): string {
+function indexPrefix({ table }: Pick<ResolvedOptions, "table">): string {
   return `${table.slice(table.lastIndexOf(".") + 1)}_hnsw_`;
 }
 
@@ -53,9 +97,11 @@ export async function ensureTenantIndex(options: ResolvedOptions, tenant: string
   return index;
 }
 
-/** Updates the planner's statistics on tenants. Takes the lock, since ANALYZE and a build would wait for each other. */
+/** Updates the planner's statistics on tenants, from which it chooses between index and rows. Takes the lock, since ANALYZE and a build would wait for each other. */
 export function tellPlanner(options: ResolvedOptions, name: string): Promise<void> {
-  return underLock(options, name, (tx) => alter(options, tx, () => analyzeTenants(options)));
+  return underLock(options, name, (tx) =>
+    alter(options, tx, () => `analyze ${options.quotedTable} (tenant_id)`),
+  );
 }
 
 /** Does the same as {@link ensureTenantIndex}, without updating the planner's statistics. */
@@ -158,11 +204,7 @@ function failed(name: string, cause?: unknown): SearchError {
     sqlStateOf(cause) === "57014"
       ? "was cut off: give the store that makes indexes a login without statement_timeout"
       : "could not be made";
-  return new SearchError(
-    "ERR_SVC_SEARCH_INDEX",
-    `the index ${name} ${why}`,
-    cause === undefined ? undefined : { cause },
-  );
+  return searchError("ERR_SVC_SEARCH_INDEX", `the index ${name} ${why}`, cause);
 }
 
 /**

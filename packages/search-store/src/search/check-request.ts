@@ -1,10 +1,8 @@
 import { checkMembers, checkWhole } from "../checks.ts";
-import { checkVector, type Vector, vectorText } from "../embedding.ts";
+import { checkVector, type Vector, type VectorShape, vectorText } from "../embedding.ts";
 import { refused } from "../errors.ts";
-import { compileCondition } from "../filter/compile.ts";
 import { type Filter, parseFilter } from "../filter/parse-filter.ts";
-import type { ResolvedOptions } from "../options.ts";
-import type { Wanted } from "../sql/search.ts";
+import type { Wanted } from "./statement.ts";
 
 export interface SearchRequest {
   /** Embedding to search for by meaning. */
@@ -46,15 +44,13 @@ const MAX_QUERY_BYTES = 16_384;
 const MAX_WEIGHT = 1000;
 const MAX_RRF_K = 10_000;
 
-type Shape = Pick<ResolvedOptions, "dimensions" | "precision" | "filterKeys">;
-
 /**
  * Validates a whole request before anything is embedded or sent (SEARCH-4).
  *
  * @returns the checked request; a text of only spaces counts as none
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, `ERR_SVC_SEARCH_VECTOR`, `ERR_SVC_SEARCH_FILTER`
  */
-export function checkRequest(shape: Shape, request: SearchRequest): Wanted {
+export function checkRequest(shape: VectorShape, request: SearchRequest): Wanted {
   checkMembers(request, "a search", KNOWN);
   const { vector, text, filter, limit = 5, efSearch = 100, minScore, weights = {}, rrfK = 60 } = request;
   const { candidates = 40, signal } = request;
@@ -72,13 +68,11 @@ export function checkRequest(shape: Shape, request: SearchRequest): Wanted {
   if (ofVector === 0 && ofText === 0) throw refused("weights must not both be 0");
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw refused("signal must be an AbortSignal");
-  // Parse the filter first, so that a faulty one does not cost an embedding.
-  const condition = filter === undefined ? undefined : parseFilter(filter);
   return {
     vector: vector === undefined ? undefined : vectorText(vector),
     text: text === undefined ? undefined : queryText(text),
-    where: (parameters) =>
-      condition === undefined ? undefined : compileCondition(condition, parameters, shape.filterKeys),
+    // Parse the filter first, so that a faulty one does not cost an embedding.
+    condition: filter === undefined ? undefined : parseFilter(filter),
     limit,
     candidates,
     efSearch,

@@ -1,10 +1,11 @@
+import { isPool } from "@svc/sql";
+import { namesTenants, query, queryAs } from "../access.ts";
 import type { Meta } from "../chunk.ts";
 import { vectorText } from "../embedding.ts";
 import { embedTexts } from "../embed.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { type HitRow, legsOf, searchStatement, type Wanted } from "../sql/search.ts";
 import { checkRequest, type SearchRequest } from "./check-request.ts";
-import { sendSearch } from "./send.ts";
+import { type HitRow, legsOf, searchStatement, type Wanted } from "./statement.ts";
 
 export interface Hit {
   readonly documentId: string;
@@ -51,8 +52,27 @@ export async function searchTenant(
   const legs = legsOf(whole);
   // The text is blank, or all given kinds have the weight 0.
   if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] };
-  const rows = await sendSearch(options, tenant, searchStatement(options, tenant, whole));
+  const rows = await sendSearch(options, tenant, whole);
   return { ...found, hits: rows.map(hitOf) };
+}
+
+/**
+ * Sends a search. On a pool, the statement itself sets the tenant for row security. On the caller's connection it must not,
+ * since a transaction there may have another tenant; and a database that sets tenants itself rejects a statement that
+ * does.
+ */
+export async function sendSearch(
+  options: ResolvedOptions,
+  tenant: string,
+  wanted: Wanted,
+): Promise<readonly HitRow[]> {
+  const { text, values } = searchStatement(options, tenant, wanted);
+  const alone = options.rowSecurity === undefined || !namesTenants(options.db);
+  const { rows } =
+    isPool(options.db) && alone
+      ? await query<HitRow>(options.db, text, values)
+      : await queryAs<HitRow>(options, tenant, text, values);
+  return rows;
 }
 
 async function vectorOf(

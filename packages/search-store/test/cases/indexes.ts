@@ -3,7 +3,7 @@ import { createSearchStore, type SearchStore, type StoreEvent } from "@svc/searc
 import { expect } from "chai";
 import type { Connectable } from "@svc/sql";
 import { Pool } from "pg";
-import { SELECT_INDEXES } from "../../src/sql/tenant-index.ts";
+import { SELECT_INDEXES } from "../../src/index-care/tenant-index.ts";
 import { newTable, type useBackends } from "../support/backends.ts";
 import { direction, seeded } from "../support/random.ts";
 import { refusal } from "../support/refusal.ts";

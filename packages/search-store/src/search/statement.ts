@@ -1,11 +1,8 @@
+import { compileCondition } from "../filter/compile.ts";
+import type { Condition } from "../filter/parse-filter.ts";
+import { indexed } from "../index-care/tenant-index.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { createParameters, type Parameters } from "./parameters.ts";
-
-/** A search as it is sent to the server. */
-export interface Statement {
-  readonly text: string;
-  readonly values: unknown[];
-}
+import { createParameters, type Parameters } from "../parameters.ts";
 
 /** One hit as the database returns it. */
 export interface HitRow extends Record<string, unknown> {
@@ -25,8 +22,8 @@ export interface Wanted {
   readonly vector: string | undefined;
   /** Text of the words; undefined for a search without words. */
   readonly text: string | undefined;
-  /** Returns the condition on the metadata, or undefined. */
-  readonly where: (parameters: Parameters) => string | undefined;
+  /** Condition on the metadata. */
+  readonly condition: Condition | undefined;
   readonly limit: number;
   readonly candidates: number;
   readonly efSearch: number;
@@ -37,7 +34,7 @@ export interface Wanted {
 
 type Table = Pick<
   ResolvedOptions,
-  "dimensions" | "precision" | "quotedTable" | "rowSecurity" | "textConfig" | "vectorType"
+  "dimensions" | "filterKeys" | "precision" | "quotedTable" | "rowSecurity" | "textConfig" | "vectorType"
 >;
 
 const MAX_WORDS = 64;
@@ -55,12 +52,19 @@ interface Site {
  * search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server plans it with
  * its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial index.
  */
-export function searchStatement(table: Table, tenant: string, wanted: Wanted): Statement {
+export function searchStatement(
+  table: Table,
+  tenant: string,
+  wanted: Wanted,
+): { readonly text: string; readonly values: unknown[] } {
   const legs = legsOf(wanted);
   const parameters = createParameters();
   const tenantIs = `c.tenant_id = ${parameters.add(tenant, "text")}`;
-  const condition = wanted.where(parameters);
-  const own = condition === undefined ? tenantIs : `${tenantIs} and ${condition}`;
+  const { condition } = wanted;
+  const own =
+    condition === undefined
+      ? tenantIs
+      : `${tenantIs} and ${compileCondition(condition, parameters, table.filterKeys)}`;
   const site: Site = { own, parameters };
   const { vector, minScore } = wanted;
   const score =
@@ -109,14 +113,6 @@ function settings(table: Table, tenant: string, wanted: Wanted, parameters: Para
   }
   if (table.rowSecurity !== undefined) made.push(set(table.rowSecurity.setting, tenant));
   return made.length === 0 ? "1" : made.join(", ");
-}
-
-/** Returns the expression of the tenant's index, for the given name of the column. */
-export function indexed(
-  { precision, dimensions }: Pick<Table, "precision" | "dimensions">,
-  column: string,
-): string {
-  return precision === "half" ? column : `${column}::halfvec(${dimensions})`;
 }
 
 function exact({ vectorType }: Table, parameters: Parameters, vector: string, column: string): string {

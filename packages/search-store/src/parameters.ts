@@ -5,8 +5,8 @@ export interface Parameters {
   readonly values: unknown[];
 }
 
-/** @param values existing values of the statement, to append to */
-export function createParameters(values: unknown[] = []): Parameters {
+export function createParameters(): Parameters {
+  const values: unknown[] = [];
   const known = new Map<string, string>();
   return {
     values,
