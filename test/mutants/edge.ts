@@ -362,7 +362,7 @@ export const edge: Mutants = {
   },
   "MET-7": {
     file: "packages/metrics/src/metrics.ts",
-    find: "if (defaultMetrics) monitors.push(registerProcessMetrics(registry));",
+    find: "if (defaultMetrics) monitors.push(registerProcessMetrics(own));",
     replace: "",
   },
   "MET-8": {
