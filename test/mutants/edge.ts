@@ -202,11 +202,11 @@ export const edge: Mutants = {
   },
   "ERR-3": {
     file: "packages/problem/src/statuses.ts",
-    find: '422: "Unprocessable Entity"',
-    replace: '422: "Unprocessable Content"',
+    find: '422: ["Unprocessable Entity"',
+    replace: '422: ["Unprocessable Content"',
   },
   "ERR-4": {
-    file: "packages/problem/src/document.ts",
+    file: "packages/context/src/request-path.ts",
     find: "if (code === QUESTION_MARK || code === HASH) break;",
     replace: "",
   },
