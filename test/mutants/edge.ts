@@ -202,11 +202,11 @@ export const edge: Mutants = {
   },
   "ERR-3": {
     file: "packages/problem/src/statuses.ts",
-    find: '422: "Unprocessable Entity"',
-    replace: '422: "Unprocessable Content"',
+    find: '422: ["Unprocessable Entity"',
+    replace: '422: ["Unprocessable Content"',
   },
   "ERR-4": {
-    file: "packages/problem/src/document.ts",
+    file: "packages/context/src/request-path.ts",
     find: "if (code === QUESTION_MARK || code === HASH) break;",
     replace: "",
   },
@@ -362,7 +362,7 @@ export const edge: Mutants = {
   },
   "MET-7": {
     file: "packages/metrics/src/metrics.ts",
-    find: "if (defaultMetrics) monitors.push(registerProcessMetrics(registry));",
+    find: "if (defaultMetrics) monitors.push(registerProcessMetrics(own));",
     replace: "",
   },
   "MET-8": {

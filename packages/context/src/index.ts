@@ -11,6 +11,7 @@ export {
 export { setRouteTemplate, statedRouteTemplate } from "./stated-route-template.ts";
 export { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "./identity-texts.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
+export { pathOf, pathOfTarget } from "./request-path.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";
 export type { CheckResult, Logger, Middleware, Principal, ReadinessCheck, TraceContext } from "./types.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Middleware, type ReadinessCheck, setRouteTemplate } from "@svc/context";
+import { type Middleware, pathOfTarget, type ReadinessCheck, setRouteTemplate } from "@svc/context";
 import { methodNotAllowed, sendJson, sendProblem } from "@svc/problem";
 import { type HealthOptions, healthOptions, type ResolvedHealthOptions } from "./options.ts";
 import { type Answer, createReadiness, type Readiness } from "./readiness.ts";
@@ -59,7 +59,7 @@ export function health(options: HealthOptions): HealthMiddleware {
   if (hasInfo) byPath.set("/info", handlers.info);
 
   function answerHealth(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
-    const path = pathOf(req.url ?? "");
+    const path = pathOfTarget(req.url ?? "");
     const handler = byPath.get(path);
     if (handler === undefined) {
       next();
@@ -81,13 +81,6 @@ export function health(options: HealthOptions): HealthMiddleware {
 
 interface Mounted extends IncomingMessage {
   readonly baseUrl?: string;
-}
-
-function pathOf(url: string): string {
-  // A client that uses this server as a proxy sends the whole URL.
-  if (!url.startsWith("/")) return URL.parse(url)?.pathname ?? url;
-  const query = url.indexOf("?");
-  return query === -1 ? url : url.slice(0, query);
 }
 
 function isRead(req: IncomingMessage, res: ServerResponse): boolean {

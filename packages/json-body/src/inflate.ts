@@ -5,45 +5,33 @@ import { malformed, tooLarge } from "./faults.ts";
 type Done = (fault: ProblemError | undefined, body: Buffer) => void;
 type Inflate = (body: Buffer, maxBytes: number, done: Done) => void;
 type Callback = (error: NodeJS.ErrnoException | null, result: Buffer) => void;
+type Decode = (body: Buffer, options: zlib.ZlibOptions & zlib.ZstdOptions, callback: Callback) => void;
 
 // A zstd body may ask for a window of at most 8 MiB (RFC 9659).
-const ZSTD_WINDOW_LOG = 23;
+const ZSTD_PARAMETERS = { [zlib.constants.ZSTD_d_windowLogMax]: 23 };
+const EMPTY = Buffer.alloc(0);
 
-const gunzip: Inflate = (body, maxBytes, done) => {
-  zlib.gunzip(body, { maxOutputLength: maxBytes }, settle(maxBytes, done));
-};
-
-const inflaters: ReadonlyMap<string, Inflate> = new Map<string, Inflate>([
-  ["gzip", gunzip],
-  ["x-gzip", gunzip],
-  [
-    "deflate",
-    (body, maxBytes, done) => zlib.inflate(body, { maxOutputLength: maxBytes }, settle(maxBytes, done)),
-  ],
-  [
-    "br",
-    (body, maxBytes, done) =>
-      zlib.brotliDecompress(body, { maxOutputLength: maxBytes }, settle(maxBytes, done)),
-  ],
+const inflaters: ReadonlyMap<string, Inflate> = new Map([
+  ["gzip", inflateWith(zlib.gunzip)],
+  ["x-gzip", inflateWith(zlib.gunzip)],
+  ["deflate", inflateWith(zlib.inflate)],
+  ["br", inflateWith(zlib.brotliDecompress)],
   // Available since Node 22.15 and 23.8.
-  ...(typeof zlib.zstdDecompress === "function" ? [["zstd", unzstd] as const] : []),
+  ...(typeof zlib.zstdDecompress === "function"
+    ? [["zstd", inflateWith(zlib.zstdDecompress, { params: ZSTD_PARAMETERS })] as const]
+    : []),
 ]);
 
-function unzstd(body: Buffer, maxBytes: number, done: Done): void {
-  const params = { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG };
-  zlib.zstdDecompress(body, { maxOutputLength: maxBytes, params }, settle(maxBytes, done));
-}
-
-function settle(maxBytes: number, done: Done): Callback {
-  return (error, result) => {
-    if (error === null) done(undefined, result);
-    else if (error.code === "ERR_BUFFER_TOO_LARGE") done(tooLarge(maxBytes), EMPTY);
-    else
-      done(malformed("ERR_SVC_BODY_NOT_INFLATABLE", "the body does not match its content encoding"), EMPTY);
+function inflateWith(decode: Decode, options?: zlib.ZstdOptions): Inflate {
+  return (body, maxBytes, done) => {
+    decode(body, { ...options, maxOutputLength: maxBytes }, (error, result) => {
+      if (error === null) done(undefined, result);
+      else if (error.code === "ERR_BUFFER_TOO_LARGE") done(tooLarge(maxBytes), EMPTY);
+      else
+        done(malformed("ERR_SVC_BODY_NOT_INFLATABLE", "the body does not match its content encoding"), EMPTY);
+    });
   };
 }
-
-const EMPTY = Buffer.alloc(0);
 
 /** The supported content codings, for the `Accept-Encoding` of a 415. */
 export const acceptedEncodings: string = [...inflaters.keys()].filter((name) => name !== "x-gzip").join(", ");

@@ -6,6 +6,8 @@ import {
   type Middleware,
   onResponseEnd,
   openContext,
+  pathOf,
+  type RequestContext,
 } from "@svc/context";
 import { levels, type Logger as PinoLogger, symbols } from "pino";
 import { boundJson, boundNames } from "./bound-fields.ts";
@@ -13,7 +15,6 @@ import { contextFields, contextJson } from "./context-fields.ts";
 import { type OwnParts, ownParts } from "./logger.ts";
 import { type AccessLevel, accessLogOptions, type AccessLogOptions } from "./options.ts";
 import { quote } from "./quote.ts";
-import { millisecondsSince, pathOf, statusOf } from "./request-fields.ts";
 import { timeField } from "./timestamp.ts";
 
 /**
@@ -90,9 +91,7 @@ function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnPart
       stream.write(
         `${start}${timeField()}${boundJson(logger)}${contextJson(context, redact)},"http_method":${quote(
           req.method ?? "",
-        )},"http_path":${quote(redact(pathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${
-          context === undefined ? 0 : millisecondsSince(context.startedAt)
-        }${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
+        )},"http_path":${quote(redact(shortPathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${durationOf(context)}${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
       );
     } catch {
       // Ignore, for the same reason; the logger itself guards all its other lines.
@@ -109,9 +108,25 @@ export function accessFields(
   const context = contextOf(req);
   const fields = contextFields(context);
   fields["http_method"] = req.method ?? "";
-  fields["http_path"] = pathOf(req);
+  fields["http_path"] = shortPathOf(req);
   fields["http_status"] = statusOf(res, aborted);
-  fields["duration_ms"] = context === undefined ? 0 : millisecondsSince(context.startedAt);
+  fields["duration_ms"] = durationOf(context);
   if (aborted) fields["aborted"] = true;
   return fields;
+}
+
+const longestPath = 2048;
+
+function shortPathOf(req: IncomingMessage): string {
+  return pathOf(req).slice(0, longestPath);
+}
+
+/** Returns the status that was sent; 0 when the connection closed before one was sent. */
+function statusOf(res: ServerResponse, aborted: boolean): number {
+  return aborted && !res.headersSent ? 0 : res.statusCode;
+}
+
+/** Returns the milliseconds since the request began, with at most three decimals. */
+function durationOf(context: RequestContext | undefined): number {
+  return context === undefined ? 0 : Math.round((performance.now() - context.startedAt) * 1000) / 1000;
 }

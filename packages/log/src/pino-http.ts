@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Logger, openContext } from "@svc/context";
+import { type Logger, openContext, pathOf } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import type { Logger as PinoLogger } from "pino";
 import type { Options } from "pino-http";
 import { accessFields } from "./access-log.ts";
 import { type AccessLogOptions, pinoHttpLogOptions } from "./options.ts";
-import { pathOf } from "./request-fields.ts";
 
 /**
  * Returns options for pino-http 10 and 11 that give its line the fields of `accessLog()`, each once, without `req`,

@@ -21,16 +21,9 @@ function withoutResolution(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3);
 }
 
-/** The names of prom-client, so that dashboards for Node work. */
-export const EVENT_LOOP_METRICS: readonly string[] = Object.keys(FIGURES).map(nameOf);
-
-function nameOf(figure: string): string {
-  return `nodejs_eventloop_lag_${figure}_seconds`;
-}
-
 /**
- * Registers gauges for the delay of the event loop since the last scrape. The interval of the monitor is subtracted, so
- * that an idle loop shows 0.
+ * Registers gauges for the delay of the event loop since the last scrape. They have the names of prom-client, so that
+ * dashboards for Node work. The interval of the monitor is subtracted, so that an idle loop shows 0.
  *
  * @returns a function that stops the monitor
  */
@@ -41,7 +34,7 @@ export function registerEventLoopDelay(registry: Registry): () => void {
   for (const [figure, read] of Object.entries(FIGURES)) {
     const first = gauges.length === 0;
     const gauge = new Gauge({
-      name: nameOf(figure),
+      name: `nodejs_eventloop_lag_${figure}_seconds`,
       help: `Delay of the event loop beyond its timer since the last scrape, ${figure}, in seconds.`,
       registers: [registry],
       // The registry collects in the order of registration, so the first gauge reads all figures and then resets.

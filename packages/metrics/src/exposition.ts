@@ -15,7 +15,7 @@ export function wantsOpenMetrics(accept: string | undefined): boolean {
   let text = 0;
   for (const entry of accept.toLowerCase().split(",")) {
     const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
-    const named = new Map(parameters.map((each) => splitOnce(each)));
+    const named = new Map(parameters.map(nameAndValue));
     const weight = Number(named.get("q") ?? 1);
     const quality = weight >= 0 && weight <= 1 ? weight : 0;
     const version = named.get("version") ?? "1.0.0";
@@ -25,16 +25,9 @@ export function wantsOpenMetrics(accept: string | undefined): boolean {
   return open > 0 && open >= text;
 }
 
-function splitOnce(parameter: string): [name: string, value: string] {
-  const at = parameter.indexOf("=");
-  if (at === -1) return [parameter, ""];
-  return [
-    parameter.slice(0, at).trim(),
-    parameter
-      .slice(at + 1)
-      .trim()
-      .replaceAll('"', ""),
-  ];
+function nameAndValue(parameter: string): [name: string, value: string] {
+  const [name = "", ...value] = parameter.replaceAll('"', "").split("=");
+  return [name.trim(), value.join("=").trim()];
 }
 
 interface Sample {

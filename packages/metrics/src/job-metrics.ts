@@ -9,10 +9,11 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
+import Registry from "prom-client/lib/registry.js";
+import { addMetrics } from "./add-metrics.ts";
 
 /** The part of a job that is read here. */
 interface CountedJob {
@@ -40,14 +41,6 @@ const jobMetricsOptions = defineOptions("jobMetrics()", {
 /** Options of `jobMetrics()`. */
 export type JobMetricsOptions = OptionsOf<typeof jobMetricsOptions>;
 
-const NAMES: readonly string[] = [
-  "jobs_total",
-  "job_duration_seconds",
-  "job_wait_seconds",
-  "jobs_in_progress",
-  "queue_jobs",
-  "queue_faults_total",
-];
 // In seconds; jobs take longer than requests.
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
@@ -58,15 +51,10 @@ const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
  */
 export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => void {
   const { registry, tasks, running } = jobMetricsOptions.resolve(options);
-  const taken = NAMES.filter((name) => registry.getSingleMetric(name) !== undefined);
-  if (taken.length > 0) {
-    const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
-    const { subject, of } = namesOf(options, jobMetricsOptions.subject);
-    throw new ConfigurationError(subject, [{ key: of("registry"), message }]);
-  }
   const known = new Set(tasks);
   const taskOf = ({ task }: CountedJob): string => (known.has(task) ? task : "<unknown>");
-  const registers = [registry];
+  const own = new Registry();
+  const registers = [own];
   const ended = new Counter({
     name: "jobs_total",
     help: "Jobs by task and by how they ended here.",
@@ -113,6 +101,12 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
     help: "How often the table did not do what a worker asked.",
     registers,
   });
+  const taken = addMetrics(own, registry);
+  if (taken.length > 0) {
+    const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
+    const { subject, of } = namesOf(options, jobMetricsOptions.subject);
+    throw new ConfigurationError(subject, [{ key: of("registry"), message }]);
+  }
 
   return function countJobEvent(event) {
     if (event.type === "claimed") {

@@ -6,16 +6,17 @@ import {
   type ReadinessCheck,
   type ResponseEndListener,
 } from "@svc/context";
-import { ConfigurationError, type Names, namesOf } from "@svc/options";
+import { ConfigurationError, namesOf } from "@svc/options";
 import { routeTemplateOf } from "@svc/route-template";
 import type { Registry } from "prom-client";
 import PromRegistry from "prom-client/lib/registry.js";
-import { EVENT_LOOP_METRICS, registerEventLoopDelay } from "./event-loop-delay.ts";
+import { addMetrics } from "./add-metrics.ts";
+import { registerEventLoopDelay } from "./event-loop-delay.ts";
 import { openMetricsText, OPENMETRICS_TYPE, TEXT_TYPE, wantsOpenMetrics } from "./exposition.ts";
 import { type MetricsOptions, metricsOptions } from "./options.ts";
-import { PROCESS_METRICS, registerProcessMetrics } from "./process-metrics.ts";
+import { registerProcessMetrics } from "./process-metrics.ts";
 import { createRequestCells, type MethodCells, type RequestCells, UNMATCHED } from "./request-cells.ts";
-import { REQUEST_METRICS, registerRequestMetrics } from "./request-metrics.ts";
+import { registerRequestMetrics } from "./request-metrics.ts";
 
 /** The middleware that counts requests, with its registry and handler. */
 export interface MetricsMiddleware extends Middleware, AsyncDisposable {
@@ -45,24 +46,23 @@ const CLIENT_CLOSED_REQUEST = 499;
  * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
  */
 export function metrics(options?: MetricsOptions): MetricsMiddleware {
-  const {
-    registry = new PromRegistry(),
-    buckets,
-    maxSeries,
-    defaultMetrics,
-    eventLoopDelay,
-    ...info
-  } = metricsOptions.resolve(options);
-  refuseDuplicates(namesOf(options, metricsOptions.subject), registry, [
-    ...REQUEST_METRICS,
-    ...(defaultMetrics ? PROCESS_METRICS : []),
-    ...(eventLoopDelay ? EVENT_LOOP_METRICS : []),
-  ]);
+  const resolved = metricsOptions.resolve(options);
+  const { buckets, maxSeries, defaultMetrics, eventLoopDelay, service, version } = resolved;
+  const own = new PromRegistry();
   const cells = createRequestCells(buckets, maxSeries);
-  registerRequestMetrics(registry, cells, info);
+  registerRequestMetrics(own, cells, { service, version });
   const monitors: (() => void)[] = [];
-  if (defaultMetrics) monitors.push(registerProcessMetrics(registry));
-  if (eventLoopDelay) monitors.push(registerEventLoopDelay(registry));
+  if (defaultMetrics) monitors.push(registerProcessMetrics(own));
+  if (eventLoopDelay) monitors.push(registerEventLoopDelay(own));
+  const stop = (): void => {
+    for (const stopMonitor of monitors.splice(0)) stopMonitor();
+  };
+  const { registry = own } = resolved;
+  const taken = registry === own ? [] : addMetrics(own, registry);
+  if (taken.length > 0) {
+    stop();
+    throw duplicates(options, taken);
+  }
 
   // One listener per method avoids a closure per request, and keeps the original method when another one overrides it.
   const listeners = new Map(cells.methods.map((of) => [of, responseListener(cells, of)]));
@@ -75,9 +75,6 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
     next();
   }
 
-  const stop = (): void => {
-    for (const stopMonitor of monitors.splice(0)) stopMonitor();
-  };
   return Object.assign(countRequest, {
     registry,
     handler: metricsHandler(registry),
@@ -87,14 +84,13 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   });
 }
 
-/** Refuses a registry with metrics of these names, and says what to do; the error of prom-client names only the first. */
-function refuseDuplicates(names: Names, registry: Registry, metricNames: readonly string[]): void {
-  const taken = metricNames.filter((name) => registry.getSingleMetric(name) !== undefined);
-  if (taken.length === 0) return;
+/** Returns the error for a registry with metrics of these names; that of prom-client names only the first. */
+function duplicates(options: MetricsOptions | undefined, taken: readonly string[]): ConfigurationError {
+  const { subject, of } = namesOf(options, metricsOptions.subject);
   const message =
     `already has ${taken.join(", ")}; give each metrics() its own registry, and pass ` +
-    `${names.of("defaultMetrics")}: false and ${names.of("eventLoopDelay")}: false where collectDefaultMetrics() was called`;
-  throw new ConfigurationError(names.subject, [{ key: names.of("registry"), message }]);
+    `${of("defaultMetrics")}: false and ${of("eventLoopDelay")}: false where collectDefaultMetrics() was called`;
+  return new ConfigurationError(subject, [{ key: of("registry"), message }]);
 }
 
 function responseListener(cells: RequestCells, of: MethodCells): ResponseEndListener {

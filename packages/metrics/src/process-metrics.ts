@@ -6,97 +6,73 @@ import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 
-/** The names of prom-client's default metrics, without its gauges with the suffix `_total`, which promtool refuses. */
-export const PROCESS_METRICS: readonly string[] = [
-  "process_cpu_user_seconds_total",
-  "process_cpu_system_seconds_total",
-  "process_cpu_seconds_total",
-  "process_start_time_seconds",
-  "process_resident_memory_bytes",
-  "process_virtual_memory_bytes",
-  "process_open_fds",
-  "process_max_fds",
-  "nodejs_heap_size_total_bytes",
-  "nodejs_heap_size_used_bytes",
-  "nodejs_external_memory_bytes",
-  "nodejs_heap_space_size_total_bytes",
-  "nodejs_heap_space_size_used_bytes",
-  "nodejs_heap_space_size_available_bytes",
-  "nodejs_active_resources",
-  "nodejs_version_info",
-  "nodejs_gc_duration_seconds",
-];
-
 /**
- * Registers the metrics of the process (MET-7). This replaces prom-client's own collector, which cannot be stopped, reads
+ * Registers the metrics of the process (MET-7), under the names of prom-client's default metrics, without its gauges with the
+ * suffix `_total`, which promtool refuses. This replaces prom-client's own collector, which cannot be stopped, reads
  * `/proc` synchronously and keeps a second event-loop monitor running.
  *
  * @returns a function that stops the observer of garbage collections
  */
 export function registerProcessMetrics(registry: Registry): () => void {
   cpu(registry);
-  memory(registry);
+  const startedAt = Math.round(Date.now() / 1000 - process.uptime());
+  gauges(registry, {
+    process_start_time_seconds: ["When the process started, seconds of Unix time.", () => startedAt],
+    process_resident_memory_bytes: ["Resident memory in bytes.", () => process.memoryUsage.rss()],
+    nodejs_heap_size_total_bytes: ["Size of the heap in bytes.", () => process.memoryUsage().heapTotal],
+    nodejs_heap_size_used_bytes: ["Used heap in bytes.", () => process.memoryUsage().heapUsed],
+    nodejs_external_memory_bytes: ["Memory outside the heap in bytes.", () => process.memoryUsage().external],
+  });
   heapSpaces(registry);
   resources(registry);
-  if (process.platform === "linux") linux(registry);
+  version(registry);
+  if (process.platform === "linux") {
+    gauges(registry, {
+      process_virtual_memory_bytes: ["Virtual memory in bytes.", virtualMemory],
+      process_open_fds: ["Open file descriptors.", openDescriptors],
+      process_max_fds: ["How many file descriptors may be open.", maxDescriptors],
+    });
+  }
   return garbageCollection(registry);
 }
 
-function gauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    async collect() {
-      this.set(await read());
-    },
-  });
-}
+type Gauges = Readonly<Record<string, readonly [help: string, read: () => number | Promise<number>]>>;
 
-function cpu(registry: Registry): void {
-  const counter = (name: string, help: string, read: () => number): void => {
-    new Counter({
+function gauges(registry: Registry, table: Gauges): void {
+  for (const [name, [help, read]] of Object.entries(table)) {
+    new Gauge({
       name,
       help,
       registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(read() / 1e6);
+      async collect() {
+        this.set(await read());
       },
     });
-  };
-  counter("process_cpu_user_seconds_total", "User CPU time in seconds.", () => process.cpuUsage().user);
-  counter("process_cpu_system_seconds_total", "System CPU time in seconds.", () => process.cpuUsage().system);
-  counter("process_cpu_seconds_total", "User and system CPU time in seconds.", () => {
-    const { user, system } = process.cpuUsage();
-    return user + system;
-  });
-  const startedAt = Math.round(Date.now() / 1000 - process.uptime());
-  gauge(
-    registry,
-    "process_start_time_seconds",
-    "When the process started, seconds of Unix time.",
-    () => startedAt,
-  );
+  }
 }
 
-function memory(registry: Registry): void {
-  const add = (name: string, help: string, read: () => number): void => gauge(registry, name, help, read);
-  add("process_resident_memory_bytes", "Resident memory in bytes.", () => process.memoryUsage.rss());
-  add("nodejs_heap_size_total_bytes", "Size of the heap in bytes.", () => process.memoryUsage().heapTotal);
-  add("nodejs_heap_size_used_bytes", "Used heap in bytes.", () => process.memoryUsage().heapUsed);
-  add(
-    "nodejs_external_memory_bytes",
-    "Memory outside the heap in bytes.",
-    () => process.memoryUsage().external,
-  );
+function cpu(registry: Registry): void {
+  const counters = [
+    ["user_", "User", ({ user }) => user],
+    ["system_", "System", ({ system }) => system],
+    ["", "User and system", ({ user, system }) => user + system],
+  ] satisfies [string, string, (usage: NodeJS.CpuUsage) => number][];
+  for (const [part, title, microseconds] of counters) {
+    new Counter({
+      name: `process_cpu_${part}seconds_total`,
+      help: `${title} CPU time in seconds.`,
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.inc(microseconds(process.cpuUsage()) / 1e6);
+      },
+    });
+  }
 }
 
 function heapSpaces(registry: Registry): void {
-  const add = (
-    what: string,
-    size: (of: ReturnType<typeof getHeapSpaceStatistics>[number]) => number,
-  ): void => {
+  const sizes = { total: "space_size", used: "space_used_size", available: "space_available_size" } as const;
+  for (const [what, member] of Object.entries(sizes)) {
     new Gauge({
       name: `nodejs_heap_space_size_${what}_bytes`,
       help: `Heap spaces, ${what}, in bytes.`,
@@ -104,14 +80,11 @@ function heapSpaces(registry: Registry): void {
       registers: [registry],
       collect() {
         for (const each of getHeapSpaceStatistics()) {
-          this.set({ space: each.space_name.replace(/_space$/, "") }, size(each));
+          this.set({ space: each.space_name.replace(/_space$/, "") }, each[member]);
         }
       },
     });
-  };
-  add("total", (space) => space.space_size);
-  add("used", (space) => space.space_used_size);
-  add("available", (space) => space.space_available_size);
+  }
 }
 
 function resources(registry: Registry): void {
@@ -125,9 +98,10 @@ function resources(registry: Registry): void {
       for (const type of process.getActiveResourcesInfo()) this.inc({ type });
     },
   });
-  const [major = 0, minor = 0, patch = 0] = process.versions.node
-    .split(".")
-    .map((part) => Number.parseInt(part));
+}
+
+function version(registry: Registry): void {
+  const [major = 0, minor = 0, patch = 0] = process.versions.node.split(".").map(Number.parseFloat);
   new Gauge({
     name: "nodejs_version_info",
     help: "The version of Node.js; always 1.",
@@ -139,19 +113,19 @@ function resources(registry: Registry): void {
   });
 }
 
-function linux(registry: Registry): void {
-  gauge(registry, "process_virtual_memory_bytes", "Virtual memory in bytes.", async () => {
-    const line = /^VmSize:\s+(\d+) kB$/m.exec(await readProc("status"));
-    return Number(line?.[1] ?? 0) * 1024;
-  });
-  gauge(registry, "process_open_fds", "Open file descriptors.", async () => {
-    // One of the descriptors is the folder that readdir itself has open.
-    return Math.max(0, (await readdir("/proc/self/fd").catch(() => [])).length - 1);
-  });
-  gauge(registry, "process_max_fds", "How many file descriptors may be open.", async () => {
-    const line = /^Max open files\s+(\S+)/m.exec(await readProc("limits"));
-    return line?.[1] === "unlimited" ? Infinity : Number(line?.[1] ?? 0);
-  });
+async function virtualMemory(): Promise<number> {
+  const line = /^VmSize:\s+(\d+) kB$/m.exec(await readProc("status"));
+  return Number(line?.[1] ?? 0) * 1024;
+}
+
+async function openDescriptors(): Promise<number> {
+  // One of the descriptors is the folder that readdir itself has open.
+  return Math.max(0, (await readdir("/proc/self/fd").catch(() => [])).length - 1);
+}
+
+async function maxDescriptors(): Promise<number> {
+  const line = /^Max open files\s+(\S+)/m.exec(await readProc("limits"));
+  return line?.[1] === "unlimited" ? Infinity : Number(line?.[1] ?? 0);
 }
 
 // A container may hide the file; the other metrics are still useful.

@@ -4,18 +4,10 @@ import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import type { Cell, RequestCells } from "./request-cells.ts";
 
-/** The names of the request metrics (MET-3 to MET-6). */
-export const REQUEST_METRICS: readonly string[] = [
-  "http_requests_total",
-  "http_request_duration_seconds",
-  "http_requests_in_progress",
-  "service_info",
-];
-
 type HistogramData = Awaited<ReturnType<Histogram["get"]>>;
 
 /**
- * Registers the request metrics. They read the cells when the registry is rendered, so prom-client's labels are built per
+ * Registers the request metrics (MET-3 to MET-6). They read the cells when the registry is rendered, so prom-client's labels are built per
  * scrape instead of per request.
  */
 export function registerRequestMetrics(

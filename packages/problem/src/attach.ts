@@ -1,8 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { contextOf, mintRequestId, type Logger, openContext } from "@svc/context";
+import { contextOf, mintRequestId, type Logger, openContext, pathOf, pathOfTarget } from "@svc/context";
 import { acceptable } from "./correlation.ts";
-import { instanceOf, pathOf } from "./document.ts";
 import { read } from "./foreign-error.ts";
 import { requestFault } from "./request-fault.ts";
 import { type AttachProblemsOptions, attachProblemsOptions } from "./options.ts";
@@ -52,7 +51,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
     note("CONNECT", 405);
     socket.on("error", () => socket.destroy());
     const fields = { status: 405, detail: "Method Not Allowed" };
-    answerAndClose(socket, rawProblem(fields, pathOf(req.url ?? ""), mintRequestId(), ""));
+    answerAndClose(socket, rawProblem(fields, pathOfTarget(req.url ?? ""), mintRequestId(), ""));
   });
   server.on("dropRequest", (req: IncomingMessage, socket: HttpSocket) => {
     const res = socket._httpMessage;
@@ -113,7 +112,7 @@ function answerClientError(error: Error, socket: HttpSocket, note: Note): void {
   answered.add(socket);
   note(code, refusal.status);
   const target = targetOf(read(error, "rawPacket"));
-  const instance = open !== undefined ? instanceOf(open.req) : target === undefined ? "" : pathOf(target);
+  const instance = open !== undefined ? pathOf(open.req) : target === undefined ? "" : pathOfTarget(target);
   const id = (open && contextOf(open.req)?.requestId) || mintRequestId();
   answerAndClose(socket, rawProblem(refusal, instance, id));
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pathOf } from "./document.ts";
+import { pathOfTarget } from "@svc/context";
 import { allowedMethods, pathWithin } from "./routes.ts";
 import { sendProblem } from "./send.ts";
 
@@ -37,7 +37,7 @@ function methodsOf(req: ExpressRequest): ReadonlySet<string> {
   const { app } = req;
   if (app === undefined) return NONE;
   const base = typeof req.baseUrl === "string" ? req.baseUrl : "";
-  return allowedMethods(app, pathWithin(app, pathOf(base + (req.url ?? "/"))));
+  return allowedMethods(app, pathWithin(app, pathOfTarget(base + (req.url ?? "/"))));
 }
 
 function sendNotAllowed(req: IncomingMessage, res: ServerResponse, methods: ReadonlySet<string>): void {

@@ -4,10 +4,14 @@ import { cut, safeInput } from "./json-safe.ts";
 /** Options of the functions that create a problem. */
 export type ReadyOptions = Omit<ProblemOptions, "title">;
 
-/** 400. */
-export function badRequest(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(400, detail, options);
+type ProblemFactory = (detail?: string, options?: ReadyOptions) => ProblemError;
+
+function problemWith(status: number): ProblemFactory {
+  return (detail, options) => new ProblemError(status, detail, options);
 }
+
+/** 400. */
+export const badRequest = problemWith(400);
 
 /**
  * 401 with `WWW-Authenticate: Bearer` and a detail without a reason (ERR-12). Put the reason into `cause`, for the log.
@@ -20,9 +24,7 @@ export function unauthorized(options?: ReadyOptions): ProblemError {
 }
 
 /** 403. */
-export function forbidden(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(403, detail, options);
-}
+export const forbidden = problemWith(403);
 
 /** 403 with the scopes that the caller lacks, sorted, in the detail and in `missing_scopes` (ERR-13). */
 export function missingScopes(scopes: readonly string[]): ProblemError {
@@ -39,9 +41,7 @@ export function missingRoles(oneOf: readonly string[]): ProblemError {
 }
 
 /** 404. */
-export function notFoundError(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(404, detail, options);
-}
+export const notFoundError = problemWith(404);
 
 /** 405 with `Allow` (ERR-10). The list may be empty, for a path without any method. */
 export function methodNotAllowed(allow: readonly string[], options?: ReadyOptions): ProblemError {
@@ -52,19 +52,13 @@ export function methodNotAllowed(allow: readonly string[], options?: ReadyOption
 }
 
 /** 409. */
-export function conflict(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(409, detail, options);
-}
+export const conflict = problemWith(409);
 
 /** 413. */
-export function payloadTooLarge(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(413, detail, options);
-}
+export const payloadTooLarge = problemWith(413);
 
 /** 415. */
-export function unsupportedMediaType(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(415, detail, options);
-}
+export const unsupportedMediaType = problemWith(415);
 
 /** One fault in the input of a client (ERR-16). */
 export interface ValidationIssue {
@@ -133,9 +127,7 @@ export function internalError(options?: ReadyOptions): ProblemError {
 }
 
 /** 502. */
-export function badGateway(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(502, detail, options);
-}
+export const badGateway = problemWith(502);
 
 /** Options with the time after which a client may retry. */
 export interface RetryOptions extends ReadyOptions {
@@ -152,9 +144,7 @@ export function serviceUnavailable(detail?: string, options: RetryOptions = {}):
 }
 
 /** 504. */
-export function gatewayTimeout(detail?: string, options?: ReadyOptions): ProblemError {
-  return new ProblemError(504, detail, options);
-}
+export const gatewayTimeout = problemWith(504);
 
 function wholeSeconds(seconds: number): number {
   return Number.isFinite(seconds) ? Math.max(1, Math.ceil(seconds)) : 1;

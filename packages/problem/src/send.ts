@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { pathOf } from "@svc/context";
 import { correlate } from "./correlation.ts";
-import { instanceOf, problemBody, type ProblemFields } from "./document.ts";
+import { problemBody, type ProblemFields } from "./document.ts";
 import { isLingering, lingerThenEnd } from "./linger.ts";
 import { statusPhrase } from "./statuses.ts";
 
@@ -56,7 +57,7 @@ export function prepareProblem(req: IncomingMessage, res: ServerResponse, proble
   res.setHeader("Cache-Control", "no-store");
   if (headers !== undefined) setHeaders(req, res, headers);
   if (status === 401 && !res.hasHeader("WWW-Authenticate")) res.setHeader("WWW-Authenticate", "Bearer");
-  const body = problemBody(problem, instanceOf(req), requestId);
+  const body = problemBody(problem, pathOf(req), requestId);
   start(req, res, status, PROBLEM_TYPE, body.length);
   return body;
 }

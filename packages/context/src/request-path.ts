@@ -1,0 +1,34 @@
+import type { IncomingMessage } from "node:http";
+
+const SLASH = 0x2f;
+const QUESTION_MARK = 0x3f;
+const HASH = 0x23;
+
+/**
+ * Returns the path of a request without its query (ERR-4), as the client sent it: with the prefixes that routers remove,
+ * and without scheme and host when the target was an absolute URL. Decodes nothing.
+ */
+export function pathOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
+  return pathOfTarget(typeof originalUrl === "string" ? originalUrl : (req.url ?? ""));
+}
+
+/** Returns the path of a request target; `/` for a target without one. */
+export function pathOfTarget(target: string): string {
+  let start = 0;
+  if (target.charCodeAt(0) !== SLASH) {
+    const scheme = target.indexOf("://");
+    if (scheme > 0 && !target.slice(0, scheme).includes("?")) {
+      start = target.slice(scheme + 3).search(/[/?#]/);
+      if (start === -1) return "/";
+      start += scheme + 3;
+    }
+  }
+  let end = start;
+  while (end < target.length) {
+    const code = target.charCodeAt(end);
+    if (code === QUESTION_MARK || code === HASH) break;
+    end += 1;
+  }
+  return start === end ? "/" : target.slice(start, end);
+}
