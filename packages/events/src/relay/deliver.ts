@@ -3,10 +3,10 @@ import { withDeadline } from "@svc/resilience";
 import { bodyOf } from "../envelope.ts";
 import { EventError } from "../errors.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
-import type { ResolvedEvents } from "../options.ts";
+import type { ResolvedEvents } from "../events.ts";
 import type { ClaimedRow } from "../outbox/sql.ts";
 import { readEnvelope } from "../read-envelope.ts";
-import { subscriberJobs } from "../subscriber-jobs.ts";
+import { subscriberJobs } from "../subscribers.ts";
 
 /** A claimed event with its bus message and jobs. */
 export interface OutgoingEvent {

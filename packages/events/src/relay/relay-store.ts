@@ -2,7 +2,7 @@ import { errorText, type NewJob } from "@svc/job-table";
 import { withDeadline } from "@svc/resilience";
 import { bounded, isConnectionError, type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
 import { type ClaimedRow, claimSql, failedSql, publishedSql, purgeSql, releasedSql } from "../outbox/sql.ts";
-import { isRefusedJob } from "../receive.ts";
+import { isRefusedJob } from "../events.ts";
 import type { Failure, OutgoingEvent } from "./deliver.ts";
 import type { ResolvedRelay } from "./resolve-relay.ts";
 

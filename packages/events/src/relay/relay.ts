@@ -4,7 +4,7 @@ import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 import { EventError } from "../errors.ts";
 import { LEASE_EXPIRED } from "../outbox/sql.ts";
 import { deliver, type Failure, type OutgoingEvent, outgoingEventOf } from "./deliver.ts";
-import type { RelayEvent, RelayOptions } from "./options.ts";
+import type { RelayEvent, RelayOptions } from "../options.ts";
 import { createRelayStore, type Settled } from "./relay-store.ts";
 import { resolveRelay } from "./resolve-relay.ts";
 
