@@ -183,17 +183,17 @@ export const work: Mutants = {
     replace: "if (jobs.length > 0 && bus === undefined) await table?.enqueueMany(jobs, { tx });",
   },
   "EVT-3": {
-    file: "packages/events/src/subscriber-jobs.ts",
+    file: "packages/events/src/subscribers.ts",
     find: "payload: { topic, event },",
     replace: "payload: { event },",
   },
   "EVT-4": {
-    file: "packages/events/src/subscriber-jobs.ts",
+    file: "packages/events/src/subscribers.ts",
     find: "`${eventId}/${task}`",
     replace: "`${eventId}/${task}/${Math.random()}`",
   },
   "EVT-5": {
-    file: "packages/events/src/subscriber-jobs.ts",
+    file: "packages/events/src/subscribers.ts",
     find: "const ID_LENGTH = 32;",
     replace: "const ID_LENGTH = 40;",
   },

@@ -1,7 +1,7 @@
 import { atMostEvery, backoff, safeLogger } from "@svc/resilience";
 import { ConfigurationError, namesOf } from "@svc/options";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BusConsumerOptions, busConsumerOptions } from "./bus-consumer-options.ts";
+import { type BusConsumerOptions, busConsumerOptions } from "./options.ts";
 import type { Consumption } from "./event-bus.ts";
 
 /** Passes events from a bus to the local subscribers. */

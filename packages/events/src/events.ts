@@ -1,13 +1,14 @@
-import type { JobHandler } from "@svc/job-table";
-import { createEmitter, safeLogger, withDeadline } from "@svc/resilience";
-import type { Queryable } from "@svc/sql";
+import type { JobHandler, NewJob } from "@svc/job-table";
+import { ConfigurationError, namesOf } from "@svc/options";
+import { atMostEvery, createEmitter, DeadlineError, safeLogger, withDeadline } from "@svc/resilience";
+import { isConnectionError, type Queryable, sqlStateOf, transactionOf, type Within } from "@svc/sql";
 import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "./envelope.ts";
 import { EventError, refused } from "./errors.ts";
 import type { BusMessage, EventBus } from "./event-bus.ts";
-import { type EventsOptions, type EventTypes, type ResolvedEvents, resolveEventsOptions } from "./options.ts";
-import { transactionOf, type Within } from "./query.ts";
-import { createReceiver } from "./receive.ts";
-import { subscriberHandlers, subscriberJobs } from "./subscriber-jobs.ts";
+import { type EventsOptions, eventsOptions } from "./options.ts";
+import { readEnvelope } from "./read-envelope.ts";
+import { type EventTypes, subscriberHandlers, subscriberJobs, subscriptionsOf } from "./subscribers.ts";
+import { isText } from "./text.ts";
 
 /**
  * With `tx` the event becomes part of the caller's transaction and is published when that commits; a bus then needs an
@@ -53,7 +54,13 @@ export interface Events<M = Record<string, object>> {
   receive(message: BusMessage): Promise<void>;
 }
 
+/** The options with every default filled in. */
+export type ResolvedEvents = ReturnType<typeof resolveEvents>;
+
 const MAX_EVENTS = 1000;
+const WARN_EVERY_MS = 10_000;
+// While the database hangs, each redelivery leaves a pending call in the pool; this bounds them.
+const MAX_PENDING = 1000;
 const internals = new WeakMap<object, ResolvedEvents>();
 
 /**
@@ -81,15 +88,15 @@ export function messageOf(topic: string, { envelope, body }: Written): BusMessag
 export function createEvents<M extends EventTypes<M> = Record<string, object>>(
   given: EventsOptions<NoInfer<M>>,
 ): Events<M> {
-  const options = resolveEventsOptions<M>(given);
-  const { source, table, subscriptions, outbox, bus, busTimeoutMs, maxEventBytes, now } = options;
+  const options = resolveEvents<M>(given);
+  const { source, table, subscriptions, outbox, bus, maxEventBytes, receiveTimeoutMs } = options;
   const logger = safeLogger(options.logger);
   const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of events throws"),
   );
 
   function written(event: NewEvent): Written {
-    const one = writeEnvelope(event, source, maxEventBytes, now);
+    const one = writeEnvelope(event, source, maxEventBytes, options.now);
     if (bus === undefined && !subscriptions.has(one.envelope.type)) {
       throw new EventError(
         "ERR_SVC_EVENT_UNDELIVERABLE",
@@ -113,7 +120,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     if (bus !== undefined) {
       try {
         const messages = all.map((one) => messageOf(topicOf(options, one.envelope.type), one));
-        await withDeadline(busTimeoutMs, (signal) => bus.publish(messages, { signal }));
+        await withDeadline(options.busTimeoutMs, (signal) => bus.publish(messages, { signal }));
       } catch (cause) {
         throw new EventError("ERR_SVC_EVENT_BUS", `${bus.name} did not take the events`, { cause });
       }
@@ -125,7 +132,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     given: readonly NewEvent[],
     within: PublishOptions | undefined,
   ): Promise<readonly EventEnvelope[]> {
-    const tx = transactionOf(within);
+    const tx = transactionOf(within, refused);
     const all = given.map(written);
     if (all.length === 0) return [];
     if (outbox === undefined) await send(all, tx);
@@ -143,6 +150,55 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     return all.map(({ envelope }) => envelope);
   }
 
+  const warnDropped = atMostEvery(WARN_EVERY_MS, (suppressed, topic: string, error: unknown) =>
+    logger?.warn(
+      { topic, err: error, suppressed },
+      "dropped a message from the bus that is not a valid event",
+    ),
+  );
+
+  function drop(topic: string, error: unknown): void {
+    warnDropped(topic, error);
+    emit({ type: "refused", topic, error });
+  }
+
+  let pending = 0;
+
+  async function queueReceived(jobs: readonly NewJob[]): Promise<void> {
+    if (pending >= MAX_PENDING) throw new DeadlineError(receiveTimeoutMs);
+    pending += 1;
+    try {
+      await table?.enqueueMany(jobs);
+    } finally {
+      pending -= 1;
+    }
+  }
+
+  async function receive(message: BusMessage): Promise<void> {
+    const topic = isText(message.topic, 500) ? message.topic : "";
+    let event: EventEnvelope;
+    try {
+      event = readEnvelope(String(message.body), maxEventBytes);
+    } catch (error) {
+      drop(topic, error);
+      return;
+    }
+    const own = event.source === source;
+    const mine = own ? [] : (subscriptions.get(event.type) ?? []);
+    if (mine.length > 0) {
+      const jobs = subscriberJobs(mine, topic === "" ? topicOf(options, event.type) : topic, event);
+      try {
+        await withDeadline(receiveTimeoutMs, () => queueReceived(jobs));
+      } catch (error) {
+        // A job that can never be stored would be redelivered forever and block its key.
+        if (!isRefusedJob(error) && !isUnstorable(error)) throw error;
+        drop(topic, error);
+        return;
+      }
+    }
+    emit({ type: "received", event, jobs: mine.length, own });
+  }
+
   const events: Events<M> = {
     source,
     topics: [...subscriptions.keys()].map((type) => topicOf(options, type)),
@@ -158,8 +214,30 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
       }
       return publishAll(list, given);
     },
-    receive: createReceiver(options, emit),
+    receive,
   };
   internals.set(events, options);
   return events;
+}
+
+/** @throws ConfigurationError */
+function resolveEvents<M>(given: EventsOptions<M>) {
+  const { subscribers, ...options } = eventsOptions.resolve(given);
+  const names = namesOf(given, eventsOptions.subject);
+  const subscriptions = subscriptionsOf(subscribers, names);
+  if (subscriptions.size > 0 && options.table === undefined) {
+    const message = "is required where there are subscribers: their jobs are queued in it";
+    throw new ConfigurationError(names.subject, [{ key: names.of("table"), message }]);
+  }
+  return { ...options, subscriptions };
+}
+
+/** Whether PostgreSQL cannot store the data: nested too deeply, or characters outside its encoding. */
+function isUnstorable(error: unknown): boolean {
+  return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
+}
+
+/** Whether a job table rejected the job itself. */
+export function isRefusedJob(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_SVC_JOB_ARGUMENT";
 }

@@ -11,8 +11,7 @@ import {
   queryWithin,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
-import type { Migration } from "./query.ts";
-import { type InboxOptions, inboxOptions, type TableTimeouts } from "./table-options.ts";
+import { type InboxOptions, inboxOptions, type Migration, type TableTimeouts } from "./table-options.ts";
 import { isText } from "./text.ts";
 
 /** The outcome for a message: handled now, with the result of `fn`, or already handled before. */

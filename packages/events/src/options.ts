@@ -1,13 +1,13 @@
 import type { Logger } from "@svc/context";
-import type { JobContext, JobTable } from "@svc/job-table";
+import type { JobTable } from "@svc/job-table";
 import {
-  ConfigurationError,
   defineOptions,
   func,
+  inSeconds,
   integer,
   type Kind,
-  type Names,
-  namesOf,
+  listOf,
+  number,
   objectWith,
   optional,
   type OptionsOf,
@@ -15,28 +15,21 @@ import {
   withDefault,
 } from "@svc/options";
 import type { EventEnvelope } from "./envelope.ts";
-import type { EventBus } from "./event-bus.ts";
+import type { BusMessage, EventBus } from "./event-bus.ts";
 import type { Outbox } from "./outbox/outbox.ts";
-import { isType } from "./text.ts";
+import type { SubscribersOf } from "./subscribers.ts";
 
-/** Maps each event type to the type of its `data`: `{ "expense.recorded": { id: string } }`. */
-export type EventTypes<M> = { readonly [T in keyof M]: object };
+const logger = optional(objectWith<Logger>("a logger", "info", "warn", "error"));
+const deadline = withDefault(integer({ min: 10, max: 600_000 }), 10_000);
 
-// Method parameters are bivariant, so a subscriber may declare the event type that it expects.
-interface Subscribers<E> {
-  handle(event: E, job: JobContext): unknown;
-}
-
-/** Handles an event, as a job: when it throws, the job is retried, up to 5 attempts in total. */
-export type Subscriber<E = EventEnvelope> = Subscribers<E>["handle"];
-
-/** Maps each event type to its named subscribers. */
-export type SubscribersOf<M> = {
-  readonly [T in keyof M]?:
-    Readonly<Record<string, Subscriber<EventEnvelope<T & string, M[T] & object>>>> | undefined;
+// Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
+const byType: Kind<object> = {
+  expects: "an object with the subscribers of every type",
+  accepts: (value): value is object =>
+    typeof value === "object" && value !== null && !(Symbol.iterator in value),
 };
 
-/** What `onEvent` receives. */
+/** What `onEvent` of {@link createEvents} receives. */
 export type EventsEvent =
   /** An event was published: queued for this many subscribers here, or written to the outbox. */
   | {
@@ -51,13 +44,6 @@ export type EventsEvent =
    * A message from the bus is not a valid event, or no job can hold it. It is dropped; a redelivery would fail again.
    */
   | { readonly type: "refused"; readonly topic: string; readonly error: unknown };
-
-// Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
-const byType: Kind<object> = {
-  expects: "an object with the subscribers of every type",
-  accepts: (value): value is object => isRecord(value),
-};
-const SUBSCRIBER = /^[A-Za-z0-9_.-]{1,50}$/;
 
 export const eventsOptions = defineOptions("createEvents()", {
   /** The name of this service, the `source` of its events; 1 to 100 characters. Required. */
@@ -77,7 +63,7 @@ export const eventsOptions = defineOptions("createEvents()", {
    * Milliseconds that the bus may take to publish without an outbox. Choose more than the bus's own `timeoutMs`, so
    * that the bus reports its own error. Default: 10,000.
    */
-  busTimeoutMs: { kind: withDefault(integer({ min: 10, max: 600_000 }), 10_000) },
+  busTimeoutMs: { kind: deadline },
   /** Prefix of the type in a topic (EVT-8), for instance `eu.`: characters of a type, at most 100. Default: `""`. */
   topicPrefix: {
     key: "topic_prefix",
@@ -101,9 +87,9 @@ export const eventsOptions = defineOptions("createEvents()", {
     kind: withDefault(integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
   },
   /** Milliseconds that queueing a received event may take. Default: 10,000. */
-  receiveTimeoutMs: { kind: withDefault(integer({ min: 10, max: 600_000 }), 10_000) },
+  receiveTimeoutMs: { kind: deadline },
   /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
-  logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
+  logger: { kind: logger },
   /** Receives `published`, `received` and `refused`, for metrics. Default: none. */
   onEvent: { kind: optional(func<(event: EventsEvent) => void>()) },
   /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */
@@ -117,61 +103,83 @@ export type EventsOptions<M> = {
   [N in keyof AnyEventsOptions]: N extends "subscribers" ? SubscribersOf<M> | undefined : AnyEventsOptions[N];
 };
 
-/** One subscriber and the task of its jobs. */
-export interface Subscription {
-  readonly task: string;
-  readonly call: (event: EventEnvelope, job: JobContext) => unknown;
+/** The part of the result of {@link createEvents} that a bus consumer uses. */
+interface EventReceiver {
+  readonly topics: readonly string[];
+  receive(message: BusMessage): Promise<void>;
 }
 
-/** The options with every default filled in. */
-export type ResolvedEvents = ReturnType<typeof resolveEventsOptions>;
+export const busConsumerOptions = defineOptions("createBusConsumer()", {
+  /** The bus that delivers the events. Required. */
+  bus: { kind: objectWith<EventBus>("an event bus", "publish", "consume") },
+  /** The result of `createEvents()`, whose subscribers handle the events. Required. */
+  events: { kind: objectWith<EventReceiver>("what createEvents() answers", "receive") },
+  /** The consumer group, normally the service's name: its replicas share the events of the group. Required. */
+  group: {
+    key: "consumer_group",
+    kind: string({ pattern: /^[\w.-]{1,100}$/, expects: "1 to 100 letters, digits, ., _ or -" }),
+  },
+  /** The topics to consume, full names with the publisher's prefix. Default: those of the types that have subscribers. */
+  topics: { kind: optional(listOf(string())) },
+  /** Events queued concurrently, 1 to 1,000; values above 1 give up the order. Default: 1. */
+  concurrency: { key: "consume_concurrency", kind: withDefault(integer({ min: 1, max: 1000 }), 1) },
+  /**
+   * Milliseconds before the first retry of a failed subscription; doubles up to 30 times this value. Default: 1,000.
+   */
+  retryMs: { kind: withDefault(integer({ min: 1, max: 60_000 }), 1000) },
+  /** Receives a warning while the subscription to the bus fails. Default: none. */
+  logger: { kind: logger },
+});
 
-/** @throws ConfigurationError */
-export function resolveEventsOptions<M>(given: EventsOptions<M>) {
-  const { subscribers, ...options } = eventsOptions.resolve(given);
-  const names = namesOf(given, eventsOptions.subject);
-  const subscriptions = subscriptionsOf(subscribers, names);
-  if (subscriptions.size > 0 && options.table === undefined) {
-    const message = "is required where there are subscribers: their jobs are queued in it";
-    throw new ConfigurationError(names.subject, [{ key: names.of("table"), message }]);
-  }
-  return { ...options, subscriptions };
-}
+/** Options of {@link createBusConsumer}. */
+export type BusConsumerOptions = OptionsOf<typeof busConsumerOptions>;
 
-function subscriptionsOf(given: object, names: Names): ReadonlyMap<string, readonly Subscription[]> {
-  const subscriptions = new Map<string, readonly Subscription[]>();
-  const faults: string[] = [];
-  for (const [type, named] of Object.entries(given) as [string, unknown][]) {
-    const shown = JSON.stringify(type.slice(0, 80));
-    if (!isType(type)) faults.push(`${shown} is not an event type such as expense.recorded`);
-    else if (named === undefined) continue;
-    else if (!isRecord(named)) {
-      faults.push(`${shown} must be an object with subscribers by their names`);
-    } else {
-      const handlers = Object.entries(named) as [string, unknown][];
-      faults.push(...handlers.flatMap(([name, handler]) => faultsOf(shown, name, handler)));
-      const list = handlers.flatMap(([name, handler]) =>
-        isHandler(handler) ? [{ task: `${type}->${name}`, call: handler.bind(named) }] : [],
-      );
-      if (list.length > 0) subscriptions.set(type, list);
-    }
-  }
-  if (faults.length > 0) {
-    const all = faults.map((message) => ({ key: names.of("subscribers"), message }));
-    throw new ConfigurationError(names.subject, all);
-  }
-  return subscriptions;
-}
+/** What `onEvent` of {@link createRelay} receives. */
+export type RelayEvent =
+  /** Events were sent to the bus and their jobs were queued. */
+  | { readonly type: "relayed"; readonly ids: readonly string[] }
+  /** An event was not accepted and will be retried. `away`: the bus was unavailable. */
+  | { readonly type: "failed"; readonly id: string; readonly error: unknown; readonly away: boolean }
+  /** An event is dead and will not be retried. */
+  | { readonly type: "dead"; readonly id: string; readonly error: unknown }
+  /** Events were sent after their lease had expired: another relay sends them again. */
+  | { readonly type: "lost"; readonly ids: readonly string[] }
+  /** Old published events were deleted. */
+  | { readonly type: "purged"; readonly count: number }
+  /** The database failed; the relay retries. */
+  | { readonly type: "fault"; readonly error: unknown };
 
-function faultsOf(type: string, name: string, handler: unknown): readonly string[] {
-  if (!SUBSCRIBER.test(name)) return [`a name of ${type} must be 1 to 50 letters, digits, ., _ or -`];
-  return isHandler(handler) ? [] : [`${name} of ${type} must be a function`];
-}
+export const relayOptions = defineOptions("createRelay()", {
+  /** The result of `createOutbox()`. Required. */
+  outbox: { kind: objectWith<Outbox>("an outbox", "add", "readiness") },
+  /** The result of `createEvents()`, which must write to this outbox: its subscribers get jobs, its bus the events. Required. */
+  events: { kind: objectWith<{ readonly source: string }>("what createEvents() answers") },
+  /** Events claimed at a time, 1 to 500. Default: 100. */
+  batch: { key: "relay_batch", kind: withDefault(integer({ min: 1, max: 500 }), 100) },
+  /** Milliseconds between two polls of an empty outbox; events of the same process are seen at once. Default: 1,000. */
+  everyMs: {
+    key: "relay_every",
+    kind: withDefault(integer({ min: 5, max: 600_000 }), 1000),
+    inFile: {
+      ...inSeconds(number({ min: 0.005, max: 600 })),
+      toOption: (seconds: number) => Math.round(seconds * 1000),
+    },
+  },
+  /** Seconds of an event's lease (OUT-5), 2 to 3,600; the bus may use half of it. Default: 60. */
+  leaseSeconds: { key: "relay_lease", kind: withDefault(number({ min: 2, max: 3600 }), 60) },
+  /** Attempts before an event is dead, 1 to 1,000; an outage of the bus makes no event dead. Default: 20. */
+  maxAttempts: { key: "relay_max_attempts", kind: withDefault(integer({ min: 1, max: 1000 }), 20) },
+  /** Days after which published events are deleted, checked once an hour; 0 keeps them. Default: 7. */
+  purgeAfterDays: { key: "outbox_retention_days", kind: withDefault(number({ min: 0, max: 3660 }), 7) },
+  /** Milliseconds for one call of the bus. Default: 10,000, but at most a quarter of the lease. */
+  busTimeoutMs: { kind: deadline },
+  /** Milliseconds for one transaction. Default: 10,000. */
+  commandTimeoutMs: { kind: deadline },
+  /** Logs every dead event, and failures of the bus or the database. Default: none. */
+  logger: { kind: logger },
+  /** Receives `relayed`, `failed`, `dead`, `lost`, `purged` and `fault`, for metrics. Default: none. */
+  onEvent: { kind: optional(func<(event: RelayEvent) => void>()) },
+});
 
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !(Symbol.iterator in value);
-}
-
-function isHandler(value: unknown): value is Subscription["call"] {
-  return typeof value === "function";
-}
+/** Options of {@link createRelay}. */
+export type RelayOptions = OptionsOf<typeof relayOptions>;

@@ -13,11 +13,9 @@ import {
   withDefault,
   withNames,
 } from "@svc/options";
-import { busConsumerOptions } from "./bus-consumer-options.ts";
 import { natsJetStreamOptions } from "./nats/options.ts";
-import { eventsOptions } from "./options.ts";
+import { busConsumerOptions, eventsOptions, relayOptions } from "./options.ts";
 import { redisStreamsOptions } from "./redis/options.ts";
-import { relayOptions } from "./relay/options.ts";
 
 const days = integer({ min: 0, max: 3650 });
 const { group, concurrency } = busConsumerOptions.keys;

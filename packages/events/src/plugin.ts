@@ -4,7 +4,6 @@ import { definePlugin, type PluginContext, type PluginParts, type SchemaPart } f
 import type { Database } from "@svc/sql";
 import type { Events } from "./events.ts";
 import type { Inbox } from "./inbox.ts";
-import type { Subscriber } from "./options.ts";
 import type { Outbox } from "./outbox/outbox.ts";
 import {
   type EventsSettings,
@@ -15,6 +14,7 @@ import {
   unusedKeys,
   writesOutbox,
 } from "./plugin-options.ts";
+import type { Subscriber } from "./subscribers.ts";
 
 export { type EventsSettings, writesOutbox } from "./plugin-options.ts";
 

@@ -1,11 +1,10 @@
-import type { Logger } from "@svc/context";
 import { atMostEvery, backoff, safeLogger, withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConsumeOptions, Consumption } from "../event-bus.ts";
 import type { Broker, Delivery, Reader } from "./broker.ts";
 import type { EventBusError } from "./event-bus-error.ts";
 import type { ResolvedBus } from "./options.ts";
-import { createPrefetchBuffer } from "./prefetch-buffer.ts";
+import { createPrefetchBuffer, type Entry } from "./prefetch-buffer.ts";
 
 /** A consumption with the state that the readiness check reports. */
 export interface RunningConsumption extends Consumption {
@@ -16,46 +15,107 @@ export interface RunningConsumption extends Consumption {
   readonly trouble: string | undefined;
 }
 
+const KEEP_ALIVE_MS = 10_000;
+const WARN_EVERY_MS = 10_000;
+
 /**
  * Starts the consumption of one group: reads messages, passes them to the handler and acknowledges them until it stops.
  *
  * @throws errors of the broker, and DeadlineError when the subscription does not open within `timeoutMs`
  */
 export async function startConsumption<D extends Delivery>(
-  { group, topics, handler, concurrency = 1, logger }: ConsumeOptions,
+  { group, topics, handler, concurrency = 1, logger: given }: ConsumeOptions,
   broker: Broker<D>,
   options: ResolvedBus,
   explain: (error: unknown) => EventBusError,
 ): Promise<RunningConsumption> {
   const { timeoutMs, stopTimeoutMs, retryBaseMs, retryMaxMs } = options;
-  const journal = createJournal(logger ?? options.logger, broker.title.toLowerCase(), group);
+  const logger = safeLogger(given ?? options.logger);
+  const title = broker.title.toLowerCase();
+  const warn = atMostEvery(WARN_EVERY_MS, (_suppressed, why: string) =>
+    logger?.warn({ group, broker: title, why }, "cannot read from the event bus; trying on"),
+  );
   const prefetch = Math.max(options.prefetch, concurrency);
+  const buffer = createPrefetchBuffer<D>(concurrency);
+  const pauseAfterFailure = backoff({ baseMs: 100, minMs: 100, maxMs: 5000 });
+  const pauseAfterRejection = backoff({ baseMs: retryBaseMs, maxMs: retryMaxMs, jitter: "none" });
   const stopping = new AbortController();
+  // Aborts when no message is in progress any more.
   const ended = new AbortController();
-  const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 5000 });
+  const idle = Promise.withResolvers<void>();
+  let unfinished = 0;
   let roomMade: PromiseWithResolvers<void> | undefined;
+  let trouble: string | undefined;
 
-  const buffer = createPrefetchBuffer<D>({
-    concurrency,
-    handler,
-    pauseMs: backoff({ baseMs: retryBaseMs, maxMs: retryMaxMs, jitter: "none" }),
-    acknowledge: (delivery) => subscription.acknowledge(delivery),
-    rejected: (delivery, error, pauseMs) => journal.rejected(delivery, error, pauseMs),
-    removed: wakeReaders,
-  });
   const subscription = broker.subscribe({
     group,
     topics: [...new Set(topics)],
     startFrom: options.startFrom,
     prefetch,
     stopping: stopping.signal,
-    deliver: (delivery) => buffer.add(delivery),
-    find: (position) => buffer.get(position),
+    deliver(delivery) {
+      if (stopping.signal.aborted || buffer.get(delivery.position) !== undefined) return;
+      buffer.add(delivery);
+      startHandlers();
+    },
+    find: (position) => buffer.get(position)?.delivery,
     all: () => buffer.all(),
-    drop: (position) => buffer.drop(position),
-    skipped: (where) => journal.skipped(where),
-    recovered: () => journal.recovered(),
+    drop(position) {
+      const entry = buffer.get(position);
+      if (entry === undefined || entry.state === "running" || entry.state === "handled") return;
+      remove(entry);
+      startHandlers();
+    },
+    skipped(where) {
+      logger?.error({ group, ...where }, "skipped an entry that is not a message of this event bus");
+    },
+    recovered,
   });
+
+  function startHandlers(): void {
+    while (!stopping.signal.aborted) {
+      const entry = buffer.startNext();
+      if (entry === undefined) return;
+      void handle(entry);
+    }
+  }
+
+  async function handle(entry: Entry<D>): Promise<void> {
+    const { delivery } = entry;
+    unfinished++;
+    try {
+      await handler(delivery.message, { deliveries: delivery.deliveries });
+      buffer.handled(entry);
+    } catch (error) {
+      retryLater(entry, error);
+    }
+    startHandlers();
+    if (entry.state === "handled") {
+      await subscription.acknowledge(delivery);
+      remove(entry);
+    }
+    unfinished--;
+    if (stopping.signal.aborted && unfinished === 0) idle.resolve();
+  }
+
+  function retryLater(entry: Entry<D>, err: unknown): void {
+    const { message, deliveries } = entry.delivery;
+    const ms = pauseAfterRejection(deliveries);
+    buffer.rejected(entry);
+    entry.delivery.deliveries++;
+    const fields = { topic: message.topic, group, event_id: message.id, deliveries, pause_ms: ms, err };
+    logger?.warn(fields, "a message was rejected and will be tried again");
+    if (stopping.signal.aborted) return;
+    entry.timer = setTimeout(() => {
+      buffer.retry(entry);
+      startHandlers();
+    }, ms);
+  }
+
+  function remove(entry: Entry<D>): void {
+    buffer.remove(entry);
+    wakeReaders();
+  }
 
   function wakeReaders(): void {
     roomMade?.resolve();
@@ -72,12 +132,14 @@ export async function startConsumption<D extends Delivery>(
       try {
         await reader.fetch(free);
         failures = 0;
-        if (!stopping.signal.aborted) journal.recovered();
+        if (!stopping.signal.aborted) recovered();
       } catch (error) {
         if (stopping.signal.aborted) return;
         failures++;
-        journal.failed(explain(error));
-        await sleep(pause(failures), undefined, { signal: stopping.signal }).catch(() => undefined);
+        failed(error);
+        await sleep(pauseAfterFailure(failures), undefined, { signal: stopping.signal }).catch(
+          () => undefined,
+        );
       }
     }
   }
@@ -87,11 +149,22 @@ export async function startConsumption<D extends Delivery>(
       try {
         await subscription.keepAlive();
       } catch (error) {
-        if (!stopping.signal.aborted) journal.failed(explain(error));
+        if (!stopping.signal.aborted) failed(error);
       }
       const { keepAliveMs = KEEP_ALIVE_MS } = subscription;
       await sleep(keepAliveMs, undefined, { signal: ended.signal }).catch(() => undefined);
     }
+  }
+
+  function failed(error: unknown): void {
+    trouble = explain(error).message;
+    warn(trouble);
+  }
+
+  function recovered(): void {
+    if (trouble === undefined) return;
+    trouble = undefined;
+    logger?.info({ group, broker: title }, "reading from the event bus again");
   }
 
   try {
@@ -107,9 +180,12 @@ export async function startConsumption<D extends Delivery>(
   async function end(): Promise<void> {
     stopping.abort();
     wakeReaders();
-    await subscription.stop(buffer.halt());
+    await subscription.stop(buffer.removeUnstarted());
     await reading;
-    await withDeadline(stopTimeoutMs, () => buffer.idle).catch(() => journal.abandoned(buffer.size));
+    if (unfinished === 0) idle.resolve();
+    await withDeadline(stopTimeoutMs, () => idle.promise).catch(() =>
+      logger?.warn({ group, running: buffer.size }, "handlers still run; their messages are given back"),
+    );
     ended.abort();
     await signalling;
     await subscription.close(buffer.all());
@@ -124,56 +200,10 @@ export async function startConsumption<D extends Delivery>(
       return buffer.size;
     },
     get trouble() {
-      return journal.trouble;
+      return trouble;
     },
     stop: stopOnce,
     stopped: stopped.promise,
     [Symbol.asyncDispose]: stopOnce,
-  };
-}
-
-const KEEP_ALIVE_MS = 10_000;
-const WARN_EVERY_MS = 10_000;
-
-/** Logs the events of one consumption and keeps whether it can read. */
-interface Journal {
-  readonly trouble: string | undefined;
-  /** Reading failed; logged at most every 10 s. */
-  failed(why: EventBusError): void;
-  recovered(): void;
-  rejected(delivery: Delivery, error: unknown, pauseMs: number): void;
-  skipped(where: object): void;
-  abandoned(running: number): void;
-}
-
-function createJournal(given: Logger | undefined, broker: string, group: string): Journal {
-  const logger = safeLogger(given);
-  let trouble: string | undefined;
-  const warn = atMostEvery(WARN_EVERY_MS, (_suppressed, why: string) =>
-    logger?.warn({ group, broker, why }, "cannot read from the event bus; trying on"),
-  );
-  return {
-    get trouble() {
-      return trouble;
-    },
-    failed(why) {
-      trouble = why.message;
-      warn(trouble);
-    },
-    recovered() {
-      if (trouble === undefined) return;
-      trouble = undefined;
-      logger?.info({ group, broker }, "reading from the event bus again");
-    },
-    rejected({ message: { topic, id }, deliveries }, err, pauseMs) {
-      const fields = { topic, group, event_id: id, deliveries: deliveries - 1, pause_ms: pauseMs, err };
-      logger?.warn(fields, "a message was rejected and will be tried again");
-    },
-    skipped(where) {
-      logger?.error({ group, ...where }, "skipped an entry that is not a message of this event bus");
-    },
-    abandoned(running) {
-      logger?.warn({ group, running }, "handlers still run; their messages are given back");
-    },
   };
 }

@@ -2,7 +2,6 @@ import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManage
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { backoff } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAvailability } from "./availability.ts";
 import { closedBus } from "../bus/event-bus-error.ts";
 import { BROKER, connectionWord, notConnected } from "./errors.ts";
 import { connectOptionsOf, type ResolvedNatsJetStream } from "./options.ts";
@@ -35,10 +34,11 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
   const listeners = new Set<() => void>();
   const closing = new AbortController();
   const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 2000 });
-  const availability = createAvailability(() =>
-    closing.signal.aborted ? closedBus(BROKER) : notConnected(lastFailure),
-  );
+  // Calls that wait until an attempt to connect has ended.
+  const waiting = new Set<() => void>();
   let current: JetStream | undefined;
+  let isUp = false;
+  let isFirstAttempt = true;
   let lastFailure: string | undefined;
   let running: Promise<void> | undefined;
 
@@ -46,14 +46,23 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
     for (const listener of listeners) listener();
   }
 
-  function failed(why: unknown): void {
-    lastFailure = connectionWord(why);
-    availability.failed();
+  function endWaits(): void {
+    const all = [...waiting];
+    waiting.clear();
+    for (const end of all) end();
   }
 
   function up(): void {
     lastFailure = undefined;
-    availability.up();
+    isUp = true;
+    isFirstAttempt = true;
+    endWaits();
+  }
+
+  /** An attempt to connect failed: calls reject at once until the connection is up. */
+  function failed(): void {
+    isFirstAttempt = false;
+    endWaits();
   }
 
   async function clientsOf(connection: NatsConnection): Promise<JetStream> {
@@ -68,11 +77,11 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
     const watching = (async () => {
       for await (const { type } of connection.status()) {
         if (type === "disconnect") {
-          availability.lost();
+          isUp = false;
           tries = 0;
         } else if (type === "reconnecting") {
           // A second attempt starts only after the first one failed.
-          if (++tries > 1) availability.failed();
+          if (++tries > 1) failed();
         } else if (type === "reconnect") {
           up();
           reset();
@@ -80,7 +89,7 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
       }
     })();
     const why = await connection.closed();
-    availability.lost();
+    isUp = false;
     if (why instanceof Error) lastFailure = connectionWord(why);
     await watching;
   }
@@ -93,7 +102,7 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
       await follow(connection);
     }
     lastFailure ??= "the connection that was given is closed";
-    availability.failed();
+    failed();
   }
 
   async function connectAgainAndAgain(): Promise<void> {
@@ -119,7 +128,8 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
         failures = 0;
         await follow(connection);
       } catch (error) {
-        failed(error);
+        lastFailure = connectionWord(error);
+        failed();
       }
       failures++;
       await sleep(pause(failures), undefined, { signal: closing.signal }).catch(() => undefined);
@@ -135,13 +145,24 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
     async now() {
       if (closing.signal.aborted) throw closedBus(BROKER);
       start();
-      if (!availability.isUp) await availability.ready();
-      if (current === undefined) throw notConnected(lastFailure);
+      if (!isUp && isFirstAttempt) {
+        await new Promise<void>((resolve) => void waiting.add(resolve));
+      }
+      if (closing.signal.aborted) throw closedBus(BROKER);
+      if (!isUp || current === undefined) throw notConnected(lastFailure);
       return current;
     },
     async reached(signal) {
       if (!closing.signal.aborted) start();
-      await availability.reached(signal);
+      while (!isUp && !closing.signal.aborted && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const end = (): void => resolve();
+        waiting.add(end);
+        signal.addEventListener("abort", end, { once: true });
+        await promise;
+        waiting.delete(end);
+        signal.removeEventListener("abort", end);
+      }
     },
     onReset(listener) {
       listeners.add(listener);
@@ -150,9 +171,10 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
     reset,
     async close() {
       closing.abort();
-      availability.close();
-      if (given === undefined) await current?.connection.close();
-      if (given === undefined) await running;
+      endWaits();
+      if (given !== undefined) return;
+      await current?.connection.close();
+      await running;
     },
   };
 }

@@ -1,9 +1,16 @@
 import type { ReadinessCheck } from "@svc/context";
-import { type Database, qualified, type Queryable, queryWithin, type Row } from "@svc/sql";
+import {
+  type Database,
+  qualified,
+  type Queryable,
+  queryWithin,
+  type Row,
+  transactionOf,
+  type Within,
+} from "@svc/sql";
 import { refused } from "../errors.ts";
-import { type Migration, transactionOf, type Within } from "../query.ts";
 import { readEnvelope } from "../read-envelope.ts";
-import { type OutboxOptions, outboxOptions } from "../table-options.ts";
+import { type Migration, type OutboxOptions, outboxOptions } from "../table-options.ts";
 import { isText } from "../text.ts";
 import { createWakeup, type Wakeup } from "./wakeup.ts";
 import { createOutboxCheck } from "./readiness.ts";
@@ -113,7 +120,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
   const outbox: Outbox = {
     name,
     async add(entries, options) {
-      const tx = transactionOf(options);
+      const tx = transactionOf(options, refused);
       if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) {
         throw refused(`entries must be a list of at most ${MAX_ENTRIES}`);
       }
@@ -131,7 +138,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
       return (await send<DeadRow>("dead()", deadSql(sql), [limit])).map(deadEventOf);
     },
     async retryDead(ids, options) {
-      const tx = transactionOf(options);
+      const tx = transactionOf(options, refused);
       if (ids !== "all" && !(Array.isArray(ids) && ids.length <= MAX_ROWS && ids.every((id) => isText(id)))) {
         throw refused(`ids must be "all" or a list of at most ${MAX_ROWS} ids`);
       }

@@ -7,8 +7,7 @@ import {
   type TableNeeds,
   tableNeeds,
 } from "@svc/sql";
-import type { Migration } from "../query.ts";
-import type { TableTimeouts } from "../table-options.ts";
+import type { Migration, TableTimeouts } from "../table-options.ts";
 
 const TEXT = ["text", "varchar"];
 

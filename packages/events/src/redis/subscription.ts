@@ -52,7 +52,7 @@ export function createSubscription(
   const begun = new Map<string, string>();
   let tidyAt = Infinity;
   let unstarted: readonly RedisDelivery[] = [];
-  const acks = createAcks(async (stream, ids) => {
+  const acknowledge = createAcks(async (stream, ids) => {
     await ask((client) => client.xack(stream, group, ...ids));
   }, stopping);
 
@@ -86,7 +86,7 @@ export function createSubscription(
       return;
     }
     subscriber.skipped({ stream, entry: entry.id });
-    void acks.add(stream, entry.id);
+    void acknowledge(stream, entry.id);
   }
 
   /** Reads new entries; blocks until there are some or the time is over. */
@@ -150,7 +150,7 @@ export function createSubscription(
       tidyAt = performance.now() + trimEverySeconds * 1000;
       await createGroups();
     },
-    acknowledge: ({ stream, entry }) => acks.add(stream, entry),
+    acknowledge: ({ stream, entry }) => acknowledge(stream, entry),
     async keepAlive() {
       try {
         await refresh();

@@ -1,10 +1,25 @@
+import type { NewJob } from "@svc/job-table";
 import { withDeadline } from "@svc/resilience";
-import type { EventBus } from "../event-bus.ts";
-import type { OutgoingEvent } from "./outgoing-event.ts";
+import { bodyOf } from "../envelope.ts";
+import { EventError } from "../errors.ts";
+import type { BusMessage, EventBus } from "../event-bus.ts";
+import type { ResolvedEvents } from "../events.ts";
+import type { ClaimedRow } from "../outbox/sql.ts";
+import { readEnvelope } from "../read-envelope.ts";
+import { subscriberJobs } from "../subscribers.ts";
 
-/** An event that could not be sent. */
+/** A claimed event with its bus message and jobs. */
+export interface OutgoingEvent {
+  readonly row: ClaimedRow;
+  /** The service that published the event. */
+  readonly source: string;
+  readonly message: BusMessage;
+  readonly jobs: readonly NewJob[];
+}
+
+/** A claimed row that could not be delivered. */
 export interface Failure {
-  readonly event: OutgoingEvent;
+  readonly row: ClaimedRow;
   readonly error: unknown;
   /** Whether a retry is useless. */
   readonly permanent: boolean;
@@ -20,57 +35,87 @@ export interface SendResult {
   readonly away: boolean;
 }
 
-/** Deadlines in milliseconds. */
-export interface Deadlines {
-  readonly callMs: number;
-  readonly allMs: number;
-}
-
 const CHECK_MS = 2000;
 const MAX_FAILURES = 5;
 
 /**
+ * Converts a row into the message and the jobs to send.
+ *
+ * @throws EventError for a row that can never be delivered
+ */
+export function outgoingEventOf(row: ClaimedRow, options: ResolvedEvents): OutgoingEvent {
+  const { subscriptions, bus, maxEventBytes } = options;
+  if (row.kind !== "event") throw invalid("a relay sends rows of the kind event; this one is another kind");
+  if (row.payload === null) throw invalid("no event: it has more than maxEventBytes");
+  const event = readEnvelope(row.payload);
+  const mine = subscriptions.get(event.type) ?? [];
+  if (mine.length === 0 && bus === undefined) {
+    throw new EventError(
+      "ERR_SVC_EVENT_UNDELIVERABLE",
+      `cannot deliver ${JSON.stringify(event.type)}: it has no subscriber, and there is no bus`,
+    );
+  }
+  const body = bodyOf(event);
+  if (Buffer.byteLength(body) > maxEventBytes) {
+    throw invalid(`no event: it has more than ${maxEventBytes} bytes`);
+  }
+  return {
+    row,
+    source: event.source,
+    message: { topic: row.destination, id: event.id, key: row.message_key, body },
+    jobs: subscriberJobs(mine, row.destination, event),
+  };
+}
+
+function invalid(message: string): EventError {
+  return new EventError("ERR_SVC_EVENT_ENVELOPE", message);
+}
+
+/**
  * Sends events in one call. When that fails and the bus is available, sends them one by one to find the failing ones,
- * and skips later events of a failed key. An event may be sent twice, but the order of a key is kept. Ends in bounded
- * time.
+ * and skips later events of a failed key. An event may be sent twice, but the order of a key is kept.
+ *
+ * @param callMs milliseconds for one call of the bus
+ * @param allMs milliseconds after which no further call begins
  */
 export async function deliver(
   bus: EventBus | undefined,
   events: readonly OutgoingEvent[],
-  { callMs, allMs }: Deadlines,
+  { callMs, allMs }: { readonly callMs: number; readonly allMs: number },
 ): Promise<SendResult> {
-  if (bus === undefined || events.length === 0) return { sent: events, failed: [], skipped: [], away: false };
+  const all: SendResult = { sent: events, failed: [], skipped: [], away: false };
+  const [first, ...others] = events;
+  if (bus === undefined || first === undefined) return all;
   const endsAt = performance.now() + allMs;
-  const sent: OutgoingEvent[] = [];
-  const failed: Failure[] = [];
-  const skipped: OutgoingEvent[] = [];
-  const blockedKeys = new Set<string>();
-  const send = (batch: readonly OutgoingEvent[]): Promise<void> =>
-    withDeadline(Math.min(callMs, endsAt - performance.now()), (signal) =>
-      bus.publish(
-        batch.map(({ message }) => message),
-        { signal },
-      ),
-    );
 
-  if (events.length > 1) {
+  const send = (batch: readonly OutgoingEvent[]): Promise<void> => {
+    const messages = batch.map(({ message }) => message);
+    const ms = Math.min(callMs, endsAt - performance.now());
+    return withDeadline(ms, (signal) => bus.publish(messages, { signal }));
+  };
+
+  if (others.length > 0) {
     try {
       await send(events);
-      return { sent: events, failed: [], skipped: [], away: false };
+      return all;
     } catch (error) {
       if (await isAway(bus)) {
-        const [first, ...others] = events as [OutgoingEvent, ...OutgoingEvent[]];
-        return { sent, failed: [{ event: first, error, permanent: false }], skipped: others, away: true };
+        const failed = [{ row: first.row, error, permanent: false }];
+        return { sent: [], failed, skipped: others, away: true };
       }
     }
   }
 
+  const sent: OutgoingEvent[] = [];
+  const failed: Failure[] = [];
+  const skipped: OutgoingEvent[] = [];
+  const blockedKeys = new Set<string | null>();
   let away = false;
   let failures = 0;
   for (const event of events) {
     const { key } = event.message;
     const isOver = performance.now() >= endsAt || failures >= MAX_FAILURES;
-    if (away || isOver || (key !== null && blockedKeys.has(key))) {
+    if (away || isOver || blockedKeys.has(key)) {
       skipped.push(event);
       continue;
     }
@@ -79,7 +124,7 @@ export async function deliver(
       sent.push(event);
     } catch (error) {
       const permanent = isPermanent(error);
-      failed.push({ event, error, permanent });
+      failed.push({ row: event.row, error, permanent });
       if (permanent) continue;
       failures += 1;
       if (key !== null) blockedKeys.add(key);

@@ -1,10 +1,9 @@
 import { errorText, type NewJob } from "@svc/job-table";
-import { isConnectionError, type Queryable, sqlStateOf } from "@svc/sql";
+import { withDeadline } from "@svc/resilience";
+import { bounded, isConnectionError, type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
 import { type ClaimedRow, claimSql, failedSql, publishedSql, purgeSql, releasedSql } from "../outbox/sql.ts";
-import { isRefusedJob } from "../receive.ts";
-import { boundedTransaction } from "./bounded-transaction.ts";
-import type { Failure } from "./deliver.ts";
-import type { OutgoingEvent } from "./outgoing-event.ts";
+import { isRefusedJob } from "../events.ts";
+import type { Failure, OutgoingEvent } from "./deliver.ts";
 import type { ResolvedRelay } from "./resolve-relay.ts";
 
 /** A claimed row, or the last row of the result, which says how far the claim has looked. */
@@ -34,16 +33,10 @@ export interface RelayStore {
   claim(limit: number, fromKey: string): Promise<Claim>;
   /** Marks the sent events as published and queues their jobs, in one transaction. */
   settle(sent: readonly OutgoingEvent[]): Promise<Settled>;
-  fail(failures: readonly FailedRow[], away: boolean): Promise<readonly string[]>;
+  /** Delays failed rows, or marks them as dead; returns the ids of the dead ones. */
+  fail(failures: readonly Failure[], away: boolean): Promise<readonly string[]>;
   release(rows: readonly ClaimedRow[]): Promise<void>;
   purge(): Promise<number>;
-}
-
-/** A row that failed, and why. */
-export interface FailedRow {
-  readonly row: ClaimedRow;
-  readonly error: unknown;
-  readonly permanent: boolean;
 }
 
 const KEYS = 500;
@@ -52,13 +45,14 @@ const PURGED = 1000;
 const SPACED = 2;
 const MAX_JOBS = 1000;
 const MAX_LENGTH = 16 * 2 ** 20;
+// The server's part of the deadline, so that it stops before the relay gives up waiting.
+const SERVERS_SHARE = 0.9;
 // SQLSTATE classes that blame the data; a retry may help with all others.
 const DATA = /^(?:21|22|23|54)/;
 
 export function createRelayStore(options: ResolvedRelay): RelayStore {
-  const { access, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
+  const { access, outbox, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
   const { db, sql } = access;
-  const maxBytes = SPACED * events.maxEventBytes;
   const texts = {
     claim: claimSql(sql),
     published: publishedSql(sql),
@@ -66,24 +60,43 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
     released: releasedSql(sql),
     purge: purgeSql(sql),
   };
-  const inTime = <T>(work: (tx: Queryable) => Promise<T>): Promise<T> =>
-    boundedTransaction(db, commandTimeoutMs, work);
+  const deadline = { operation: `a relay of ${outbox.name}`, timeoutMs: commandTimeoutMs };
+  const settings = {
+    statement_timeout: String(Math.max(1, Math.floor(commandTimeoutMs * SERVERS_SHARE))),
+    // Choose the plan of a large table, independent of its statistics.
+    enable_seqscan: "off",
+    enable_bitmapscan: "off",
+    jit: "off",
+  };
 
-  async function mark(sent: readonly OutgoingEvent[]): Promise<Settled> {
-    return inTime(async (tx) => {
+  /** Runs a transaction that ends within the deadline, even if the database hangs: then it closes a pooled connection. */
+  function inTransaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return withDeadline(commandTimeoutMs, (signal) =>
+      withTransaction(
+        bounded(db, deadline),
+        async (tx) => {
+          const result = await work(tx);
+          // Roll back what the relay no longer waits for.
+          signal.throwIfAborted();
+          return result;
+        },
+        { isolation: "read committed", settings },
+      ),
+    );
+  }
+
+  function mark(sent: readonly OutgoingEvent[]): Promise<Settled> {
+    return inTransaction(async (tx) => {
       const { rows } = await tx.query<{ id: string }>(texts.published, leasesOf(sent.map(({ row }) => row)));
       const held = new Set(rows.map(({ id }) => id));
       const mine = sent.filter(({ row }) => held.has(row.id));
       for (const jobs of chunks(mine)) await events.table?.enqueueMany(jobs, { tx });
-      return {
-        published: [...held],
-        lost: sent.filter(({ row }) => !held.has(row.id)).map(({ row }) => row.id),
-        failed: [],
-      };
+      const lost = sent.map(({ row }) => row.id).filter((id) => !held.has(id));
+      return { published: [...held], lost, failed: [] };
     });
   }
 
-  async function oneByOne(sent: readonly OutgoingEvent[]): Promise<Settled> {
+  async function markOneByOne(sent: readonly OutgoingEvent[]): Promise<Settled> {
     const published: string[] = [];
     const lost: string[] = [];
     const failed: Failure[] = [];
@@ -94,7 +107,7 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
         lost.push(...settled.lost);
       } catch (error) {
         if (!isOfTheRow(error)) throw error;
-        failed.push({ event, error, permanent: isRefusedJob(error) });
+        failed.push({ row: event.row, error, permanent: isRefusedJob(error) });
       }
     }
     return { published, lost, failed };
@@ -102,10 +115,8 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
 
   return {
     async claim(limit, fromKey) {
-      const rows = await inTime(async (tx) => {
-        const values = [limit, leaseMs / 1000, fromKey, KEYS, maxAttempts, maxBytes];
-        return (await tx.query<AnswerRow>(texts.claim, values)).rows;
-      });
+      const values = [limit, leaseMs / 1000, fromKey, KEYS, maxAttempts, SPACED * events.maxEventBytes];
+      const { rows } = await inTransaction((tx) => tx.query<AnswerRow>(texts.claim, values));
       const last = rows.at(-1);
       return {
         rows: rows.filter((row) => row.kind_of_row === 0),
@@ -119,7 +130,7 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
         return await mark(sent);
       } catch (error) {
         if (!isOfTheRow(error)) throw error;
-        return oneByOne(sent);
+        return markOneByOne(sent);
       }
     },
     async fail(failures, away) {
@@ -131,15 +142,16 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
         maxAttempts,
         away,
       ];
-      const { rows } = await inTime((tx) => tx.query<{ id: string; status: string }>(texts.failed, values));
+      const { rows } = await inTransaction((tx) =>
+        tx.query<{ id: string; status: string }>(texts.failed, values),
+      );
       return rows.filter(({ status }) => status === "dead").map(({ id }) => id);
     },
     async release(rows) {
-      if (rows.length > 0) await inTime((tx) => tx.query(texts.released, leasesOf(rows)));
+      if (rows.length > 0) await inTransaction((tx) => tx.query(texts.released, leasesOf(rows)));
     },
     async purge() {
-      const { rows } = await inTime((tx) => tx.query(texts.purge, [purgeAfterDays, PURGED]));
-      return rows.length;
+      return (await inTransaction((tx) => tx.query(texts.purge, [purgeAfterDays, PURGED]))).rows.length;
     },
   };
 }

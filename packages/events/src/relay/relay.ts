@@ -3,10 +3,9 @@ import { atMostEvery, createEmitter, DeadlineError, safeLogger } from "@svc/resi
 import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 import { EventError } from "../errors.ts";
 import { LEASE_EXPIRED } from "../outbox/sql.ts";
-import { deliver } from "./deliver.ts";
-import type { RelayEvent, RelayOptions } from "./options.ts";
-import { type OutgoingEvent, outgoingEventOf } from "./outgoing-event.ts";
-import { createRelayStore, type Settled, type FailedRow } from "./relay-store.ts";
+import { deliver, type Failure, type OutgoingEvent, outgoingEventOf } from "./deliver.ts";
+import type { RelayEvent, RelayOptions } from "../options.ts";
+import { createRelayStore, type Settled } from "./relay-store.ts";
 import { resolveRelay } from "./resolve-relay.ts";
 
 /** The counts of one pass over the outbox. */
@@ -99,7 +98,7 @@ export function createRelay(given: RelayOptions): Relay {
       reportDead(id, new EventError("ERR_SVC_EVENT_UNDELIVERABLE", LEASE_EXPIRED));
 
     const outgoing: OutgoingEvent[] = [];
-    const failures: FailedRow[] = [];
+    const failures: Failure[] = [];
     for (const row of claim.rows) {
       try {
         const event = outgoingEventOf(row, events);
@@ -109,18 +108,14 @@ export function createRelay(given: RelayOptions): Relay {
         failures.push({ row, error, permanent: true });
       }
     }
-    const delivery = await deliver(events.bus, outgoing, {
-      callMs: busTimeoutMs,
-      allMs: leaseMs * BUS_SHARE,
-    });
+    const deadlines = { callMs: busTimeoutMs, allMs: leaseMs * BUS_SHARE };
+    const delivery = await deliver(events.bus, outgoing, deadlines);
     if (events.bus !== undefined && outgoing.length > 0) away = delivery.away;
 
     const settled = await settle(delivery.sent);
     if (settled.published.length > 0) emit({ type: "relayed", ids: settled.published });
     if (settled.lost.length > 0) emit({ type: "lost", ids: settled.lost });
-    for (const { event, error, permanent } of [...delivery.failed, ...settled.failed]) {
-      failures.push({ row: event.row, error, permanent });
-    }
+    failures.push(...delivery.failed, ...settled.failed);
     const dead = new Set(await store.fail(failures, delivery.away));
     for (const { row, error } of failures) {
       if (dead.has(row.id)) {
@@ -151,10 +146,8 @@ export function createRelay(given: RelayOptions): Relay {
     } catch (error) {
       // If the database answers with an error, such as a missing job table, do not blame the events.
       if (!isConnectionError(error) && !isTimeout(error)) {
-        await store.fail(
-          sent.map(({ row }) => ({ row, error, permanent: false })),
-          true,
-        );
+        const failures = sent.map(({ row }) => ({ row, error, permanent: false }));
+        await store.fail(failures, true);
       }
       throw error;
     }

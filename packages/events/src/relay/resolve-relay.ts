@@ -1,7 +1,7 @@
 import { ConfigurationError, namesOf } from "@svc/options";
 import { resolvedEvents } from "../events.ts";
 import { accessOf } from "../outbox/outbox.ts";
-import { type RelayOptions, relayOptions } from "./options.ts";
+import { type RelayOptions, relayOptions } from "../options.ts";
 
 const BUS_SHARE = 0.25;
 

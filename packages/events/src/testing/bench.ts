@@ -23,11 +23,17 @@ export interface Scene {
   readonly bench: EventBusBench;
   readonly bus: EventBus;
   readonly another: () => Promise<EventBus>;
+  /** The topic of the case, unless it needs several. */
+  readonly topic: string;
   /** Returns a unique name. */
   readonly name: (what: string) => string;
+  /** Returns a message of the topic with a unique id. */
+  readonly message: (changes?: Partial<BusMessage>) => BusMessage;
+  /** Returns so many messages, with a unique id each. */
+  readonly messages: (many: number, changes?: Partial<BusMessage>) => readonly BusMessage[];
   readonly until: Until;
   /** Starts a consumption that records its deliveries. */
-  readonly gather: (options: GatherOptions) => Promise<Gathered>;
+  readonly gather: (options?: GatherOptions) => Promise<Gathered>;
 }
 
 /** A case that is not bound to a bus yet. */
@@ -39,12 +45,15 @@ export interface Draft {
 }
 
 export interface GatherOptions {
-  readonly bus?: EventBus | undefined;
-  readonly group: string;
-  readonly topics: readonly string[];
-  readonly concurrency?: number | undefined;
+  /** Default: the bus of the bench. */
+  readonly bus?: EventBus;
+  /** Default: a group of its own. */
+  readonly group?: string;
+  /** Default: the topic of the case. */
+  readonly topics?: readonly string[];
+  readonly concurrency?: number;
   /** Called with each delivery after it is recorded. */
-  readonly doing?: ((message: BusMessage, deliveries: number) => unknown) | undefined;
+  readonly doing?: (message: BusMessage, deliveries: number) => unknown;
 }
 
 export interface Gathered {
@@ -60,18 +69,13 @@ export interface Gathered {
 /** Waits until a condition holds, long enough that only a bus that never reaches it fails. */
 export type Until = (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
 
-function untilWithin(ms: number): Until {
-  return async (what, holds) => {
-    const end = performance.now() + ms;
-    while (!(await holds())) {
-      if (performance.now() > end) throw new Error(`not within ${ms / 1000} s: ${what}`);
-      await sleep(5);
-    }
-  };
-}
-
 // The most waits that a case makes in sequence.
 const LONGEST_CASE = 4;
+let count = 0;
+
+export function idsOf(messages: readonly BusMessage[]): string[] {
+  return messages.map(({ id }) => id);
+}
 
 /** Rejects when the work does not finish in time, so that a hanging bus fails the case. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
@@ -84,19 +88,6 @@ async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T>
   }
 }
 
-let count = 0;
-
-/** Returns a message with a unique id. */
-export function messageFor(topic: string, changes: Partial<BusMessage> = {}): BusMessage {
-  count++;
-  const id = `${randomBytes(12).toString("hex")}-${count}`;
-  return { topic, id, key: null, body: JSON.stringify({ id, count }), ...changes };
-}
-
-export function messagesFor(topic: string, many: number): readonly BusMessage[] {
-  return Array.from({ length: many }, () => messageFor(topic));
-}
-
 /** Runs a case on its own bench and ends everything that it started. */
 export async function onBench(
   open: () => Promise<EventBusBench>,
@@ -104,44 +95,65 @@ export async function onBench(
   play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const bench = await open();
-  const until = untilWithin(patienceMs);
   const buses = new Set([bench.bus]);
   const word = randomBytes(6).toString("hex");
-  const scene: Scene = {
-    bench,
-    bus: bench.bus,
-    until,
-    name: (what) => `suite.${word}.${what}`,
-    async another() {
-      const bus = await bench.another();
-      buses.add(bus);
-      return bus;
-    },
-    async gather({ bus = bench.bus, group, topics, concurrency, doing }) {
-      const deliveries: { readonly message: BusMessage; readonly deliveries: number }[] = [];
-      const ids = (): string[] => deliveries.map(({ message }) => message.id);
-      const consumption = await bus.consume({
-        group,
-        topics,
-        concurrency,
-        async handler(message, info) {
-          deliveries.push({ message, deliveries: info.deliveries });
-          await doing?.(message, info.deliveries);
-        },
-      });
-      return {
-        consumption,
-        deliveries,
-        ids,
-        has(messages) {
-          return until(`${messages.length} messages have come`, () => {
-            const seen = new Set(ids());
-            return messages.every(({ id }) => seen.has(id));
-          });
-        },
-      };
-    },
+  const name = (what: string): string => `suite.${word}.${what}`;
+  const topic = name("topic");
+
+  const until: Until = async (what, holds) => {
+    const end = performance.now() + patienceMs;
+    while (!(await holds())) {
+      if (performance.now() > end) throw new Error(`not within ${patienceMs / 1000} s: ${what}`);
+      await sleep(5);
+    }
   };
+
+  function message(changes: Partial<BusMessage> = {}): BusMessage {
+    const id = `${word}-${++count}`;
+    return { topic, id, key: null, body: JSON.stringify({ id, count }), ...changes };
+  }
+
+  async function gather(options: GatherOptions = {}): Promise<Gathered> {
+    const {
+      bus = bench.bus,
+      group = name(`group-${++count}`),
+      topics = [topic],
+      concurrency,
+      doing,
+    } = options;
+    const deliveries: { readonly message: BusMessage; readonly deliveries: number }[] = [];
+    const consumption = await bus.consume({
+      group,
+      topics,
+      concurrency,
+      async handler(message, info) {
+        deliveries.push({ message, deliveries: info.deliveries });
+        await doing?.(message, info.deliveries);
+      },
+    });
+    const ids = (): string[] => idsOf(deliveries.map(({ message }) => message));
+    return {
+      consumption,
+      deliveries,
+      ids,
+      has(messages) {
+        return until(`${messages.length} messages have come`, () => {
+          const seen = new Set(ids());
+          return messages.every(({ id }) => seen.has(id));
+        });
+      },
+    };
+  }
+
+  async function another(): Promise<EventBus> {
+    const bus = await bench.another();
+    buses.add(bus);
+    return bus;
+  }
+
+  const messages = (many: number, changes?: Partial<BusMessage>): readonly BusMessage[] =>
+    Array.from({ length: many }, () => message(changes));
+  const scene = { bench, bus: bench.bus, another, topic, name, message, messages, until, gather };
   try {
     await within(LONGEST_CASE * patienceMs, "every call of the bus has ended", play(scene));
   } finally {
