@@ -59,6 +59,7 @@ async function main(): Promise<number> {
       record: { type: "boolean", default: false },
       only: { type: "string" },
       rounds: { type: "string" },
+      base: { type: "string" },
     },
   });
   const [name = ""] = positionals;
@@ -73,6 +74,7 @@ async function main(): Promise<number> {
   }
   const options: BenchOptions = {
     ...values,
+    base: values.base,
     only: values.only?.split(",").map((each) => each.trim()),
     rounds,
     print: (line) => console.log(line),
@@ -86,7 +88,7 @@ function usage(): string {
     ([name, { description }]) => `  ${name.padEnd(12)} ${description}`,
   );
   return [
-    "npm run bench -- <name> [--json] [--quick] [--socket] [--record] [--only case,case] [--rounds N]",
+    "npm run bench -- <name> [--json] [--quick] [--socket] [--record] [--only case,case] [--rounds N] [--base DIR]",
     ...names,
   ].join("\n");
 }

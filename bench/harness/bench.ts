@@ -12,6 +12,8 @@ export interface BenchOptions {
   readonly only: readonly string[] | undefined;
   /** The number of rounds, instead of the default. */
   readonly rounds: number | undefined;
+  /** Another checkout to compare with, in benches that can. */
+  readonly base?: string | undefined;
   /** Prints one line of the result. */
   readonly print: (line: string) => void;
   /** Prints one line of progress. */

@@ -2,6 +2,7 @@ import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { measureWithControls, VoidRunError } from "../harness/controls.ts";
 import { type Bases, figuresOf, tableOf } from "../harness/report.ts";
 import { type Effort, fullEffort, type Measured, quickEffort } from "../harness/rounds.ts";
+import { concludeAgainst, measureAgainst } from "./against.ts";
 import { verdictsOf } from "./bounds.ts";
 import { measureOverSockets } from "./over-sockets.ts";
 import { chosenCases, controls, pairs, tuned } from "./cases.ts";
@@ -11,6 +12,9 @@ const bases: Bases = { base: controls.base, second: tuned, pairs };
 /** Measures the cost of a request. */
 export const http: Bench = {
   async run(options) {
+    if (options.base !== undefined) {
+      return concludeAgainst(await measureAgainst(options.base, effortOf(options), options), options);
+    }
     const cases = chosenCases(options.only);
     let code = 0;
     try {

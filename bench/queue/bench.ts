@@ -1,5 +1,7 @@
 import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { fileOfCheckout } from "../harness/checkout.ts";
 import { summarise } from "../harness/figures.ts";
+import { base, verdictsAgainst } from "./against.ts";
 import type { Took } from "./child.ts";
 import { inHand, type Mode } from "./contestant.ts";
 import { measureLatency } from "./latency.ts";
@@ -32,11 +34,14 @@ export const queue: Bench = {
     const wanted = chosenRows(options.only);
     const effort = effortOf(options);
     await using server = await startDurable(!options.quick);
-    const isBeside = wanted.rows.length > 0 || wanted.latency;
-    const queueNames = isBeside ? [ours, ...peers, spreadBoss, control] : [];
-    const names = [...queueNames, ...(wanted.latency ? onlyLatency : [])];
+    const child =
+      options.base === undefined ? undefined : fileOfCheckout(options.base, "bench/queue/child.ts");
     const places = await Promise.all(
-      names.map(async (name) => ({ name, url: await makeDatabase(server.url, name) })),
+      namesOf(wanted, child !== undefined).map(async (name) => ({
+        name,
+        url: await makeDatabase(server.url, name),
+        child: name === base.name || name === base.again ? child : undefined,
+      })),
     );
     await using members = await startMembers(places, server.pid);
     for (const line of [...(await durability(server.url)), ...members.all.map(({ about }) => about)])
@@ -49,7 +54,7 @@ export const queue: Bench = {
     const latencies = wanted.latency ? await measureLatency(quickest, effort, options) : [];
     const results: Result[] = [];
     for (const row of wanted.rows) results.push(...(await measureRow(row, queues, effort, options)));
-    if (wanted.recoveries.length > 0) {
+    if (wanted.recoveries.length > 0 && child === undefined) {
       const place = await makeDatabase(server.url, "recovery");
       results.push(...(await measureRecovery(place, wanted.recoveries, effort, options)));
     }
@@ -61,6 +66,13 @@ export const queue: Bench = {
     );
   },
 };
+
+/** Returns the names of the processes; beside another checkout no peers take part. */
+function namesOf({ rows: some, latency }: Chosen, isAgainst: boolean): readonly string[] {
+  if (isAgainst) return [base.name, ours, base.again, ...(latency ? ["commit"] : [])];
+  const isBeside = some.length > 0 || latency;
+  return [...(isBeside ? [ours, ...peers, spreadBoss, control] : []), ...(latency ? onlyLatency : [])];
+}
 
 const WARM_UP = { portions: 3, jobs: 20_000 };
 
@@ -181,6 +193,9 @@ function report(results: readonly Result[], { json, print, note, quick }: BenchO
 function verdictsOf(results: readonly Result[], figures: readonly Figure[], quick: boolean): Verdict[] {
   const [first] = results;
   if (first === undefined) return [];
+  if (results.some(({ name }) => name === base.name)) {
+    return quick ? [] : [...verdictsAgainst(first, figures)];
+  }
   const { metric, limitMs, doubt } = first;
   if (limitMs !== undefined) {
     const own = figures.find((figure) => figure.case === ours && figure.metric === metric);

@@ -20,13 +20,17 @@ const childFile = new URL("./child.ts", import.meta.url);
 // As in the other benches: the young generation has the same size in all processes.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
 
-/** @param places name and database of each queue */
-export async function startMembers(
-  places: readonly { readonly name: string; readonly url: string }[],
-  serverPid: number,
-): Promise<Members> {
-  const processes = places.map(({ name, url }) =>
-    fork(childFile, [name, url, String(serverPid)], {
+/** One process: the name of its queue, its database, and its module if that is another checkout's. */
+export interface Place {
+  readonly name: string;
+  readonly url: string;
+  readonly child?: URL | undefined;
+}
+
+/** Starts a process for each queue. */
+export async function startMembers(places: readonly Place[], serverPid: number): Promise<Members> {
+  const processes = places.map(({ name, url, child = childFile }) =>
+    fork(child, [name, url, String(serverPid)], {
       execArgv: nodeFlags,
       env: { ...process.env, NODE_ENV: "production" },
       stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -1,5 +1,7 @@
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import type { Measured } from "../harness/rounds.ts";
+import { casesAgainst, verdictsAgainst } from "../http/against.ts";
 import { bounds, verdictsOf } from "../http/bounds.ts";
 import { httpCases } from "../http/cases.ts";
 
@@ -38,5 +40,40 @@ describe("the bounds of the bench http", () => {
     expect(verdictsOf(measuredWith({}))).to.deep.equal([]);
     const empty: Measured = new Map([...measuredWith({}), ["svc-express", []]]);
     expect(verdictsOf(empty)[0]?.broken).to.equal(true);
+  });
+});
+
+describe("the bench http beside another checkout", () => {
+  const directory = fileURLToPath(new URL("../..", import.meta.url));
+
+  it("measures each case of these packages once here and twice there, and no peer", () => {
+    const names = casesAgainst(directory, ["svc-express", "fastify"]).map(({ name }) => name);
+    expect(names).to.deep.equal([
+      "bare-express5",
+      "svc-express (base)",
+      "svc-express",
+      "svc-express (base) again",
+      "control",
+      "control-2",
+    ]);
+  });
+
+  it("rejects a directory that is no checkout", () => {
+    expect(() => casesAgainst("nowhere", undefined)).to.throw(/--base must be a checkout.*it is nowhere/);
+  });
+
+  it("accepts a ratio equal to the bound, rejects a larger one, and voids it beside a control out of range", () => {
+    const verdictOf = (cost: number, again: number): string | undefined =>
+      verdictsAgainst(
+        new Map([
+          ["svc-full", [cost]],
+          ["svc-full (base)", [100]],
+          ["svc-full (base) again", [again]],
+        ]),
+      ).map(({ mark }) => mark)[0];
+    expect(verdictOf(103, 100)).to.equal("ok");
+    expect(verdictOf(104, 100)).to.equal("FAIL");
+    expect(verdictOf(104, 110)).to.equal("VOID");
+    expect(verdictOf(100, 110)).to.equal("ok");
   });
 });

@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { expect } from "chai";
 import type { BenchOptions } from "../harness/bench.ts";
 import { allMetrics, queue } from "../queue/bench.ts";
+import { verdictsAgainst } from "../queue/against.ts";
 import { inHand } from "../queue/contestant.ts";
 import { measureLatency, orderOf } from "../queue/latency.ts";
 import type { Member } from "../queue/members.ts";
@@ -291,5 +292,29 @@ describe("the benches queue and queue-depth", function () {
     expect(inHand("svc", 50, "default")).to.equal(50);
     expect(inHand("svc", 50, "fastest")).to.equal(500);
     expect(inHand("graphile-worker", 50, "fastest")).to.equal(550);
+  });
+});
+
+describe("the bench queue beside another checkout", () => {
+  const linesOf = (unit: "per_s" | "ms", svc: number): readonly string[] => {
+    const row = { metric: "some/row", unit } as const;
+    const values = Object.entries({ svc, base: 100, "base-again": 98 });
+    return verdictsAgainst(
+      row,
+      values.map(([name, value]) => ({ ...row, case: name, value })),
+    ).map(({ line }) => line);
+  };
+
+  it("accepts 0.95 times as many jobs per second, and prints the control", () => {
+    expect(linesOf("per_s", 95)).to.deep.equal([
+      "ok   some/row: 0.95 x base, bound at least 0.95",
+      "LESS some/row control: 0.98 x base",
+    ]);
+    expect(linesOf("per_s", 94)[0]).to.equal("FAIL some/row: 0.94 x base, bound at least 0.95");
+  });
+
+  it("accepts a latency up to 1.05 times the other one", () => {
+    expect(linesOf("ms", 105)[0]).to.match(/^ok /);
+    expect(linesOf("ms", 106)[0]).to.match(/^FAIL /);
   });
 });
