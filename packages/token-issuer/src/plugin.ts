@@ -64,7 +64,7 @@ export interface TokenStores {
   /** Returns the store that all replicas share; undefined without a cache. */
   readonly shared: (() => Promise<PluginStore>) | undefined;
   /** Returns a store in the memory of the process. */
-  inProcess(): Promise<PluginStore>;
+  readonly inProcess: () => Promise<PluginStore>;
 }
 
 /**
@@ -75,7 +75,7 @@ export const issuingPlugin = definePlugin({
   name: "auth",
   options: issuingOptions,
   async start(context) {
-    const { options, logger, attempt } = context;
+    const { options, attempt } = context;
     if (!options.issueTokens) {
       refuseUnused(context);
       return { parts: { issuer: undefined as TokenIssuer | undefined } };
