@@ -3,12 +3,12 @@ import type { Mutants } from "./mutant.ts";
 /** Mutants of the rules on: authentication, claims, key sets, tenancy. */
 export const identity: Mutants = {
   "AUTH-1": {
-    file: "packages/express/src/plugins/reduced.ts",
-    find: 'const auth = mode === undefined ? [] : (["auth"] as const);',
-    replace: 'const auth = ["auth"] as const;',
+    file: "packages/express/src/configure.ts",
+    find: '...(mode === undefined ? [] : ["auth"]),',
+    replace: '"auth",',
   },
   "AUTH-2": {
-    file: "packages/express/src/plugins/auth-options.ts",
+    file: "packages/jwt-auth/src/plugin-options.ts",
     find: 'kind: withDefault(oneOf("jwks", "public_key", "secret"), "jwks")',
     replace: 'kind: withDefault(oneOf("jwks", "public_key", "secret"), "public_key")',
   },
@@ -180,17 +180,17 @@ export const identity: Mutants = {
     replace: "return true;",
   },
   "AUTH-35": {
-    file: "packages/express/src/plugins/reduced.ts",
+    file: "packages/jwt-auth/src/reduced-profile.ts",
     find: "if (said === undefined && given.length > 1) {",
     replace: "if (said === undefined && given.length > 2) {",
   },
   "AUTH-36": {
-    file: "packages/express/src/plugins/reduced.ts",
+    file: "packages/jwt-auth/src/reduced-profile.ts",
     find: '[mode === "secret" ? "HS256" : "RS256"]',
     replace: '["RS256"]',
   },
   "AUTH-37": {
-    file: "packages/express/src/plugins/reduced.ts",
+    file: "packages/jwt-auth/src/reduced-profile.ts",
     find: 'if (mode === "jwks") {',
     replace: 'if (mode === "never") {',
   },
@@ -377,14 +377,14 @@ export const identity: Mutants = {
   },
   "TEN-11": [
     {
-      file: "packages/express/src/plugins/reduced.ts",
-      find: 'isSet("SVC_TENANCY_SOURCES") ? (["tenancy"] as const) : []',
-      replace: "[]",
+      file: "packages/express/src/configure.ts",
+      find: '...(sources === "" ? [] : ["tenancy"]),',
+      replace: "",
     },
     {
-      file: "packages/express/src/plugins/reduced.ts",
-      find: 'isSet("SVC_TENANCY_SOURCES") ? (["tenancy"] as const) : []',
-      replace: '["tenancy"] as const',
+      file: "packages/express/src/configure.ts",
+      find: '...(sources === "" ? [] : ["tenancy"]),',
+      replace: '"tenancy",',
     },
   ],
   "TEN-12": {

@@ -111,9 +111,9 @@ export const sessions: Mutants = {
     replace: "each.revoke(tokenId, 1)",
   },
   "REV-3": {
-    file: "packages/express/src/plugins/auth.ts",
-    find: "check ?? issuing?.store ?? (cache && (await sharedStore(cache)))",
-    replace: "check ?? issuing?.store",
+    file: "packages/jwt-auth/src/plugin.ts",
+    find: "options.revocation ?? signing?.store ?? (await shared?.())",
+    replace: "options.revocation ?? signing?.store",
   },
   "REV-4": {
     file: "packages/jwt-auth/src/jwt-auth.ts",

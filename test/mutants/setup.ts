@@ -4,17 +4,17 @@ import type { Mutants } from "./mutant.ts";
 export const setup: Mutants = {
   "PROF-1": {
     file: "packages/express/src/configure.ts",
-    find: 'if (profile === "reduced") {',
-    replace: "if (false as boolean) {",
+    find: 'if (profile === "reduced") return',
+    replace: "if (false as boolean) return",
   },
   "PROF-2": {
-    file: "packages/express/src/plugins/reduced.ts",
+    file: "packages/jwt-auth/src/reduced-profile.ts",
     find: 'kind: withDefault(oneOf("secret", "public_key"), mode)',
     replace: 'kind: withDefault(oneOf("secret", "public_key"), "secret")',
   },
   "PROF-3": {
-    file: "packages/express/src/plugins/auth.ts",
-    find: "  refuseInReduced(profile, settings);",
+    file: "packages/jwt-auth/src/plugin.ts",
+    find: '  refuseInReduced(context, "revocation", "keys");',
     replace: "",
   },
   "PROF-4": {

@@ -168,9 +168,9 @@ export const work: Mutants = {
     replace: "status = 'dead' order by created_at, id limit",
   },
   "JOB-32": {
-    file: "packages/express/src/plugins/queue-page.ts",
-    find: 'if (env === "prod" || path === "") return undefined;',
-    replace: 'if (path === "") return undefined;',
+    file: "packages/job-table/src/plugin-parts.ts",
+    find: 'if (env === "prod" || path === "" ||',
+    replace: 'if (path === "" ||',
   },
   "EVT-1": {
     file: "packages/events/src/envelope.ts",

@@ -1,13 +1,14 @@
 import {
   type Config,
+  type Environment,
   loadConfig,
   type LoadOptions,
   processEnvironment,
   type SettingsByName,
 } from "@svc/config";
-import { ConfigurationError, type Fault } from "@svc/options";
+import { reducedAuth, reducedMode } from "@svc/jwt-auth/plugin";
+import { ConfigurationError, type Definition, type Fault } from "@svc/options";
 import { defaultPlugins } from "./plugins/built-in.ts";
-import { reducedProfile } from "./plugins/reduced.ts";
 import type { Service } from "./service.ts";
 import { type ResolvedServiceOptions, resolveServiceOptions } from "./service-options.ts";
 
@@ -69,10 +70,24 @@ function placeOf(options: object | undefined): object {
 function sourceOf(resolved: ResolvedServiceOptions): LoadOptions<SettingsByName, Record<never, object>> {
   const { config, env, profile } = resolved;
   const plugins = Object.fromEntries(resolved.plugins.map(({ name, options }) => [name, options]));
-  if (profile === "reduced") {
-    const reduced = reducedProfile(env ?? processEnvironment());
-    return { env, plugins: { ...plugins, auth: reduced.auth }, defaultPlugins: reduced.defaultPlugins };
-  }
+  if (profile === "reduced") return { env, ...reducedPlugins(plugins, env ?? processEnvironment()) };
   const inline = typeof config === "object" && "toml" in config;
   return { ...(inline ? { text: config.toml } : { file: config }), env, plugins, defaultPlugins };
+}
+
+/** Returns the plugins of the reduced profile, which has a fixed set; sources enable tenancy (TEN-11). */
+function reducedPlugins(plugins: Readonly<Record<string, Definition>>, env: Environment) {
+  const mode = reducedMode(env);
+  const sources = env["SVC_TENANCY_SOURCES"] ?? "";
+  return {
+    plugins: {
+      ...plugins,
+      auth: { keys: { ...plugins["auth"]?.keys, ...reducedAuth(mode ?? "public_key") } },
+    },
+    defaultPlugins: [
+      ...defaultPlugins,
+      ...(mode === undefined ? [] : ["auth"]),
+      ...(sources === "" ? [] : ["tenancy"]),
+    ],
+  };
 }

@@ -1,10 +1,24 @@
-import type { Middleware } from "@svc/context";
 import type { EventEnvelope, Subscriber } from "@svc/events";
-import type { JobContext, JobHandler } from "@svc/job-table";
+import { type EventsSettings, writesOutbox } from "@svc/events/plugin";
+import type { JobContext, JobHandler, JobTableOptions } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { Schedules } from "@svc/scheduler";
-import type { JobCode, JobDatabase, ServiceRole } from "./plugins/job-code.ts";
 import type { Service } from "./service.ts";
+
+/** The role of a process: answer requests, run background work, or both. */
+export type ServiceRole = "server" | "worker" | "both";
+
+/** The database of the jobs. */
+export type JobDatabase = JobTableOptions["db"];
+
+/** The resolved options of a service about jobs; the functions get the service as their last argument. */
+export interface JobCode {
+  readonly jobs: Readonly<Record<string, JobHandler>>;
+  readonly subscribers: Readonly<Record<string, Readonly<Record<string, Subscriber>>>>;
+  readonly schedules: Schedules;
+  readonly role: ServiceRole;
+  readonly db: JobDatabase | undefined;
+}
 
 // TypeScript checks the parameters of methods less strictly, so a handler can declare the payload that it expects.
 interface Handlers {
@@ -23,15 +37,6 @@ export type ServiceSubscriber = Handlers["subscriber"];
 
 /** The subscribers by event type and stable name. */
 export type ServiceSubscribers = Readonly<Record<string, Readonly<Record<string, ServiceSubscriber>>>>;
-
-/** The options of `[plugin.queue]` that need code. */
-export interface QueueCode {
-  /**
-   * Middleware that decides which callers may see the queue page and retry dead jobs (JOB-32). Default: every caller in
-   * `local`, elsewhere callers with the role `admin`.
-   */
-  readonly guard?: Middleware | undefined;
-}
 
 /** Returns the handlers in the form of a worker, without the service argument. */
 function boundJobs(jobs: ServiceJobs, serviceOf: () => Service): Record<string, JobHandler> {
@@ -119,4 +124,48 @@ function refuseInReduced({ role, ...code }: JobOptions): void {
     const faults = keys.map((key) => ({ key, message }));
     throw new ConfigurationError("createService()", faults);
   }
+}
+
+/** The plugins that run the code of a service. */
+interface JobSettings {
+  readonly queue?: object | undefined;
+  readonly events?: EventsSettings | undefined;
+}
+
+/** Returns the faults of options that silently would have no effect: code that is never called, and a worker without work. */
+export function faultsOfJobs(settings: JobSettings, code: JobCode): readonly Fault[] {
+  return [...unused(settings, code), ...idle(settings, code)];
+}
+
+function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
+  const needs: readonly (readonly [option: string, plugin: string, isUseless: boolean])[] = [
+    ["jobs", "queue", queue === undefined && isGiven(code.jobs)],
+    ["subscribers", "events", events === undefined && isGiven(code.subscribers)],
+    ["schedules", "queue", queue === undefined && isGiven(code.schedules)],
+    ["db", "queue", queue === undefined && events === undefined && code.db !== undefined],
+  ];
+  return needs.flatMap(([option, plugin, isUseless]) =>
+    isUseless
+      ? [
+          {
+            key: option,
+            message: `is of no use without the plugin ${plugin}; enable it, or take ${option} away`,
+          },
+        ]
+      : [],
+  );
+}
+
+function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
+  const onQueue = [code.jobs, code.subscribers, code.schedules].some(isGiven);
+  // Pruning the inbox alone does not justify a worker process.
+  const works = (queue !== undefined && onQueue) || (events !== undefined && writesOutbox(events));
+  if (code.role !== "worker" || works) return [];
+  const message =
+    "worker has nothing to work on: give createService() jobs, subscribers or schedules, and enable their plugins";
+  return [{ key: "role", message }];
+}
+
+function isGiven(value: object): boolean {
+  return Object.keys(value).length > 0;
 }

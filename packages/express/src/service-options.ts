@@ -12,6 +12,7 @@ import {
   objectWith,
   oneOf,
   optional,
+  type OptionEntries,
   type OptionsOf,
   type ResolvedOptions,
   secret,
@@ -22,16 +23,31 @@ import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
 import type { Express } from "express";
 import type { AnyPlugin, CodeEntries } from "@svc/plugin";
-import type { AuthCode } from "./plugins/auth-options.ts";
 import { builtInPlugins } from "./plugins/built-in.ts";
 import { codeObject, codeOptions, pluginKind, refuseNames } from "./plugins/code-options.ts";
-import type { JobCode, JobDatabase } from "./plugins/job-code.ts";
-import { type OwnPlugins, type Service, serviceMembers } from "./service.ts";
-import { type QueueCode, resolveJobCode, type ServiceJobs, type ServiceSubscribers } from "./service-jobs.ts";
+import { type KeysOf, type OwnPlugins, type Service, serviceMembers } from "./service.ts";
+import {
+  type JobCode,
+  type JobDatabase,
+  resolveJobCode,
+  type ServiceJobs,
+  type ServiceSubscribers,
+} from "./service-jobs.ts";
+
+type CodeIn<E extends OptionEntries> = OptionsOf<Definition<CodeEntries<E>>>;
+
+/**
+ * The options of `[plugin.auth]` that need code. With `issue_tokens`, `revocation` must be a complete token store, because
+ * sign-outs are written to it (ISS-5). The service does not stop it.
+ */
+export type AuthCode = CodeIn<KeysOf<"auth">>;
+
+/** The options of `[plugin.queue]` that need code. */
+export type QueueCode = CodeIn<KeysOf<"queue">>;
 
 /** The options of own plugins in code, by the name of the plugin. */
 type CodeOf<P extends OwnPlugins> = {
-  readonly [N in keyof P]?: OptionsOf<Definition<CodeEntries<P[N]["options"]["keys"]>>> | undefined;
+  readonly [N in keyof P]?: CodeIn<P[N]["options"]["keys"]> | undefined;
 };
 
 /**

@@ -1,28 +1,31 @@
 import type { Config } from "@svc/config";
 import type { HealthMiddleware } from "@svc/health";
+import type { createLogger } from "@svc/log";
 import type { ResolvedOptions } from "@svc/options";
-import type { AnyPlugin, CodeEntries, PartsOf, StopHook, StopPhase } from "@svc/plugin";
+import type { AnyPlugin, CodeEntries, PartsOf, StopHook, StopPhase, Together } from "@svc/plugin";
 import type { Express } from "express";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { builtInPlugins } from "./plugins/built-in.ts";
-import type { ServiceLogger } from "./service-logger.ts";
+
+/** The pino logger of a service. */
+export type ServiceLogger = ReturnType<typeof createLogger>;
 
 /** Plugins of the application, by name. */
 export type OwnPlugins = Readonly<Record<string, AnyPlugin>>;
 
 type BuiltIn = (typeof builtInPlugins)[number];
 
-type KeysOf<N> = Extract<BuiltIn, { readonly name: N }>["options"]["keys"];
+/** The options of a built-in plugin. */
+export type KeysOf<N> = Extract<BuiltIn, { readonly name: N }>["options"]["keys"];
+
+/** The settings of [plugin.queue]. */
+export type QueueSettings = ResolvedOptions<KeysOf<"queue">>;
 
 /** The settings of the built-in plugins, by name. */
 export type PluginSettings = {
   readonly [N in BuiltIn["name"]]: Omit<ResolvedOptions<KeysOf<N>>, keyof CodeEntries<KeysOf<N>>>;
 };
-
-type Together<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer All) => void
-  ? All
-  : never;
 
 /** The members of plugins; undefined while the plugin is off. */
 type PartsOfAll<P extends AnyPlugin> =

@@ -266,7 +266,7 @@ function surroundings(): PluginSurroundings {
   return {
     service: { profile: "full" },
     codeOf: () => ({}),
-    code: {},
+    code: { work: { jobs: {} } },
     faults: [],
     hooks: createStopHooks(20, () => undefined),
     startTimeoutMs: 20,

@@ -396,8 +396,10 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
        const loaded = new Set();
        registerHooks({
          resolve(name, context, next) {
-           if (name === "@svc/oidc-login" || name === "openid-client") loaded.add(name);
-           return next(name, context);
+           const found = next(name, context);
+           if (name === "openid-client") loaded.add(name);
+           if (found.url.endsWith("/oidc-login/src/oidc-login.ts")) loaded.add("@svc/oidc-login");
+           return found;
          },
        });
        const { createService } = await import("@svc/express");

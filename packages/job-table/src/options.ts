@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   func,
   integer,
+  namesOf,
   number,
   oneOf,
   resolveOptions,
@@ -82,7 +83,8 @@ export function resolveTableOptions(given: JobTableOptions) {
     now: withDefault(func<() => number>(), () => performance.now()),
   });
   if (!tableName.accepts(resolved.name)) {
-    throw new ConfigurationError(SUBJECT, [{ key: "name", message: `must be ${tableName.expects}` }]);
+    const { subject, of } = namesOf(given, SUBJECT);
+    throw new ConfigurationError(subject, [{ key: of("name"), message: `must be ${tableName.expects}` }]);
   }
   return { ...resolved, quotedTable: qualified(resolved.name), localWorkers: new Set<LocalWorker>() };
 }

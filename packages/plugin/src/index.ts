@@ -1,4 +1,7 @@
+export { compose } from "./compose.ts";
 export { definePlugin, type PluginDraft } from "./define-plugin.ts";
+export { joinPlugins, type JoinedPlugin, type Together } from "./join-plugins.ts";
+export { mergeParts } from "./merge-parts.ts";
 export type { AnyPlugin, CodeEntries, PartsOf, Plugin, PluginContext, ServiceFacts } from "./plugin.ts";
 export type {
   BackgroundPart,

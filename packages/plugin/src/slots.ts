@@ -42,6 +42,11 @@ export type JobHandlers = Readonly<Record<string, (payload: never, job: never) =
 export interface PluginParts<Parts extends object = object> {
   /** Objects that the service has as members of these names, for example `{ cache }`. Default: none. */
   readonly parts?: Parts | undefined;
+  /**
+   * Objects for the plugins that `joinPlugins()` has joined with this one, which get them from `part()`. They are not members
+   * of the service. Default: none.
+   */
+  readonly offers?: Readonly<Record<string, unknown>> | undefined;
   /** Runs for every request, after the request id and before security headers, CORS and trusted hosts. */
   readonly edge?: Middleware | undefined;
   /** Runs after trusted hosts: finds the caller or the tenant. */
@@ -65,6 +70,6 @@ export interface PluginParts<Parts extends object = object> {
   readonly work?: readonly BackgroundPart[] | undefined;
   /** A function for a phase of the stop. */
   readonly stop?: readonly [phase: StopPhase, hook: StopHook] | undefined;
-  /** Called when all plugins have started, with the job handlers of all; its parts are added to these. */
+  /** Called when all plugins have started, with the job handlers of all and of the application; its parts are added to these. */
   readonly finish?: ((handlers: JobHandlers) => PluginParts | Promise<PluginParts>) | undefined;
 }

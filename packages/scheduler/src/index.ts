@@ -1,5 +1,5 @@
 export type { FiredTick, SchedulerEvent } from "./events.ts";
-export { DEFAULT_TICKS_TABLE, type SchedulerOptions } from "./options.ts";
+export type { SchedulerOptions } from "./options.ts";
 export type { Pass } from "./pass.ts";
 export {
   type CronSchedule,
@@ -10,3 +10,4 @@ export {
   type Schedules,
 } from "./schedule.ts";
 export { createScheduler, type NextTick, type Scheduler } from "./scheduler.ts";
+export { DEFAULT_TICKS_TABLE } from "./ticks-options.ts";

@@ -11,15 +11,13 @@ import {
   objectWith,
   optional,
   type OptionsOf,
-  string,
+  pickOptions,
   withDefault,
 } from "@svc/options";
 import { MAINTENANCE_TIMEOUT_MS, maintenanceTimeoutKind, qualified, tableNameKind } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
 import { isRecord, resolveSchedules, type Schedules } from "./schedule.ts";
-
-/** Default name of the table of ticks. */
-export const DEFAULT_TICKS_TABLE = "svc_schedule_ticks";
+import { ticksOptions } from "./ticks-options.ts";
 
 const tableName = tableNameKind(48);
 const MAX_CLAIMANT = 255;
@@ -34,10 +32,7 @@ export const schedulerOptions = defineOptions("createScheduler()", {
   table: { kind: objectWith<JobTable>("a job table", "enqueue") },
   /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
   schedules: { kind: byName },
-  /** Table of ticks in the same database, by name (at most 48 bytes) or `schema.name`. Default: `svc_schedule_ticks`. */
-  ticksTable: { key: "ticks_table", kind: withDefault(string(), DEFAULT_TICKS_TABLE) },
-  /** Days to keep ticks, 1 to 3,650; the newest tick of each schedule is kept forever. Default: 7. */
-  retentionDays: { key: "ticks_retention_days", kind: withDefault(integer({ min: 1, max: 3650 }), 7) },
+  ...pickOptions(ticksOptions, "ticksTable", "retentionDays"),
   /** Milliseconds that a statement may take, including its wait for a connection, 10 to 60,000. Default: 5000. */
   commandTimeoutMs: { kind: withDefault(integer({ min: 10, max: 60_000 }), 5000) },
   /** Milliseconds for each statement of `ensureSchema()` that creates something, 10 to 86,400,000. Default: 600,000. */

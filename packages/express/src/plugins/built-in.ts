@@ -1,12 +1,59 @@
+import type { Cache } from "@svc/cache";
 import { cachePlugin } from "@svc/cache/plugin";
 import { databasePlugin } from "@svc/database/plugin";
 import { eventsPlugin } from "@svc/events/plugin";
+import { queuePlugin, type QueueTools } from "@svc/job-table/plugin";
+import { authOptions, authPlugin } from "@svc/jwt-auth/plugin";
 import { observabilityPlugin } from "@svc/log/plugin";
-import { metricsPlugin } from "@svc/metrics/plugin";
+import { type MetricsMiddleware, metricsPlugin } from "@svc/metrics/plugin";
+import { signInPlugin } from "@svc/oidc-login/plugin";
+import { definePlugin, joinPlugins } from "@svc/plugin";
+import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
-import { authPlugin } from "./auth.ts";
+import { issuingPlugin, type TokenStores } from "@svc/token-issuer/plugin";
 
-import { queuePlugin } from "./queue.ts";
+/** Offers the queue what its package must not depend on. */
+const queueTools = definePlugin({
+  name: "queue",
+  start({ part }) {
+    const metrics = part<MetricsMiddleware>("metrics");
+    const tools: QueueTools = {
+      async adminsOnly() {
+        const { requireRoles } = await import("@svc/jwt-auth");
+        return requireRoles("admin");
+      },
+      async jobMetrics(tasks, running) {
+        if (metrics === undefined) return undefined;
+        const { jobMetrics } = await import("@svc/metrics");
+        return jobMetrics({ registry: metrics.registry, tasks, running });
+      },
+    };
+    return { offers: { queueTools: tools } };
+  },
+});
+
+/** Offers the verifier and the issuer the stores of revoked tokens, one of which is in the cache. */
+const tokenStores = definePlugin({
+  name: "auth",
+  // The issuer starts before the verifier, whose options come first in the table.
+  options: authOptions,
+  start({ part, logger }) {
+    const cache = part<Cache>("cache");
+    const stores: TokenStores = {
+      shared:
+        cache &&
+        (async () => {
+          const { createRedisTokenStore } = await import("@svc/token-store/redis");
+          return createRedisTokenStore({ redis: cache.redis });
+        }),
+      async inProcess() {
+        const { createMemoryTokenStore } = await import("@svc/token-store");
+        return createMemoryTokenStore({ logger });
+      },
+    };
+    return { offers: { tokenStores: stores } };
+  },
+});
 
 /**
  * The built-in plugins, in the order in which a request passes them. Each module holds only the options; its package is loaded
@@ -16,10 +63,10 @@ export const builtInPlugins = [
   observabilityPlugin,
   metricsPlugin,
   databasePlugin,
-  queuePlugin,
+  joinPlugins("queue", queueTools, queuePlugin, schedulesPlugin),
   eventsPlugin,
   cachePlugin,
-  authPlugin,
+  joinPlugins("auth", tokenStores, issuingPlugin, authPlugin, signInPlugin),
   tenancyPlugin,
 ] as const;
 

@@ -30,6 +30,7 @@ const route: Kind<unknown> = {
 /** The kind of each slot. */
 const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefined> } = {
   parts: optional(objectWith("an object of parts by name")),
+  offers: optional(objectWith("an object of objects by name")),
   edge: middleware,
   identity: middleware,
   admission: middleware,

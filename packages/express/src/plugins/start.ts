@@ -1,9 +1,17 @@
 import type { Logger } from "@svc/context";
 import { ConfigurationError, errorText, type Fault, withNames } from "@svc/options";
 import { withDeadline } from "@svc/resilience";
-import type { AnyPlugin, JobHandlers, PluginContext, PluginParts, ServiceFacts } from "@svc/plugin";
+import {
+  type AnyPlugin,
+  type JobHandlers,
+  mergeParts,
+  type PluginContext,
+  type PluginParts,
+  type ServiceFacts,
+} from "@svc/plugin";
 import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
+import type { JobCode } from "../service-jobs.ts";
 import { type StopHooks, stopPhases } from "../stop.ts";
 import { inOrder } from "./order.ts";
 import { optionNames } from "./option-names.ts";
@@ -16,7 +24,7 @@ export interface PluginSurroundings {
   /** The options of each plugin in code, checked. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
   /** Options of `createService()` that several plugins read. */
-  readonly code: Readonly<Record<string, unknown>>;
+  readonly code: { readonly work: Pick<JobCode, "jobs"> };
   readonly hasRoute: PluginContext["hasRoute"];
   /** Gets the stop hook of each plugin as soon as it has started. */
   readonly hooks: StopHooks;
@@ -67,7 +75,7 @@ export async function startPlugins(
       service,
       logger,
       part: <T>(member: string) => (Object.hasOwn(parts, member) ? (parts[member] as T) : undefined),
-      code: <T>(option: string) => code[option] as T | undefined,
+      code: <T>(option: string) => (code as Readonly<Record<string, unknown>>)[option] as T | undefined,
       isEnabled: (name) => enabled.includes(name),
       nameOf: names.of,
       hasRoute,
@@ -120,12 +128,12 @@ export async function startPlugins(
   }
 
   async function finish(): Promise<void> {
-    const handlers = handlersOf(started, enabled, faults);
+    const handlers = handlersOf(code.work.jobs, started, enabled, faults);
     for (const plugin of plugins) {
       const made = started.get(plugin.name);
       const { finish: run } = made ?? {};
       const more = run && (await add(plugin, () => run(handlers)));
-      if (made !== undefined && more !== undefined) started.set(plugin.name, merged(made, more));
+      if (made !== undefined && more !== undefined) started.set(plugin.name, mergeParts(made, more));
     }
   }
 
@@ -183,36 +191,29 @@ async function within(
   }
 }
 
-/** Returns the job handlers of all plugins. */
+/** Returns the job handlers of the application and of all plugins. */
 function handlersOf(
+  jobs: JobHandlers,
   started: ReadonlyMap<string, PluginParts>,
   enabled: readonly string[],
   faults: Fault[],
 ): JobHandlers {
-  const all: Record<string, JobHandlers[string]> = {};
+  const all: Record<string, JobHandlers[string]> = { ...jobs };
   for (const [name, { handlers = {} }] of started) {
     if (Object.keys(handlers).length > 0 && !enabled.includes("queue")) {
       faults.push({ key: "plugins.enabled", message: `contains ${name}, which has jobs: add queue` });
     }
     for (const [task, handler] of Object.entries(handlers)) {
-      if (Object.hasOwn(all, task)) {
+      if (Object.hasOwn(jobs, task)) {
+        faults.push({
+          key: `jobs.${task}`,
+          message: "is the task of a subscriber; give the job another name",
+        });
+      } else if (Object.hasOwn(all, task)) {
         faults.push({ key: `plugin.${name}`, message: `has jobs for ${task}, which another plugin has` });
       }
       all[task] = handler;
     }
   }
   return all;
-}
-
-/** Adds the parts of `finish()`: lists grow, and a slot that it leaves out or undefined stays. */
-function merged(first: PluginParts, second: PluginParts): PluginParts {
-  const given = Object.fromEntries(Object.entries(second).filter(([, value]) => value !== undefined));
-  return {
-    ...first,
-    ...given,
-    routes: [...(first.routes ?? []), ...(second.routes ?? [])],
-    checks: [...(first.checks ?? []), ...(second.checks ?? [])],
-    schemas: [...(first.schemas ?? []), ...(second.schemas ?? [])],
-    work: [...(first.work ?? []), ...(second.work ?? [])],
-  };
 }

@@ -49,8 +49,13 @@ const SPARE = 4;
 
 /** Whether a pool is large enough to lend a worker a second connection permanently. */
 export function isLarge(pool: Connectable): boolean {
+  return (sizeOf(pool) ?? 0) >= SPARE + 2;
+}
+
+/** Returns the largest number of connections of a pool; undefined when it is unknown. */
+export function sizeOf(pool: Connectable): number | undefined {
   const { options } = pool as { readonly options?: { readonly max?: unknown } };
-  return typeof options?.max === "number" && options.max >= SPARE + 2;
+  return typeof options?.max === "number" ? options.max : undefined;
 }
 
 /**

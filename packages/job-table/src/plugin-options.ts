@@ -11,7 +11,7 @@ import {
   withDefault,
 } from "@svc/options";
 
-/** `[plugin.queue]`. */
+/** The options of `[plugin.queue]`, without those of schedules. */
 export const queueOptions = defineOptions(
   "[plugin.queue]",
   {
@@ -41,10 +41,6 @@ export const queueOptions = defineOptions(
     },
     /** How often jobs are counted for `/metrics`, in seconds; 0: never. Default: 0. */
     depthEverySeconds: { key: "depth_every", kind: withDefault(number({ min: 0, max: 86_400 }), 0) },
-    /** The table of the ticks of schedules, in the same database. Default: svc_schedule_ticks. */
-    ticksTable: { key: "ticks_table", kind: withDefault(string(), "svc_schedule_ticks") },
-    /** How many days ticks are kept. Default: 7. */
-    retentionDays: { key: "ticks_retention_days", kind: withDefault(integer({ min: 1, max: 3650 }), 7) },
     /** The path of the queue page, outside `prod` (JOB-32); empty: no page. Default: /queue. */
     page: {
       key: "page",
@@ -70,5 +66,5 @@ export const queueOptions = defineOptions(
   },
 );
 
-/** The settings of [plugin.queue]. */
-export type QueueSettings = ResolvedOptions<(typeof queueOptions)["keys"]>;
+/** The settings of the plugin. */
+export type QueuePluginSettings = ResolvedOptions<(typeof queueOptions)["keys"]>;

@@ -1,0 +1,111 @@
+import { currentContext, type Logger, type Middleware } from "@svc/context";
+import { takeOptions } from "@svc/options";
+import type { PluginContext, PluginParts } from "@svc/plugin";
+import type { Database } from "@svc/sql";
+import { createJobTable, type JobTable } from "./job-table.ts";
+import type { ScheduleRow } from "./page/options.ts";
+import { queueRoutes } from "./page/queue-routes.ts";
+import type { QueuePluginSettings } from "./plugin-options.ts";
+import type { WorkerEvent } from "./worker/events.ts";
+import { listeningPool, sizeOf } from "./worker/session.ts";
+import type { JobHandler } from "./worker/running-job.ts";
+import { createWorker } from "./worker/worker.ts";
+
+type Context = PluginContext<QueuePluginSettings>;
+
+/** What the plugin needs from packages that this one must not depend on; a service offers it as `queueTools`. */
+export interface QueueTools {
+  /** Returns the guard of the queue page outside of `local`. */
+  adminsOnly(): Promise<Middleware>;
+  /** Returns a function that counts the events of a worker; undefined in a service without metrics. */
+  jobMetrics(
+    tasks: readonly string[],
+    running: () => number,
+  ): Promise<((event: WorkerEvent) => void) | undefined>;
+}
+
+/** Returns the job table. */
+export function queueTable(options: QueuePluginSettings, db: Database): JobTable {
+  return createJobTable({
+    ...takeOptions(options, "name", "visibilityTimeoutSeconds", "maxPayloadBytes"),
+    db,
+  });
+}
+
+/** Whether a pool has only one connection, which a listening worker would keep. */
+export function isTooSmallToListen(db: Database): boolean {
+  const pool = listeningPool(db);
+  return pool !== undefined && sizeOf(pool) === 1;
+}
+
+/** Returns the worker with its readiness check. */
+export async function workerParts(
+  { options, logger, part }: Context,
+  table: JobTable,
+  handlers: Readonly<Record<string, JobHandler>>,
+): Promise<PluginParts> {
+  let running = (): number => 0;
+  const onEvent = await part<QueueTools>("queueTools")?.jobMetrics(Object.keys(handlers), () => running());
+  const worker = createWorker({
+    ...takeOptions(
+      options,
+      "concurrency",
+      "prefetch",
+      "jobTimeoutSeconds",
+      "drainSeconds",
+      "listen",
+      "depthEverySeconds",
+    ),
+    pollMs: Math.round(options.pollSeconds * 1000),
+    table,
+    handlers,
+    logger,
+    onEvent,
+    around(job, run) {
+      const current = currentContext();
+      // Lines that are logged through the context name the job.
+      if (current !== undefined)
+        current.log = (logger as ParentLogger).child({ job_id: job.id, task: job.task });
+      return run();
+    },
+  });
+  running = () => worker.running;
+  return {
+    checks: [worker.readiness()],
+    work: [
+      {
+        name: "worker",
+        start: () => worker.start(),
+        stop: () => worker.stop(),
+        // A second stop() makes the worker release its running jobs.
+        hurry: () => void worker.stop(),
+      },
+    ],
+  };
+}
+
+/** The logger of a service is one of pino. */
+interface ParentLogger extends Logger {
+  child(fields: object): Logger;
+}
+
+/** Returns the queue page, only outside `prod` (JOB-32). */
+export async function queuePage(
+  { options: { page: path, guard }, service: { env }, logger, hasRoute, part }: Context,
+  table: JobTable,
+  schedules: (() => readonly ScheduleRow[]) | undefined,
+): Promise<Middleware | undefined> {
+  const tools = part<QueueTools>("queueTools");
+  const needsGuard = guard === undefined && env !== "local";
+  // Without the tools there is no guard, so there is no page.
+  if (env === "prod" || path === "" || (needsGuard && tools === undefined)) return undefined;
+  const ownGuard = needsGuard ? await tools?.adminsOnly() : guard;
+  const routes = queueRoutes({ table, path, guard: ownGuard, logger, schedules });
+  return function showQueue(req, res, next) {
+    const target = req.url ?? "";
+    if (!target.startsWith(path)) return next();
+    // A route of the application has precedence, because it also exists in prod.
+    if (hasRoute(target.split("?", 1)[0] ?? "")) return next();
+    routes(req, res, next);
+  };
+}

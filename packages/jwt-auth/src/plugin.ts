@@ -1,0 +1,111 @@
+import { ConfigurationError, takeOptions } from "@svc/options";
+import { definePlugin, type PluginContext } from "@svc/plugin";
+import type { JwtAuth } from "./jwt-auth.ts";
+import type { KeySource } from "./key-source.ts";
+import type { JwtAuthOptions } from "./options.ts";
+import { type AuthSettings, authOptions } from "./plugin-options.ts";
+import type { RevocationCheck } from "./revocation.ts";
+
+export { authOptions } from "./plugin-options.ts";
+export { reducedAuth, reducedMode } from "./reduced-profile.ts";
+
+/** What a plugin that signs tokens offers the verifier as `signing`; `refused` when its options have faults. */
+export type Signing =
+  | "refused"
+  | {
+      /** The keys that verify tokens in place of those of the mode, if any. */
+      readonly keys: KeySource | undefined;
+      /** The store to which sign-outs are written. */
+      readonly store: RevocationCheck;
+    };
+
+/** What the verifier needs from a package of its own layer; a service offers it as `tokenStores`. */
+export interface RevocationStores {
+  /** Returns the store of revoked tokens and sessions that all replicas share (REV-3); undefined without a cache. */
+  readonly shared: (() => Promise<RevocationCheck>) | undefined;
+}
+
+/** `[plugin.auth]`: verifies the caller's token, as `service.auth`. */
+export const authPlugin = definePlugin({
+  name: "auth",
+  uses: ["cache"],
+  options: authOptions,
+  async start(context) {
+    const { options, service, logger, part } = context;
+    const { env, profile } = service;
+    refuseInReduced(context, "revocation", "keys");
+    const signing = part<Signing>("signing");
+    // Without its keys, the verifier would report that it has none.
+    if (signing === "refused") return {};
+    const keys = options.keys ?? signing?.keys;
+    const { jwtAuth } = await import("./jwt-auth.ts");
+    const shared = part<RevocationStores>("tokenStores")?.shared;
+    const auth: JwtAuth = jwtAuth({
+      ...takeOptions(options, ...passedOn),
+      ...keyMaterial(options, keys),
+      revocation: options.revocation ?? signing?.store ?? (await shared?.()),
+      env,
+      logger,
+    });
+    if (profile === "reduced")
+      logger.info({}, "tokens are not checked for revocation in the reduced profile");
+    return {
+      parts: { auth },
+      identity: auth,
+      checks: [auth.readiness()],
+      stop: ["close", () => auth.stop()],
+      info: {
+        mode: keys === undefined ? options.mode : "keys",
+        algorithms: [...auth.verifier.algorithms],
+      },
+    };
+  },
+});
+
+const passedOn = [
+  "issuer",
+  "audience",
+  "leewaySeconds",
+  "tenantClaim",
+  "scopeClaim",
+  "rolesClaim",
+  "revocationFailOpen",
+  "jwksTimeoutSeconds",
+  "jwksAttempts",
+  "jwksBreakerFailures",
+  "jwksBreakerCoolDownSeconds",
+  "cacheTokens",
+  "tokenFrom",
+] as const;
+
+/** Returns the keys that verify tokens; given keys replace those of the mode. */
+function keyMaterial(
+  { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
+  keys: KeySource | undefined,
+): JwtAuthOptions {
+  const algorithms = settings.algorithms as JwtAuthOptions["algorithms"];
+  if (keys !== undefined) return { keys, algorithms: keys.algorithms ?? algorithms };
+  // A file of variables that several services share may contain keys for other modes.
+  const material = { secret: { secret }, public_key: { publicKey }, jwks: { jwksUrl } }[mode];
+  return { mode, ...material, algorithms };
+}
+
+/**
+ * Refuses options in code that only the full profile has. The reduced one does not check revocation, so revoked tokens would
+ * still work (PROF-3).
+ *
+ * @throws ConfigurationError
+ */
+export function refuseInReduced<O extends object>(
+  { options, service, nameOf }: Pick<PluginContext<O>, "options" | "service" | "nameOf">,
+  ...names: readonly (keyof O & string)[]
+): void {
+  const given = service.profile === "reduced" ? names.filter((name) => options[name] !== undefined) : [];
+  if (given.length === 0) return;
+  const message =
+    "belongs to the full profile; the reduced one verifies tokens with a secret or a public key alone";
+  throw new ConfigurationError(
+    "createService()",
+    given.map((name) => ({ key: nameOf(name), message })),
+  );
+}

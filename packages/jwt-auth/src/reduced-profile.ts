@@ -1,0 +1,57 @@
+import { ConfigurationError, listOf, oneOf, string, withDefault } from "@svc/options";
+import { authOptions } from "./plugin-options.ts";
+
+type Mode = "secret" | "public_key" | "jwks";
+
+const keyVariables: readonly (readonly [Mode, string])[] = [
+  ["secret", "SVC_AUTH_SECRET"],
+  ["public_key", "SVC_AUTH_PUBLIC_KEY"],
+  ["jwks", "SVC_AUTH_JWKS_URL"],
+];
+
+/**
+ * Returns the mode of the reduced profile, which `SVC_AUTH_MODE` or exactly one key chooses (AUTH-35); undefined without
+ * authentication.
+ *
+ * @throws ConfigurationError for settings that the profile cannot enforce (AUTH-37)
+ */
+export function reducedMode(
+  env: Readonly<Record<string, string | undefined>>,
+): "secret" | "public_key" | undefined {
+  const isSet = (name: string): boolean => (env[name] ?? "") !== "";
+  const given = keyVariables.filter(([, name]) => isSet(name));
+  const said = isSet("SVC_AUTH_MODE") ? env["SVC_AUTH_MODE"] : undefined;
+  if (said === undefined && given.length > 1) {
+    const names = given.map(([, name]) => name).join(" and ");
+    refuse("SVC_AUTH_MODE", `is required where ${names} are set: it says which of them counts`);
+  }
+  const mode = said ?? given[0]?.[0];
+  if (mode === "jwks") {
+    refuse(
+      said === undefined ? "SVC_AUTH_JWKS_URL" : "SVC_AUTH_MODE",
+      "asks for mode jwks, which the reduced profile does not have; use secret or public_key, or the full profile",
+    );
+  }
+  if (mode === undefined) return undefined;
+  // Another word is refused when the variable is read.
+  return mode === "secret" ? "secret" : "public_key";
+}
+
+/**
+ * Returns the entries of `[plugin.auth]` with other defaults in the reduced profile: the key decides the mode, and the mode
+ * the algorithm (AUTH-36).
+ */
+export function reducedAuth(mode: "secret" | "public_key") {
+  const { keys } = authOptions;
+  return {
+    mode: { ...keys.mode, kind: withDefault(oneOf("secret", "public_key"), mode) },
+    algorithms: {
+      ...keys.algorithms,
+      kind: withDefault(listOf(string()), [mode === "secret" ? "HS256" : "RS256"]),
+    },
+  };
+}
+
+function refuse(key: string, message: string): never {
+  throw new ConfigurationError("the service", [{ key, message }]);
+}

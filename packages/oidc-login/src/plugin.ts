@@ -1,0 +1,139 @@
+import { hkdfSync } from "node:crypto";
+import { type Middleware, setRouteTemplate } from "@svc/context";
+import { authOptions, refuseInReduced } from "@svc/jwt-auth/plugin";
+import {
+  ConfigurationError,
+  defineOptions,
+  either,
+  listOf,
+  optional,
+  pickOptions,
+  type ResolvedOptions,
+  secret,
+  string,
+  takeOptions,
+} from "@svc/options";
+import { definePlugin, type PluginContext } from "@svc/plugin";
+import type { OidcLogin } from "./oidc-login.ts";
+import { oidcLoginOptions, providerOptions } from "./options.ts";
+
+const inProvider = providerOptions.keys;
+
+const inFile = defineOptions("[plugin.auth.providers]", {
+  ...inProvider,
+  // Only the types, because the table of a disabled plugin is checked too; oidcLogin() checks the values.
+  scopes: { ...inProvider.scopes, kind: optional(listOf(string())) },
+  directory: { ...inProvider.directory, kind: optional(string()) },
+  directories: { ...inProvider.directories, kind: optional(listOf(string())) },
+  /** Further parameters of the redirect. Default: none. */
+  authorizationParameters: {
+    ...inProvider.authorizationParameters,
+    kind: optional({
+      ...inProvider.authorizationParameters.kind,
+      expects: 'a table of texts, such as { prompt = "login" }',
+    }),
+  },
+});
+
+const signInOptions = defineOptions("[plugin.auth]", {
+  ...pickOptions(authOptions, "mode", "secret", "leewaySeconds"),
+  /**
+   * The secret that encrypts the login cookie of providers, or a list of the current and the previous secret (OIDC-6).
+   * Default: derived from `secret` in mode `secret`, else none.
+   */
+  cookieSecret: {
+    ...oidcLoginOptions.keys.cookieSecret,
+    kind: secret(optional(either(string(), listOf(string({ allowEmpty: true }))))),
+  },
+  /** The sign-in providers, by name (OIDC-15). Default: none. */
+  providers: {
+    key: "providers",
+    each: inFile,
+  },
+  ...pickOptions(oidcLoginOptions, "onIdentity", "onAccessToken"),
+});
+
+type SignInSettings = ResolvedOptions<(typeof signInOptions)["keys"]>;
+type Context = PluginContext<SignInSettings>;
+
+/** The largest clock skew for ID tokens, in seconds. */
+const mostLeewaySeconds = 300;
+
+/**
+ * The part of `[plugin.auth]` for sign-in through providers: their routes, and the check of their keys (OIDC-1, OIDC-15).
+ */
+export const signInPlugin = definePlugin({
+  name: "auth",
+  options: signInOptions,
+  async start(context) {
+    const { options, service, logger, hasRoute } = context;
+    refuseInReduced(context, "onIdentity", "onAccessToken");
+    const names = Object.keys(options.providers);
+    if (names.length === 0) {
+      // This is not a fault, because only some environments may have providers.
+      if (options.onIdentity !== undefined)
+        logger.info({}, "onIdentity is never called: no provider is configured");
+      return {};
+    }
+    const { oidcLogin } = await import("./oidc-login.ts");
+    const login = sayingWhereSecretsAre(context, () =>
+      oidcLogin({
+        ...takeOptions(options, "providers", "onIdentity", "onAccessToken"),
+        cookieSecret: cookieSecretsOf(options),
+        leewaySeconds: Math.min(options.leewaySeconds, mostLeewaySeconds),
+        env: service.env,
+        logger,
+      }),
+    );
+    return {
+      behindBody: signInRoutes(login, names, hasRoute),
+      checks: [login.readiness()],
+      stop: ["close", () => login.stop()],
+    };
+  },
+});
+
+/** Returns the secrets of the login cookie, which may be none (OIDC-6). */
+function cookieSecretsOf({ cookieSecret, mode, secret }: SignInSettings): readonly string[] {
+  // The variable for the previous secret is usually not set.
+  const given = (typeof cookieSecret === "string" ? [cookieSecret] : (cookieSecret ?? [])).filter(
+    (each) => each !== "",
+  );
+  if (given.length > 0 || mode !== "secret" || secret === undefined) return given;
+  return [Buffer.from(hkdfSync("sha256", secret, "", "svc sign-in cookie secret 1", 32)).toString("hex")];
+}
+
+/** Runs a factory that needs the secrets; without secrets, adds a fault with the remedy to its other faults (CFG-12). */
+function sayingWhereSecretsAre({ options: settings, nameOf }: Context, make: () => OidcLogin): OidcLogin {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError) || cookieSecretsOf(settings).length > 0) throw error;
+    const secretKey = nameOf("cookieSecret");
+    const message =
+      "is required by plugin.auth.providers: at least 32 bytes, drawn at random, the same in every replica, " +
+      'usually a reference such as ${COOKIE_SECRET}; it can be left out with mode = "secret"';
+    const others = error.faults.filter(({ key }) => key !== secretKey);
+    throw new ConfigurationError("the service", [{ key: secretKey, message }, ...others]);
+  }
+}
+
+/**
+ * Returns the routes of the providers, which metrics count by their paths. Refuses an unknown provider name (OIDC-12),
+ * unless the application has a route for it.
+ */
+function signInRoutes(
+  login: OidcLogin,
+  names: readonly string[],
+  hasRoute: PluginContext["hasRoute"],
+): Middleware {
+  const routes = new Set(names.flatMap((name) => [`/auth/${name}/start`, `/auth/${name}/callback`]));
+  return function signIn(req, res, next) {
+    const target = req.url ?? "";
+    const query = target.indexOf("?");
+    const path = query === -1 ? target : target.slice(0, query);
+    if (routes.has(path)) setRouteTemplate(req, path);
+    else if (/^\/auth\/[^/]+\/(?:start|callback)$/.test(path) && hasRoute(path)) return next();
+    login(req, res, next);
+  };
+}

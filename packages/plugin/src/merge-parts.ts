@@ -1,0 +1,57 @@
+import type { Middleware } from "@svc/context";
+import { compose } from "./compose.ts";
+import type { JobHandlers, PluginParts, StopHook } from "./slots.ts";
+
+type LayerSlot = "edge" | "identity" | "admission" | "behindBody" | "page";
+
+/**
+ * Returns the parts of two plugins, or of `start()` and `finish()` of one, as those of one plugin. The first ones come first
+ * in a request and in every list. Both stop in the phase of the first one.
+ */
+export function mergeParts(one: PluginParts, other: PluginParts): PluginParts {
+  const list = <T>(first: readonly T[] = [], second: readonly T[] = []): readonly T[] => [
+    ...first,
+    ...second,
+  ];
+  const layer = (slot: LayerSlot): Middleware | undefined => inTurn(one[slot], other[slot]);
+  return {
+    parts: { ...one.parts, ...other.parts },
+    offers: { ...one.offers, ...other.offers },
+    edge: layer("edge"),
+    identity: layer("identity"),
+    admission: layer("admission"),
+    behindBody: layer("behindBody"),
+    page: layer("page"),
+    routes: list(one.routes, other.routes),
+    checks: list(one.checks, other.checks),
+    schemas: list(one.schemas, other.schemas),
+    work: list(one.work, other.work),
+    handlers: { ...one.handlers, ...other.handlers },
+    info: infoOf(one.info, other.info),
+    stop: stopOf(one.stop, other.stop),
+    finish: finishOf(one.finish, other.finish),
+  };
+}
+
+function inTurn(first: Middleware | undefined, second: Middleware | undefined): Middleware | undefined {
+  return first === undefined || second === undefined ? (first ?? second) : compose([first, second]);
+}
+
+function infoOf(first: PluginParts["info"], second: PluginParts["info"]): PluginParts["info"] {
+  if (first === undefined || second === undefined) return first ?? second;
+  const valueOf = (info: NonNullable<PluginParts["info"]>) => (typeof info === "function" ? info() : info);
+  return () => ({ ...valueOf(first), ...valueOf(second) });
+}
+
+function stopOf(first: PluginParts["stop"], second: PluginParts["stop"]): PluginParts["stop"] {
+  if (first === undefined || second === undefined) return first ?? second;
+  const stop: StopHook = async (signal) => {
+    await Promise.all([first, second].map(async ([, hook]) => hook(signal)));
+  };
+  return [first[0], stop];
+}
+
+function finishOf(first: PluginParts["finish"], second: PluginParts["finish"]): PluginParts["finish"] {
+  if (first === undefined || second === undefined) return first ?? second;
+  return async (handlers: JobHandlers) => mergeParts(await first(handlers), await second(handlers));
+}

@@ -1,0 +1,53 @@
+import type { JobTable } from "@svc/job-table";
+import { ConfigurationError } from "@svc/options";
+import { definePlugin } from "@svc/plugin";
+import type { Schedules } from "./schedule.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { ticksOptions } from "./ticks-options.ts";
+
+/** The schedules of `[plugin.queue]`, which queue jobs in the table of the plugin that it is joined with. */
+export const schedulesPlugin = definePlugin({
+  name: "queue",
+  options: ticksOptions,
+  async start({ options, service: { role }, logger, part, code, attempt }) {
+    const { schedules = {} } = code<{ readonly schedules: Schedules }>("work") ?? {};
+    const table = part<JobTable>("jobs");
+    if (table === undefined || Object.keys(schedules).length === 0) return {};
+    const { createScheduler } = await import("./scheduler.ts");
+    const scheduler = await attempt(() => createScheduler({ ...options, table, schedules, logger }));
+    return {
+      offers: { scheduler },
+      ...(role === "server" || scheduler === undefined ? {} : partsOf(scheduler)),
+      finish(handlers) {
+        refuseUnhandled(schedules, Object.keys(handlers));
+        return {};
+      },
+    };
+  },
+});
+
+/** Returns the parts of a process that queues the jobs of the schedules. */
+function partsOf(scheduler: Scheduler) {
+  return {
+    checks: [scheduler.readiness()],
+    schemas: [{ key: "plugin.queue.ticks_table", ensureSchema: () => scheduler.ensureSchema() }],
+    work: [{ name: "scheduler", start: () => scheduler.start(), stop: () => scheduler.stop() }],
+  };
+}
+
+/**
+ * Refuses a schedule without a handler, whose job would be dead-lettered at every tick.
+ *
+ * @param tasks the tasks with handlers in this process; none when other processes work on the table
+ */
+function refuseUnhandled(schedules: Schedules, tasks: readonly string[]): void {
+  if (tasks.length === 0) return;
+  const faults = Object.entries(schedules)
+    // The scheduler itself refuses invalid schedules.
+    .filter(([, schedule]) => typeof schedule?.task === "string" && !tasks.includes(schedule.task))
+    .map(([name, { task }]) => ({
+      key: `schedules.${name}.task`,
+      message: `${JSON.stringify(task)} has no handler in jobs; there are ${tasks.join(", ")}`,
+    }));
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+}

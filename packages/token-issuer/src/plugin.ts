@@ -1,0 +1,207 @@
+import type { ReadinessCheck } from "@svc/context";
+import type { RevocationCheck } from "@svc/jwt-auth";
+import { authOptions, type Signing } from "@svc/jwt-auth/plugin";
+import {
+  boolean,
+  ConfigurationError,
+  defineOptions,
+  optional,
+  pickOptions,
+  type ResolvedOptions,
+  string,
+  takeOptions,
+  withDefault,
+  withNames,
+} from "@svc/options";
+import { definePlugin, type PluginContext } from "@svc/plugin";
+import type { KeyRing } from "./key-ring.ts";
+import { type TokenIssuerOptions, tokenIssuerOptions } from "./options.ts";
+import type { TokenIssuer } from "./token-issuer.ts";
+import type { IssuerStore } from "./token-store.ts";
+
+export type { RefreshHook } from "./refresh-hook.ts";
+export type { TokenIssuer } from "./token-issuer.ts";
+
+const issuingOptions = defineOptions("[plugin.auth]", {
+  ...pickOptions(
+    authOptions,
+    "mode",
+    "algorithms",
+    "secret",
+    "issuer",
+    "audience",
+    "scopeClaim",
+    "rolesClaim",
+    "tenantClaim",
+    "leewaySeconds",
+    "revocation",
+  ),
+  /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
+  issueTokens: { key: "issue_tokens", kind: withDefault(boolean(), false) },
+  /** A file or folder of signing keys made by `svc-keys`; its keys also verify, in place of those of the mode. Default: none. */
+  signingKeys: { key: "signing_keys", kind: optional(string()) },
+  ...pickOptions(
+    tokenIssuerOptions,
+    "accessLifetimeMinutes",
+    "refreshLifetimeDays",
+    "refreshGraceSeconds",
+    "sessionLifetimeDays",
+  ),
+  /** Called at every refresh; returns the current rights of the session (REF-9). Needs `issueTokens`. Default: none. */
+  onRefresh: tokenIssuerOptions.keys.onRefresh,
+});
+
+type Context = PluginContext<ResolvedOptions<(typeof issuingOptions)["keys"]>>;
+
+/** A complete token store, with what a service calls on one of its own. */
+interface PluginStore extends IssuerStore, RevocationCheck {
+  readiness?(): ReadinessCheck;
+  stop?(): void | Promise<void>;
+}
+
+/** What the plugin needs from a package of lower layers; a service offers it as `tokenStores`. */
+export interface TokenStores {
+  /** Returns the store that all replicas share; undefined without a cache. */
+  readonly shared: (() => Promise<PluginStore>) | undefined;
+  /** Returns a store in the memory of the process. */
+  readonly inProcess: () => Promise<PluginStore>;
+}
+
+/**
+ * The part of `[plugin.auth]` that issues tokens, as `service.issuer`. It starts before the verifier, which takes the keys and
+ * the store over.
+ */
+export const issuingPlugin = definePlugin({
+  name: "auth",
+  options: issuingOptions,
+  async start(context) {
+    const { options, attempt } = context;
+    if (!options.issueTokens) {
+      refuseUnused(context);
+      return { parts: { issuer: undefined as TokenIssuer | undefined } };
+    }
+    const signing = await attempt(() => signingParts(context));
+    if (signing === undefined) return { offers: { signing: "refused" satisfies Signing } };
+    const { ring, store, isOwnStore, isInProcess } = signing;
+    const [{ createTokenIssuer }, { authRoutes }] = await Promise.all([
+      import("./token-issuer.ts"),
+      import("./auth-routes.ts"),
+    ]);
+    const issuer = await attempt(() => createTokenIssuer(issuerOptions(context, ring, store)));
+    // In mode `secret`, the verifier takes the secret from the same option.
+    const verifies = options.mode !== "secret" || options.signingKeys !== undefined;
+    const offered: Signing = { keys: verifies ? ring : undefined, store };
+    return {
+      parts: { issuer },
+      offers: { signing: offered },
+      behindBody: issuer && authRoutes(issuer),
+      // The verifier's check covers the shared store; a store in the process has a separate note (RDY-23).
+      checks: [ring.readiness(), isInProcess ? store.readiness?.() : undefined].filter(
+        (each) => each !== undefined,
+      ),
+      stop: [
+        "close",
+        async () => {
+          ring.stop();
+          if (isOwnStore) await store.stop?.();
+        },
+      ],
+      info: { issues: true },
+    };
+  },
+});
+
+/** Returns the signing keys and the store of used and revoked tokens. */
+async function signingParts(context: Context) {
+  const { options, logger, part, service } = context;
+  const { revocation, secret, signingKeys } = options;
+  const given = revocation === undefined ? undefined : completeStore(revocation);
+  const stores = part<TokenStores>("tokenStores");
+  if (stores === undefined)
+    throw new TypeError("issuingPlugin must be joined with one that offers tokenStores");
+  refuseWithout(context, given ?? stores.shared);
+  const { createKeyRing } = await import("./create-key-ring.ts");
+  const keys =
+    signingKeys === undefined ? { secret, algorithm: hmacOf(options.algorithms) } : { file: signingKeys };
+  const ring = createKeyRing({ ...keys, env: service.env, logger });
+  const store = given ?? (await (stores.shared ?? stores.inProcess)());
+  const isOwnStore = given === undefined;
+  return { ring, store, isOwnStore, isInProcess: isOwnStore && stores.shared === undefined };
+}
+
+function issuerOptions(
+  { options, logger, nameOf, service: { env } }: Context,
+  keys: KeyRing,
+  store: IssuerStore,
+): TokenIssuerOptions {
+  const taken = takeOptions(
+    options,
+    "issuer",
+    "audience",
+    "scopeClaim",
+    "rolesClaim",
+    "tenantClaim",
+    "accessLifetimeMinutes",
+    "refreshLifetimeDays",
+    "refreshGraceSeconds",
+    "sessionLifetimeDays",
+    "leewaySeconds",
+    "onRefresh",
+  );
+  const of = (option: string): string => nameOf(option === "store" ? "revocation" : option);
+  return withNames({ ...taken, keys, store, env, logger }, { subject: "the service", of });
+}
+
+/** @throws ConfigurationError for options that have no effect without the issuer */
+function refuseUnused({ options: { onRefresh, signingKeys }, nameOf }: Context): void {
+  const message =
+    "is of no use in a service that issues no tokens; set plugin.auth.issue_tokens or take it away";
+  const given = [
+    ...(onRefresh === undefined ? [] : ["onRefresh"]),
+    ...(signingKeys === undefined ? [] : ["signingKeys"]),
+  ];
+  const faults = given.map((option) => ({ key: nameOf(option), message }));
+  if (faults.length > 0) throw new ConfigurationError("the service", faults);
+}
+
+// Signing needs a private key or secret, and prod needs a shared store (ISS-16).
+function refuseWithout(
+  { options: { mode, secret, signingKeys }, nameOf, service: { env } }: Context,
+  store: object | undefined,
+): void {
+  const key = "plugin.auth.issue_tokens";
+  if (signingKeys === undefined && mode === "secret" && secret === undefined) {
+    const message =
+      "is required to sign with in mode secret; or set plugin.auth.signing_keys to a file of svc-keys";
+    throw new ConfigurationError("the service", [{ key: nameOf("secret"), message }]);
+  }
+  if (signingKeys === undefined && mode !== "secret") {
+    const message = `needs a key to sign with: set plugin.auth.signing_keys to a file of svc-keys, or mode = "secret"`;
+    throw new ConfigurationError("the service", [{ key, message }]);
+  }
+  if (env === "prod" && store === undefined) {
+    const message =
+      "needs a store that all replicas share in prod, or a sign-out would reach one of them alone; enable the plugin cache";
+    throw new ConfigurationError("the service", [{ key, message }]);
+  }
+}
+
+/**
+ * Returns a revocation check that is a complete token store.
+ *
+ * @throws ConfigurationError for another one: sign-outs would be written to one store and tokens checked against another
+ */
+function completeStore(check: RevocationCheck): PluginStore {
+  const { revoke, revokeFamily, revokeSubject, rotate } = check as Partial<PluginStore>;
+  if ([revoke, revokeFamily, revokeSubject, rotate].every((each) => typeof each === "function")) {
+    return check as PluginStore;
+  }
+  const message =
+    "must be a whole token store in a service that issues tokens, as its sign-outs are written there; " +
+    "give a store of @svc/token-store, or take it away";
+  throw new ConfigurationError("the service", [{ key: "auth.revocation", message }]);
+}
+
+function hmacOf([first]: readonly string[]): "HS256" | "HS384" | "HS512" | undefined {
+  return first === "HS256" || first === "HS384" || first === "HS512" ? first : undefined;
+}
