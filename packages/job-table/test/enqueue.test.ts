@@ -56,7 +56,7 @@ describe("enqueue", function () {
     expect(rows[0]?.id.replaceAll("-", "")).to.equal(first);
   });
 
-  it("JOB-3 generates such ids with a clock that is at 0 or goes back", () => {
+  it("JOB-3 generates distinct ids with a clock that is at 0 or goes back", () => {
     const real = Date.now;
     const ids = new Set<string>();
     try {

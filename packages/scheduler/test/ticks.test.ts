@@ -196,7 +196,7 @@ describe("ticks", function () {
       .and.include("gone 9");
   });
 
-  it("does not let a late process claim a pruned tick again", async () => {
+  it("rejects the claim of a late process for a tick that was claimed and pruned", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
@@ -211,7 +211,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("SCH-1 SCH-4 does not let a process that stalled before its claim take an older tick than others have claimed", async () => {
+  it("SCH-1 SCH-4 rejects the claim of a stalled process for a tick older than one that others have claimed", async () => {
     const schedules = { beat: everyMinute };
     const others = bench.scheduler({ schedules });
     await others.runDue();

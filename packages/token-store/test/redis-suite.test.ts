@@ -4,7 +4,7 @@ import { createRedisTokenStore } from "@svc/token-store/redis";
 import { tokenStoreCases } from "@svc/token-store/testing";
 import { Redis } from "ioredis";
 
-describe("createRedisTokenStore, the suite on two connections", () => {
+describe("createRedisTokenStore in the token store suite, on two connections", () => {
   const server = testRedis();
   const clients: Redis[] = [];
   before(
@@ -21,7 +21,7 @@ describe("createRedisTokenStore, the suite on two connections", () => {
   for (const { name, run } of cases) it(name, run);
 });
 
-describe("createRedisTokenStore, the suite on guarded connections", () => {
+describe("createRedisTokenStore in the token store suite, on guarded connections", () => {
   const server = testRedis();
   const connections: RedisConnection[] = [];
   before(() => {
