@@ -7,7 +7,7 @@ import { asJUnit } from "../src/report.ts";
 import { resolveSettings } from "../src/resolve-settings.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
-/** Runs the program against a hollow service and returns how it ended. */
+/** Runs the program against a service without routes and returns how it ended. */
 async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly last: string }> {
   await using hollow = await startHollow();
   let stdout = "";

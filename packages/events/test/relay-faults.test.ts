@@ -250,7 +250,7 @@ describe("a relay during faults", function () {
     await using relay = bench.relay(events, { maxAttempts: 2 });
     relay.start();
     for (let round = 1; round <= 3; round++) {
-      // Hasten only delayed events: the relay would lose the lease of the ones it holds.
+      // Make only delayed events due: the relay would lose the leases that it holds.
       if (round > 1) await hasten(bench);
       await until("it has failed", () => relay.told.filter(({ type }) => type === "fault").length >= round);
     }

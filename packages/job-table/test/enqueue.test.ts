@@ -205,7 +205,7 @@ describe("enqueue", function () {
     const heard: string[] = [];
     listener.on("notification", ({ channel }) => heard.push(channel));
     await listener.query(`listen "svc_job:${bench.table.name}"`);
-    // All at once: the delayed notification follows after half a second.
+    // Queue all at once: the delayed notification follows after half a second.
     await Promise.all(Array.from({ length: 5 }, () => bench.table.enqueue({ task: "a" })));
     await until("the first and the late one", () => heard.length === 2);
     now = 1000;

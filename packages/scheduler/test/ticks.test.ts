@@ -138,7 +138,7 @@ describe("ticks", function () {
     };
     for (let pass = 0; pass < 5; pass++) await step(right, slow);
     expect(at).to.deep.equal([1, 2, 3, 4]);
-    // A process that is ahead claims future ticks: until then, the others have nothing to do.
+    // A process whose clock is ahead claims future ticks; the others find none due until then.
     for (let pass = 0; pass < 5; pass++) await step(right, slow, fast);
     expect(at.slice(4)).to.deep.equal([5, 65, 66, 67, 68, 69]);
     for (let pass = 0; pass < 60; pass++) await step(right);
