@@ -101,7 +101,7 @@ function report(
   return comparisons.some(({ exceeded }) => exceeded) ? 1 : 0;
 }
 
-// Fewer rounds only: code that is not warm yet has other ratios than the recorded ones, so the warm-up stays.
+// Reduce only the rounds: cold code has other ratios than the recorded ones, so keep the warm-up.
 function budgetEffort({ quick, rounds }: BenchOptions): Effort {
   return { ...fullEffort, rounds: rounds ?? (quick ? 15 : fullEffort.rounds) };
 }

@@ -5,7 +5,7 @@ import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import { together } from "./harness/together.ts";
-import { startWitness, type Witness } from "./harness/witness.ts";
+import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { RecordsSettings } from "./services/records.ts";
 
 const workers = 16;
@@ -37,10 +37,10 @@ export const databaseStall: Experiment = {
     await using postgres = await startPostgres({ purpose: "test" });
     const poolDefaults = run.variant !== asBuilt;
     const settings: RecordsSettings = { url: postgres.url, deadlineSeconds, poolDefaults };
-    const [one, other] = await together([startService("records.ts", settings), startWitness()]);
+    const [one, other] = await together([startService("records.ts", settings), startStallMonitor()]);
     await using service = one;
-    await using witness = other;
-    const scene: Scene = { postgres, service, witness, run, report };
+    await using stallMonitor = other;
+    const scene: Scene = { postgres, service, stallMonitor, run, report };
     const faultMs = run.quick ? 3200 : 8000;
     await oneFault("frozen", faultMs, scene, {
       begin: () => postgres.pause(),
@@ -58,7 +58,7 @@ export const databaseStall: Experiment = {
 interface Scene {
   readonly postgres: PostgresServer;
   readonly service: ServiceProcess;
-  readonly witness: Witness;
+  readonly stallMonitor: StallMonitor;
   readonly run: Run;
   readonly report: Report;
 }
@@ -74,7 +74,7 @@ interface Timed extends Outcome {
 }
 
 async function oneFault(name: string, faultMs: number, scene: Scene, fault: Fault): Promise<void> {
-  const { service, witness, report, run } = scene;
+  const { service, stallMonitor, report, run } = scene;
   const load = new AbortController();
   const rows: Timed[] = [];
   const health: Timed[] = [];
@@ -108,13 +108,13 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   setTimeout(() => (rowPauseMs = longMs), hurriesAfterMs).unref();
   const roomMs = run.quick ? 1500 : 300;
   const limitMs = 2 * deadlineMs + graceMs + roomMs;
-  // Only stalls that the witness saw are subtracted: it runs none of the tested code.
-  const waited = ({ ms, startedAt, endedAt }: Timed): number => ms - witness.between(startedAt, endedAt);
+  // Only stalls that the stall monitor saw are subtracted: it runs none of the tested code.
+  const waited = ({ ms, startedAt, endedAt }: Timed): number => ms - stallMonitor.between(startedAt, endedAt);
   const reports = (until: number): readonly Timed[] =>
     ready.filter((each) => each.startedAt > knownAt && each.endedAt < until);
   const isFelt = (): boolean => {
     const now = performance.now();
-    const lastedMs = now - begunAt - witness.between(begunAt, now);
+    const lastedMs = now - begunAt - stallMonitor.between(begunAt, now);
     // A request that has waited since then has exceeded its limit.
     if (run.variant !== asBuilt) return lastedMs > 1.5 * limitMs;
     return lastedMs > faultMs && reports(now).length >= fewestReports;

@@ -16,7 +16,7 @@ const lastMs = (run: Run): number => (run.quick ? 5000 : 8000);
 const samples = 8;
 const legalId = /^[!-~]{1,128}$/;
 
-/** Sends thousands of requests that are invalid or odd in listed ways, and checks every byte of the answers. */
+/** Sends thousands of requests that are invalid or unusual in listed ways, and checks every byte of the answers. */
 export const fuzz: Experiment = {
   name: "fuzz",
   description:
@@ -33,8 +33,8 @@ export const fuzz: Experiment = {
     // Log lines are written at the end of a turn; the line of this last request comes after all others.
     await send(service.port, "/the-end");
     await hasLine(service, "/the-end", run);
-    tell(results, seed, report);
-    tellLog(service.lines, report);
+    reportResults(results, seed, report);
+    reportLog(service.lines, report);
     report.rule(status === 200, "/health answers 200 afterwards");
     report.rule(service.exit === undefined, `the process lives (${service.ending})`);
   },
@@ -73,11 +73,11 @@ async function sendAll(
       }
     };
     await Promise.all(Array.from({ length: sideBySide }, work));
-    const told = await service.ask<[port: number, turn: number, target: string][]>("reached");
+    const answered = await service.ask<[port: number, turn: number, target: string][]>("reached");
     for (const [index, sent] of cases.entries()) {
       const done = exchanges[index];
       if (done === undefined) continue;
-      const reached = told
+      const reached = answered
         .filter(([port, turn]) => port === done.localPort && turn === turnOf.get(done))
         .map(([, , target]) => target);
       results.push({ ...done, sent, reached });
@@ -93,7 +93,7 @@ async function hasLine({ lines }: ServiceProcess, path: string, run: Run): Promi
   }
 }
 
-function tell(results: readonly Result[], seed: number, report: Report): void {
+function reportResults(results: readonly Result[], seed: number, report: Report): void {
   const answered = results.filter((each) => each.answers.length > 0);
   const silent = results.filter((each) => each.answers.length === 0);
   const unlisted = silent.filter((each) => each.sent.unanswered === undefined);
@@ -154,11 +154,11 @@ function show(what: string, results: readonly Result[], report: Report): void {
   for (const { sent, error, answers } of results.slice(0, samples)) {
     const bytes = JSON.stringify(sent.bytes.toString("latin1").slice(0, 240));
     const came = answers.map(({ status }) => status).join() || (error ?? "nothing");
-    report.note(`${what}: [${sent.twists.join(" + ")}] in ${sent.pieces}, ${came}: ${bytes}`);
+    report.note(`${what}: [${sent.mutations.join(" + ")}] in ${sent.pieces}, ${came}: ${bytes}`);
   }
 }
 
-function tellLog(lines: readonly string[], report: Report): void {
+function reportLog(lines: readonly string[], report: Report): void {
   const bad = lines.filter((line) => !isRecord(line));
   report.figure("log", "lines", lines.length, "count");
   report.figure("log", "lines that are not a record", bad.length, "count");

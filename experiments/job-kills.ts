@@ -24,10 +24,10 @@ export const jobKills: Experiment = {
     for (let n = 0; n < runs; n++) {
       const name = runs === 1 ? "all" : `run ${n + 1}`;
       const counts = await oneRun(run, createRandom(seed + n));
-      tell(name, counts, report);
+      reportResults(name, counts, report);
       all.push(counts);
     }
-    if (runs > 1) tellTogether(all, report);
+    if (runs > 1) reportTotals(all, report);
   },
 };
 
@@ -155,7 +155,7 @@ function faultOf([from, to]: readonly [number, number], notes: readonly (readonl
 
 /** Worker processes, each replaced when it is killed. */
 interface Crew extends AsyncDisposable {
-  kill(place: number): Promise<void>;
+  kill(index: number): Promise<void>;
   kills(): readonly Fault[];
   /** The notes of all processes, including those killed. */
   notes(): readonly (readonly Note[])[];
@@ -184,8 +184,8 @@ async function openCrew(
     Promise.resolve(member),
   );
   return {
-    async kill(place) {
-      const member = await members[place];
+    async kill(index) {
+      const member = await members[index];
       if (member === undefined) return;
       // The new process must work before it is killed. There may be no jobs left for it.
       const [atWork, mostMs] = run.variant in exposedAt ? ["exposed", 20_000] : ["start", 2000];
@@ -197,8 +197,8 @@ async function openCrew(
       const ofLate = holdsOf(readNotes(member.notes)).filter(({ to }) => to === Number.POSITIVE_INFINITY);
       kills.push({ kind: "kill", held: ofLate.map(({ id }) => id) });
       // The other kills do not wait for the new process.
-      members[place] = start();
-      members[place].catch(() => undefined);
+      members[index] = start();
+      members[index].catch(() => undefined);
     },
     kills: () => kills,
     notes: () => files.map(readNotes),
@@ -242,7 +242,7 @@ function judge({ size, faults, starts, effects, dead }: Counts): Verdict {
   };
 }
 
-function tell(name: string, counts: Counts, report: Report): void {
+function reportResults(name: string, counts: Counts, report: Report): void {
   const { size, seconds, drained, starts, effects, dead, left, ends, faults } = counts;
   const { kills, killsThatHeld, restarts, lost, early, tooOften, notOnce } = judge(counts);
   const begun = [...starts.values()];
@@ -280,7 +280,7 @@ function tell(name: string, counts: Counts, report: Report): void {
   report.rule(notOnce === 0, `${name}: each job takes effect once (${notOnce} did not)`);
 }
 
-function tellTogether(all: readonly Counts[], report: Report): void {
+function reportTotals(all: readonly Counts[], report: Report): void {
   const verdicts = all.map(judge);
   for (const metric of ["kills", "restarts", "lost", "early", "tooOften", "notOnce"] as const) {
     const sum = verdicts.reduce((total, each) => total + each[metric], 0);

@@ -117,25 +117,25 @@ async function byHand(owner: NextOwner, count: number, { bench, next, run, repor
   await owner.take(next, jobs);
   const before = await wholeRows(bench);
   // All at once.
-  const told = await Promise.all(leases.map((lease, n) => pick(owners, n).tell(lease)));
-  tellLate(name, told.filter((each) => each).length, before, await wholeRows(bench), report);
+  const lost = await Promise.all(leases.map((lease, n) => pick(owners, n).end(lease)));
+  reportLateOwners(name, lost.filter((each) => each).length, before, await wholeRows(bench), report);
 }
 
-function tellLate(
+function reportLateOwners(
   name: string,
-  told: number,
+  lost: number,
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, string>,
   report: Report,
 ): void {
   const changed = [...before].filter(([id, row]) => after.get(id) !== row).length;
   report.figure(name, "races", before.size, "count");
-  report.figure(name, "told that the lease is lost", told, "count");
+  report.figure(name, "owners that learn of the lost lease", lost, "count");
   report.figure(name, "jobs of others changed", changed, "count");
   report.rule(changed === 0, `${name}: a late owner changes no row (${changed} changed)`);
   report.rule(
-    told === before.size,
-    `${name}: a late owner learns that its lease is lost (${told} of ${before.size})`,
+    lost === before.size,
+    `${name}: a late owner learns that its lease is lost (${lost} of ${before.size})`,
   );
 }
 
@@ -165,7 +165,7 @@ async function sameInstant(count: number, { bench, next, run, report }: Scene): 
   const acking = leases.map((lease, n) => {
     // Between the acknowledgements, as many claims as are needed for half of the jobs.
     if (n % 2 === 0) claiming.push(next.claim(1));
-    return pick(acks, n).tell(lease);
+    return pick(acks, n).end(lease);
   });
   const [lost, claimed] = await Promise.all([Promise.all(acking), Promise.all(claiming)]);
   const taken = new Set(claimed.flat().map(({ id }) => id));
@@ -216,8 +216,8 @@ async function frozenWorker(
   if (stops) worker.signal("SIGTERM");
   worker.signal("SIGCONT");
   await until(() => readNotes(notes).length >= 2 * count);
-  const told = readNotes(notes).filter(({ kind }) => kind === "lost").length;
-  tellLate(name, told, before, await wholeRows(bench), report);
+  const lost = readNotes(notes).filter(({ kind }) => kind === "lost").length;
+  reportLateOwners(name, lost, before, await wholeRows(bench), report);
 }
 
 /** Returns a worker that was frozen while it ran all these jobs; tries again if some had ended on a busy machine. */
@@ -281,13 +281,13 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
   };
   const over = new AbortController();
   const most = count * maxAttempts + 4;
-  const place = async (): Promise<void> => {
+  const keepRunning = async (): Promise<void> => {
     while (!over.signal.aborted && files.length <= most) {
       await using worker = await next();
       await Promise.race([worker.exited, aborted(over.signal)]);
     }
   };
-  const places = Array.from({ length: run.quick ? 1 : 2 }, place);
+  const processes = Array.from({ length: run.quick ? 1 : 2 }, keepRunning);
   const tooOften = (): boolean =>
     killing.some(({ id }) => startsOf(files.flatMap(readNotes), id) > maxAttempts);
   let settled = false;
@@ -295,8 +295,8 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
   // A further attempt would start within this time.
   if (!tooOften()) await delay(2.5 * visibilitySeconds * 1000);
   over.abort();
-  await Promise.all(places);
-  tellKillers(
+  await Promise.all(processes);
+  reportKillers(
     name,
     { settled, maxAttempts, killing, good: good.length },
     files.flatMap(readNotes),
@@ -317,7 +317,7 @@ interface Found {
   readonly effects: ReadonlyMap<string, number>;
 }
 
-function tellKillers(
+function reportKillers(
   name: string,
   { settled, maxAttempts, killing, good }: Killing,
   notes: readonly Note[],

@@ -8,7 +8,7 @@ import { type JobBench, openJobBench } from "./harness/job-bench.ts";
 import { type Note, readNotes } from "./harness/job-notes.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService } from "./harness/service-process.ts";
-import { startWitness, type Witness } from "./harness/witness.ts";
+import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { StoppedPayload, StoppedSettings } from "./services/job-stopped.ts";
 
 /** Far longer than a run: a job that waits for the end of a lease is not done in time. */
@@ -28,8 +28,8 @@ export const jobStop: Experiment = {
     await using database = await openTestDatabase({ name: "job-stop" });
     await using bench = await openJobBench(database.url, visibilitySeconds);
     await createInbox().ensureSchema(bench.pool);
-    await using witness = await startWitness();
-    const scene: Scene = { bench, witness, url: database.url, run, random, kinds: new Map() };
+    await using stallMonitor = await startStallMonitor();
+    const scene: Scene = { bench, stallMonitor, url: database.url, run, random, kinds: new Map() };
     const runs = run.runs ?? (run.quick ? (run.variant === asBuilt ? 2 : 1) : 20);
     const stops: Stopped[] = [];
     let left = 0;
@@ -54,7 +54,7 @@ export const jobStop: Experiment = {
 
 interface Scene {
   readonly bench: JobBench;
-  readonly witness: Witness;
+  readonly stallMonitor: StallMonitor;
   readonly url: string;
   readonly run: Run;
   readonly random: Random;
@@ -80,7 +80,7 @@ interface Stopped {
   readonly leased: number;
   readonly unstarted: number;
   readonly exitCode: number | null;
-  /** From the signal to the end, less the stalls that the witness saw. */
+  /** From the signal to the end, less the stalls that the stall monitor saw. */
   readonly stopMs: number;
 }
 
@@ -91,7 +91,7 @@ function payloadOf(random: Random): StoppedPayload {
 }
 
 async function stopOne(scene: Scene, n: number): Promise<Stopped> {
-  const { bench, witness, url, run, random, kinds } = scene;
+  const { bench, stallMonitor, url, run, random, kinds } = scene;
   const more = Array.from({ length: 3 * concurrency }, (_, each) => {
     const id = `job-${n}-${each}`;
     const payload = payloadOf(random);
@@ -144,7 +144,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     stopMs:
       exit === undefined
         ? Number.POSITIVE_INFINITY
-        : exit.at - signalled - witness.between(signalled, exit.at),
+        : exit.at - signalled - stallMonitor.between(signalled, exit.at),
   };
 }
 

@@ -11,7 +11,7 @@ import { type KeySetPolls, pollKeySets } from "./harness/key-set-polls.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import { together } from "./harness/together.ts";
-import { startWitness, type Witness } from "./harness/witness.ts";
+import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { KeyIssuerSettings } from "./services/key-issuer.ts";
 import type { KeyRest, KeyVerifierSettings } from "./services/key-verifier.ts";
 
@@ -55,15 +55,15 @@ export const keyRotation: Experiment = {
       await commands.run("init", "--algorithm", isSmall ? "EdDSA" : "RS256");
       const settings: KeyIssuerSettings = { keys: folder };
       const start = (): Promise<ServiceProcess> => startService("key-issuer.ts", settings);
-      const [one, two, three] = await together([start(), isSmall ? undefined : start(), startWitness()]);
+      const [one, two, three] = await together([start(), isSmall ? undefined : start(), startStallMonitor()]);
       await using first = one;
       await using second = two;
-      await using witness = three;
+      await using stallMonitor = three;
       const jwksUrl = `http://127.0.0.1:${first.port}${keySetPath}?verifier`;
       const verifying: KeyVerifierSettings = { jwksUrl, maxAgeSeconds: ageOf(run.variant), tickMs };
       await using verifier = await startService("key-verifier.ts", verifying);
       const issuers: Scene["issuers"] = second === undefined ? [first] : [first, second];
-      await rotations({ issuers, verifier, commands, witness, run, report });
+      await rotations({ issuers, verifier, commands, stallMonitor, run, report });
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -80,7 +80,7 @@ interface Scene {
   readonly issuers: readonly [ServiceProcess, ...ServiceProcess[]];
   readonly verifier: ServiceProcess;
   readonly commands: KeyCommands;
-  readonly witness: Witness;
+  readonly stallMonitor: StallMonitor;
   readonly run: Run;
   readonly report: Report;
 }
@@ -199,15 +199,15 @@ async function publishedBy(issuer: ServiceProcess): Promise<readonly string[]> {
   return keys.map(({ kid }) => kid);
 }
 
-/** Waits until all issuers use a change. Returns the milliseconds, less the stalls that the witness saw. */
+/** Waits until all issuers use a change. Returns the milliseconds, less the stalls that the stall monitor saw. */
 async function noticed(
-  { issuers, witness }: Scene,
+  { issuers, stallMonitor }: Scene,
   isKnown: (issuer: ServiceProcess) => Promise<boolean>,
 ): Promise<number> {
   const from = performance.now();
   await Promise.all(issuers.map((issuer) => until(() => isKnown(issuer))));
   const to = performance.now();
-  return to - from - witness.between(from, to);
+  return to - from - stallMonitor.between(from, to);
 }
 
 /** Waits until a fetch that the verifier starts from now on has ended: a second one has started. */

@@ -4,7 +4,7 @@ import type { Experiment, Run } from "./harness/experiment.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import { together } from "./harness/together.ts";
-import { startWitness, type Witness } from "./harness/witness.ts";
+import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { ChattySettings } from "./services/chatty.ts";
 
 const clients = 8;
@@ -28,10 +28,10 @@ export const logPressure: Experiment = {
   async run(run, report) {
     const settings: ChattySettings = { linesPerRequest, variant: run.variant };
     const options = { execArgv: ["--expose-gc"], readOutput: false };
-    const [one, other] = await together([startService("chatty.ts", settings, options), startWitness()]);
+    const [one, other] = await together([startService("chatty.ts", settings, options), startStallMonitor()]);
     await using service = one;
-    await using witness = other;
-    const isAlive = await unread(service, witness, run, report);
+    await using stallMonitor = other;
+    const isAlive = await unread(service, stallMonitor, run, report);
     if (!isAlive) return;
     await closed(service, run, report);
   },
@@ -59,7 +59,12 @@ async function ask(service: ServiceProcess, count: number, ms = deadlineMs): Pro
   return { count: begun, failures };
 }
 
-async function unread(service: ServiceProcess, witness: Witness, run: Run, report: Report): Promise<boolean> {
+async function unread(
+  service: ServiceProcess,
+  stallMonitor: StallMonitor,
+  run: Run,
+  report: Report,
+): Promise<boolean> {
   const warm = await ask(service, clients, firstDeadlineMs);
   const before = warm.failures.length === 0 ? await service.ask<number>("memory") : 0;
   const asked = warm.failures.length > 0 ? warm : await ask(service, run.cases ?? (run.quick ? 1000 : 5000));
@@ -75,7 +80,7 @@ async function unread(service: ServiceProcess, witness: Witness, run: Run, repor
   if (run.quick && growth >= mostGrowthMiB) return false;
 
   service.readOutput();
-  await readToTheNotice(service, witness);
+  await readToTheNotice(service, stallMonitor);
   const records = service.lines.map(recordOf);
   const dropped = records.reduce((sum, record) => sum + Number(record?.["dropped_lines"] ?? 0), 0);
   const whole = records.filter((record) =>
@@ -96,10 +101,11 @@ const quietMs = 2000;
 const mostReadingMs = 20_000;
 
 /** Reads until lines are reported as lost, or no line has come for a while, not counting stalls of the machine. */
-async function readToTheNotice({ lines }: ServiceProcess, witness: Witness): Promise<void> {
+async function readToTheNotice({ lines }: ServiceProcess, stallMonitor: StallMonitor): Promise<void> {
   const began = performance.now();
   let [seen, seenAt] = [0, began];
-  const since = (from: number): number => performance.now() - from - witness.between(from, performance.now());
+  const since = (from: number): number =>
+    performance.now() - from - stallMonitor.between(from, performance.now());
   while (since(seenAt) < quietMs && since(began) < mostReadingMs) {
     await delay(50);
     const fresh = lines.slice(seen);

@@ -16,7 +16,7 @@ import {
   signIn,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
-import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
+import { createRetry, type Retry, startStallMonitor } from "./harness/stall-monitor.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
@@ -34,21 +34,21 @@ export const logoutReach: Experiment = {
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
-    await using witness = await startWitness();
-    const retry = createRetry(witness);
-    const place: Place = { redisUrl: redis.url, retry };
-    await reach(place, run, report);
-    if (run.variant === asBuilt) await cost(place, run, report);
+    await using stallMonitor = await startStallMonitor();
+    const retry = createRetry(stallMonitor);
+    const setup: Setup = { redisUrl: redis.url, retry };
+    await reach(setup, run, report);
+    if (run.variant === asBuilt) await cost(setup, run, report);
     report.figure("all", "blocks repeated because the machine stalled", retry.discarded, "count");
   },
 };
 
-interface Place {
+interface Setup {
   readonly redisUrl: string;
   readonly retry: Retry;
 }
 
-async function reach({ redisUrl, retry }: Place, run: Run, report: Report): Promise<void> {
+async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
   // In a short run both replicas of a variant share a process; they share no state there either.
   const areTogether = run.quick && run.variant !== asBuilt;
@@ -157,7 +157,7 @@ interface Measured {
   readonly cpu: number[];
 }
 
-async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promise<void> {
+async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
     // Failing closed: a check that is skipped in an outage would seem cheap.
@@ -187,7 +187,7 @@ async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promi
     const agent = keepAliveAgent(inFlight);
     const blocks = run.runs ?? (run.quick ? 2 : 40);
     const strange: string[] = [];
-    const looksBefore = await looks(cache);
+    const lookupsBefore = await lookups(cache);
     let checkedRequests = 0;
     for (let block = -1; block < blocks; block++) {
       // Rotate the order, so that each service is first equally often.
@@ -216,7 +216,7 @@ async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promi
     }
     agent.destroy();
     reportCost(name, all, report);
-    const looked = (await looks(cache)) - looksBefore;
+    const looked = (await lookups(cache)) - lookupsBefore;
     report.figure(name, "requests with the check", checkedRequests, "count");
     report.figure(name, "checks in Redis", looked, "count");
     report.rule(looked >= checkedRequests, `${name}: Redis is asked for every request`);
@@ -225,7 +225,7 @@ async function cost({ redisUrl, retry }: Place, run: Run, report: Report): Promi
 }
 
 /** Returns how often Redis was asked for keys. */
-async function looks(cache: Cache): Promise<number> {
+async function lookups(cache: Cache): Promise<number> {
   const stats = String(await cache.redis.call("info", "commandstats"));
   return Number(/^cmdstat_mget:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
 }

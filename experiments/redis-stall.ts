@@ -12,7 +12,7 @@ import {
   type Stall,
 } from "./harness/stall-rules.ts";
 import { together } from "./harness/together.ts";
-import { startWitness, type Stalls } from "./harness/witness.ts";
+import { startStallMonitor, type Stalls } from "./harness/stall-monitor.ts";
 
 /** The window of the cache's breaker, and of the revocation check's. */
 const windowMs = 2000;
@@ -51,15 +51,15 @@ export const redisStall: Experiment = {
       start("fail-open, one at a time", true, 1),
       broken ? undefined : start("fail-closed, 32 in flight", false, 32),
       broken ? undefined : start("fail-closed, one at a time", false, 1),
-      startWitness(),
+      startStallMonitor(),
     ]);
     await using first = one;
     await using second = two;
     await using third = three;
     await using fourth = four;
-    await using witness = five;
+    await using stallMonitor = five;
     const services = [first, second, third, fourth].filter((each) => each !== undefined);
-    for (const fault of faultsOf(redis, run)) await oneFault(fault, services, witness, run, report);
+    for (const fault of faultsOf(redis, run)) await oneFault(fault, services, stallMonitor, run, report);
     if (broken) return;
     for (const service of services) judgeWarnings(service.name, service.lines, report);
   },
@@ -96,7 +96,7 @@ async function oneFault(
   report: Report,
 ): Promise<void> {
   await Promise.all(services.map((each) => each.begin()));
-  const calmAt = await calmOf(services);
+  const healthyAt = await healthySince(services);
   for (const service of services) service.hurry(true);
   await delay(hurriesBeforeMs);
   const begunAt = performance.now();
@@ -118,7 +118,7 @@ async function oneFault(
     const seen = await service.end();
     const healMsOf = healed[n] ?? Number.POSITIVE_INFINITY;
     const stall: Stall = {
-      calmAt,
+      healthyAt,
       begunAt,
       endingAt,
       endedAt,
@@ -142,14 +142,14 @@ async function oneFault(
 }
 
 /** Waits until all requests of all services succeed for a while; returns when that time began. */
-async function calmOf(services: readonly StalledService[]): Promise<number> {
+async function healthySince(services: readonly StalledService[]): Promise<number> {
   const from = performance.now();
   for (;;) {
     await delay(50);
     const now = performance.now();
     const since = now - 700;
-    const isCalm = since > from && services.every((each) => each.isWell(since, false));
-    if (isCalm || now > from + healMs) return since;
+    const isHealthyTime = since > from && services.every((each) => each.isWell(since, false));
+    if (isHealthyTime || now > from + healMs) return since;
   }
 }
 

@@ -15,7 +15,7 @@ import {
   signIn,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
-import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
+import { createRetry, type Retry, startStallMonitor } from "./harness/stall-monitor.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const connections = 16;
@@ -45,8 +45,8 @@ export const refreshRace: Experiment = {
 
     const later: (() => Promise<void>)[] = [];
     const inRedis: SessionsSettings = { ...base, redisUrl: redis.url };
-    await using witness = await startWitness();
-    const retry = createRetry(witness);
+    await using stallMonitor = await startStallMonitor();
+    const retry = createRetry(stallMonitor);
     if (quick && variant === "broken-no-nonce") {
       // No race here.
       await using other = await startReplica(inRedis);

@@ -12,7 +12,7 @@ import {
   MOMENTS,
   openBooks,
   type Refresh,
-  type Spot,
+  type Bucket,
   TENANTS,
 } from "./harness/rollup-books.ts";
 
@@ -46,7 +46,7 @@ export const rollupRaces: Experiment = {
       };
       const wave: Wave = { books, tally, run, seed };
       const compared = mode === INLINE ? await race(wave, books.refresh) : await raceByJobs(wave);
-      tell(mode, tally, compared, report);
+      reportFigures(mode, tally, compared, report);
     }
   },
 };
@@ -91,12 +91,12 @@ async function race(
     compared.push(await books.compare());
     // Ten concurrent refreshes of one bucket, half of them without a change.
     const random = createRandom(seed + round * 1000 + 999);
-    const spot = spotOf(random);
+    const bucket = bucketOf(random);
     await Promise.all(
       Array.from({ length: AT_ONCE }, (_, n) =>
         inTransaction({ books, tally }, async (tx) => {
-          if (n % 2 === 0) await insert(tx, spot, random, tally);
-          await refreshed(tx, [spot], refresh, tally);
+          if (n % 2 === 0) await insert(tx, bucket, random, tally);
+          await refreshed(tx, [bucket], refresh, tally);
         }),
       ),
     );
@@ -113,16 +113,16 @@ async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
   await table.ensureSchema();
   const handlers: Readonly<Record<string, JobHandler>> = {
     ...books.rollup.handlers(books.pool),
-    once: (spot) => withTransaction(books.pool, (tx) => books.refresh(tx, [spot as Spot])),
+    once: (bucket) => withTransaction(books.pool, (tx) => books.refresh(tx, [bucket as Bucket])),
   };
   const workers = Array.from({ length: WORKERS }, () =>
     createWorker({ table, handlers, concurrency: 3, pollMs: 20 }),
   );
   for (const worker of workers) worker.start();
-  const queue: Refresh = async (tx, spots) => {
-    for (const spot of inOneOrder(spots)) {
-      if (run.variant === "broken-swallowed-jobs") await queueOnce(table, tx, spot);
-      else await books.rollup.enqueueRefresh(table, spot, { tx });
+  const queue: Refresh = async (tx, buckets) => {
+    for (const bucket of inOneOrder(buckets)) {
+      if (run.variant === "broken-swallowed-jobs") await queueOnce(table, tx, bucket);
+      else await books.rollup.enqueueRefresh(table, bucket, { tx });
     }
   };
   try {
@@ -133,13 +133,13 @@ async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
 }
 
 /** Sorts buckets, because a queued job stays locked until the commit: writers with different orders would deadlock. */
-function inOneOrder(spots: readonly Spot[]): readonly Spot[] {
-  const keyOf = ({ tenant, at }: Spot): string => `${tenant ?? ""}/${new Date(at).toISOString()}`;
-  return spots.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+function inOneOrder(buckets: readonly Bucket[]): readonly Bucket[] {
+  const keyOf = ({ tenant, at }: Bucket): string => `${tenant ?? ""}/${new Date(at).toISOString()}`;
+  return buckets.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 /** Queues one job per bucket by its id alone: none is added while an earlier one runs, which may not see the new rows. */
-async function queueOnce(table: JobTable, tx: Queryable, { tenant, at }: Spot): Promise<void> {
+async function queueOnce(table: JobTable, tx: Queryable, { tenant, at }: Bucket): Promise<void> {
   await table.enqueue(
     { id: `${tenant ?? ""}/${MOMENTS.indexOf(at)}`, task: "once", payload: { tenant, at } },
     { tx },
@@ -168,16 +168,16 @@ async function write({ books, tally, run, refresh, random }: Writer): Promise<vo
   const kind = random.whole(10);
   const fails = random.chance(0.05);
   await inTransaction({ books, tally }, async (tx) => {
-    let spots: Spot[] = [];
+    let buckets: Bucket[] = [];
     if (kind < 3) {
-      spots = Array.from({ length: 1 + random.whole(3) }, () => spotOf(random));
-      for (const spot of spots) await insert(tx, spot, random, tally);
-    } else if (kind < 7) spots = await move(tx, random, tally, run.variant === "broken-one-side");
-    else if (kind < 9) spots = await remove(tx, random, tally);
+      buckets = Array.from({ length: 1 + random.whole(3) }, () => bucketOf(random));
+      for (const bucket of buckets) await insert(tx, bucket, random, tally);
+    } else if (kind < 7) buckets = await move(tx, random, tally, run.variant === "broken-one-side");
+    else if (kind < 9) buckets = await remove(tx, random, tally);
     // A refresh without a change.
-    else spots = [spotOf(random)];
-    if (random.chance(0.2)) spots = [...spots, ...spots];
-    await refreshed(tx, spots, refresh, tally);
+    else buckets = [bucketOf(random)];
+    if (random.chance(0.2)) buckets = [...buckets, ...buckets];
+    await refreshed(tx, buckets, refresh, tally);
     if (fails) throw new Error(ON_PURPOSE);
   });
 }
@@ -200,20 +200,20 @@ async function inTransaction(
 
 async function refreshed(
   tx: Queryable,
-  spots: readonly Spot[],
+  buckets: readonly Bucket[],
   refresh: Refresh,
   tally: Tally,
 ): Promise<void> {
-  if (spots.length === 0) return;
-  await refresh(tx, spots);
-  tally.refreshes += spots.length;
+  if (buckets.length === 0) return;
+  await refresh(tx, buckets);
+  tally.refreshes += buckets.length;
 }
 
-function spotOf(random: Random): Spot {
+function bucketOf(random: Random): Bucket {
   return { tenant: random.pick(TENANTS), at: random.pick(MOMENTS) };
 }
 
-async function insert(tx: Queryable, { tenant, at }: Spot, random: Random, tally: Tally): Promise<void> {
+async function insert(tx: Queryable, { tenant, at }: Bucket, random: Random, tally: Tally): Promise<void> {
   await tx.query("insert into sales (tenant_id, at, category, amount) values ($1, $2, $3, $4)", [
     tenant,
     at,
@@ -243,8 +243,8 @@ async function choose(tx: Queryable, random: Random): Promise<Chosen[]> {
   return rows;
 }
 
-async function move(tx: Queryable, random: Random, tally: Tally, newSideOnly: boolean): Promise<Spot[]> {
-  const spots: Spot[] = [];
+async function move(tx: Queryable, random: Random, tally: Tally, newSideOnly: boolean): Promise<Bucket[]> {
+  const buckets: Bucket[] = [];
   for (const { id, tenant, at } of await choose(tx, random)) {
     const old = { tenant, at: at.toISOString() };
     // Changes the month, the tenant, both, or only the group.
@@ -260,20 +260,20 @@ async function move(tx: Queryable, random: Random, tally: Tally, newSideOnly: bo
       amountOf(random),
     ]);
     tally.moved += 1;
-    spots.push(next);
-    if (!newSideOnly) spots.push(old);
+    buckets.push(next);
+    if (!newSideOnly) buckets.push(old);
   }
-  return spots;
+  return buckets;
 }
 
-async function remove(tx: Queryable, random: Random, tally: Tally): Promise<Spot[]> {
+async function remove(tx: Queryable, random: Random, tally: Tally): Promise<Bucket[]> {
   const chosen = await choose(tx, random);
   await tx.query("delete from sales where id = any($1::bigint[])", [chosen.map(({ id }) => id)]);
   tally.deleted += chosen.length;
   return chosen.map(({ tenant, at }) => ({ tenant, at: at.toISOString() }));
 }
 
-function tell(mode: string, tally: Tally, compared: readonly Comparison[], report: Report): void {
+function reportFigures(mode: string, tally: Tally, compared: readonly Comparison[], report: Report): void {
   const buckets = compared.reduce((sum, each) => sum + each.buckets, 0);
   const wrong = compared.flatMap((each) => each.wrong);
   report.figure(mode, "transactions", tally.committed, "count");

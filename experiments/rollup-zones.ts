@@ -34,7 +34,7 @@ export const rollupZones: Experiment = {
         }
       };
       await Promise.all(Array.from({ length: CONNECTIONS }, (_, n) => work(n)));
-      tell(seen, refused, report);
+      reportFigures(seen, refused, report);
     } finally {
       await pool.end();
     }
@@ -258,7 +258,7 @@ function differing(expected: Totals, found: Totals): string[] {
   );
 }
 
-function tell(seen: readonly Seen[], refused: readonly string[], report: Report): void {
+function reportFigures(seen: readonly Seen[], refused: readonly string[], report: Report): void {
   const months = seen.flatMap(({ zone, months }) => months.map((month) => ({ ...month, zone })));
   const having = (start: Month["start"]): string[] =>
     months.filter((month) => month.start === start).map(({ zone, name }) => `${zone} ${name.slice(0, 7)}`);

@@ -14,7 +14,7 @@ import {
   signOutEverywhere,
 } from "./harness/session-client.ts";
 import { together } from "./harness/together.ts";
-import { createRetry, type Retry, startWitness } from "./harness/witness.ts";
+import { createRetry, type Retry, startStallMonitor } from "./harness/stall-monitor.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 8;
@@ -29,8 +29,8 @@ export const skewedSignOut: Experiment = {
   description: "signing out everywhere, and in again, on replicas whose clocks are 25 s ahead and behind",
   brokenVariants: ["broken-local-clocks"],
   async run(run, report) {
-    await using witness = await startWitness();
-    const retry = createRetry(witness);
+    await using stallMonitor = await startStallMonitor();
+    const retry = createRetry(stallMonitor);
     const given = run.variant === asBuilt ? {} : { variant: run.variant };
     // Failing closed: a request is accepted only after the store has answered.
     const base: SessionsSettings = { secret, failOpen: false, ...given };
@@ -46,7 +46,7 @@ export const skewedSignOut: Experiment = {
   },
 };
 
-interface Place {
+interface Setup {
   readonly retry: Retry;
   readonly run: Run;
   readonly report: Report;
@@ -70,7 +70,7 @@ async function startReplica(name: string, settings: SessionsSettings): Promise<R
   };
 }
 
-async function onOneStore(store: string, settings: SessionsSettings, place: Place): Promise<void> {
+async function onOneStore(store: string, settings: SessionsSettings, setup: Setup): Promise<void> {
   const start = (name: string, seconds: number): Promise<Replica> =>
     startReplica(name, { ...settings, skewSeconds: seconds });
   const [a, b, c] = await together([
@@ -87,7 +87,7 @@ async function onOneStore(store: string, settings: SessionsSettings, place: Plac
     [behind, right],
     [right, behind],
   ] as const) {
-    await between(store, first, second, place);
+    await between(store, first, second, setup);
   }
 }
 
@@ -105,7 +105,7 @@ async function between(
   store: string,
   first: Replica,
   second: Replica,
-  { retry, run, report }: Place,
+  { retry, run, report }: Setup,
 ): Promise<void> {
   const people = run.cases ?? (run.quick ? 16 : 500);
   const seen = await retry(() => all(people, first, second), mayComeOfStall);

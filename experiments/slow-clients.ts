@@ -5,7 +5,7 @@ import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import { type SlowConnection, slowConnection } from "./harness/slow-connection.ts";
 import { together } from "./harness/together.ts";
-import { startWitness, type Witness } from "./harness/witness.ts";
+import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { EdgeSettings } from "./services/edge.ts";
 
 const connections = 300;
@@ -34,13 +34,13 @@ export const slowClients: Experiment = {
       receiveTimeoutSeconds: run.quick ? 2 : 6,
       plain,
     };
-    const [one, other] = await together([startService("edge.ts", settings), startWitness()]);
+    const [one, other] = await together([startService("edge.ts", settings), startStallMonitor()]);
     await using service = one;
-    await using witness = other;
+    await using stallMonitor = other;
     const over = new AbortController();
     // A short run judges no times and needs fewer requests.
     const latencies = askHealth(service.port, run.quick ? 50 : 10, over.signal);
-    await Promise.all(cases(settings).map((each) => hold(each, { service, witness, run, report })));
+    await Promise.all(cases(settings).map((each) => hold(each, { service, stallMonitor, run, report })));
     over.abort();
     reportHealth(await latencies, run, report);
     await slowReaders(service, run, report);
@@ -69,12 +69,12 @@ function cases({ headersTimeoutSeconds, receiveTimeoutSeconds }: EdgeSettings): 
 
 interface Scene {
   readonly service: ServiceProcess;
-  readonly witness: Witness;
+  readonly stallMonitor: StallMonitor;
   readonly run: Run;
   readonly report: Report;
 }
 
-async function hold(given: Case, { service, witness, run, report }: Scene): Promise<void> {
+async function hold(given: Case, { service, stallMonitor, run, report }: Scene): Promise<void> {
   const { name, deadlineSeconds, count } = given;
   // A busy machine may be late; a short run only checks that the connections are closed at all.
   const graceMs = run.quick ? 3000 : 1000;
@@ -83,11 +83,12 @@ async function hold(given: Case, { service, witness, run, report }: Scene): Prom
   const held = Array.from({ length: count }, () => slowConnection(service.port, { ...given, everyMs: 1000 }));
   const closed = Promise.all(held.map((each) => each.closed));
   // This process notices a close later when the machine stalls.
-  const ours = (from: number): number => performance.now() - from - witness.between(from, performance.now());
+  const ours = (from: number): number =>
+    performance.now() - from - stallMonitor.between(from, performance.now());
   while (ours(started) < limitMs + 100 && held.some((each) => each.ms === undefined))
     await Promise.race([closed, delay(limitMs + 100 - ours(started))]);
   const openMs = ({ startedAt, ms = Number.POSITIVE_INFINITY }: SlowConnection): number =>
-    ms - witness.between(startedAt, startedAt + ms);
+    ms - stallMonitor.between(startedAt, startedAt + ms);
   const open = held.filter((each) => openMs(each) > limitMs).length;
   report.figure(name, "connections", count, "count");
   report.figure(name, `open ${graceMs / 1000} s after the deadline of ${deadlineSeconds} s`, open, "count");

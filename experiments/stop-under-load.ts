@@ -6,7 +6,7 @@ import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import { together } from "./harness/together.ts";
-import { startWitness, type Witness } from "./harness/witness.ts";
+import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { ReplicaSettings } from "./services/replica.ts";
 
 const workers = 32;
@@ -42,8 +42,8 @@ export const stopUnderLoad: Experiment = {
     "SIGTERM while 32 clients send requests through a load balancer that polls /ready: none may fail",
   brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once"],
   async run(run, report) {
-    await using witness = await startWitness();
-    const scene: Scene = { witness, run, report, discarded: 0 };
+    await using stallMonitor = await startStallMonitor();
+    const scene: Scene = { stallMonitor, run, report, discarded: 0 };
     await oneCase("keep-alive", true, scene);
     // One case is enough to show that a broken variant fails.
     if (run.quick && run.variant !== asBuilt) return;
@@ -52,7 +52,7 @@ export const stopUnderLoad: Experiment = {
 };
 
 interface Scene {
-  readonly witness: Witness;
+  readonly stallMonitor: StallMonitor;
   readonly run: Run;
   readonly report: Report;
   /** The stops of this run whose results were discarded because the machine stalled: at most one. */
@@ -67,7 +67,7 @@ interface Stopped {
   readonly exitCode: number | null;
   readonly stopMs: number;
   readonly phases: string;
-  /** The stalls that the witness saw: meanwhile the load balancer does not learn of the stop. */
+  /** The stalls that the stall monitor saw: meanwhile the load balancer does not learn of the stop. */
   readonly stalledMs: number;
   /** Requests sent to the stopping replica after the signal. */
   readonly sentAfter: number;
@@ -131,7 +131,7 @@ async function stopOne(
   balancer: Balancer<ServiceProcess>,
   [staying, stopping]: readonly [ServiceProcess, ServiceProcess],
   keepAlive: boolean,
-  { witness, run: { quick } }: Scene,
+  { stallMonitor, run: { quick } }: Scene,
 ): Promise<Stopped> {
   const slowMs = quick ? 1500 : 3000;
   const failures: string[] = [];
@@ -207,7 +207,7 @@ async function stopOne(
     exitCode: exit?.code ?? null,
     stopMs: (exit?.at ?? Number.POSITIVE_INFINITY) - signalled,
     phases: phasesOf(stopping).join(" > "),
-    stalledMs: witness.between(begunAt, performance.now()),
+    stalledMs: stallMonitor.between(begunAt, performance.now()),
     sentAfter,
   };
 }

@@ -22,16 +22,16 @@ export const tokenDifferential: Experiment = {
     // Loaded on demand, because it generates keys.
     const { compare } = await import("../packages/jwt-auth/test/differential/compare.ts");
     const result = await compare({ cases, seed, wrap: brokenVerifiers[run.variant] });
-    tellCounts(result, seed, report);
+    reportCounts(result, seed, report);
     for (const [what, faults] of Map.groupBy(result.faults, (each) => each.what)) {
       report.figure("faults", what, faults.length, "count");
       for (const fault of faults.slice(0, samples)) report.note(textOf(fault));
     }
-    tellRules(result, report);
+    reportRules(result, report);
   },
 };
 
-function tellCounts(result: Comparison, seed: number, report: Report): void {
+function reportCounts(result: Comparison, seed: number, report: Report): void {
   report.figure("all", "tokens", result.cases, "count");
   report.figure("all", "seed", seed, "seed");
   report.figure("all", "accepted by both", result.valid, "count");
@@ -45,7 +45,7 @@ function tellCounts(result: Comparison, seed: number, report: Report): void {
   for (const [name, count] of sorted(result.perReason)) report.figure("verdict here", name, count, "count");
 }
 
-function tellRules(result: Comparison, report: Report): void {
+function reportRules(result: Comparison, report: Report): void {
   const found = (what: string): number => result.faults.filter((each) => each.what === what).length;
   const least = Math.min(
     ...algorithms.map((each) => result.perAlgorithm.get(each) ?? 0),

@@ -28,7 +28,7 @@ describe("scripts/changelogs.mjs", () => {
     ({ entriesOf, changelogOf } = await script<Changelogs>("changelogs"));
   });
 
-  it("lists features, fixes and speed of each scope, and no other commits", () => {
+  it("lists the feat, fix and perf commits of each scope, and no others", () => {
     expect(entriesOf({ subject: "feat(sql,database): lend one connection", body: "" })).to.deep.equal([
       { kind: "feat", scopes: ["sql", "database"], text: "Lend one connection" },
     ]);

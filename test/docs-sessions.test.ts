@@ -37,7 +37,7 @@ describe("sessions in docs/operate.md", function () {
     expect(said).to.have.lengthOf(5);
     expect([init, add].map((each) => each.includes("is written"))).to.deep.equal([true, true]);
     expect(list).to.include("ES256").and.include("next");
-    // The two minutes and the month of the text have not passed.
+    // The two minutes and the 30 days that the page requires have not passed.
     expect(promote)
       .to.match(/^refused: .*Error/)
       .and.include("is not known everywhere yet");

@@ -64,7 +64,7 @@ describe("the last lines of npm test", () => {
     ({ mustRunAll, packageOf, summaryOf } = (await import(script)) as Script);
   });
 
-  it("are the slowest files, a table by package, each reason with its tests and suites, and the counts", () => {
+  it("list the slowest files, a table by package, each reason with its tests and suites, and the counts", () => {
     const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: false });
     expect(text.split("\n")).to.deep.equal([
       "slowest files:",

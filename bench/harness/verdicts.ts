@@ -18,7 +18,7 @@ export function unbounded(text: string): Verdict {
 }
 
 /**
- * Reports the verdicts of a run, one a line. With `--quick` it reports only the figures: too few rounds and rows cannot decide
+ * Reports the verdicts of a run, one per line. With `--quick` it reports only the figures: too few rounds and rows cannot decide
  * a bound.
  *
  * @returns the exit code: 1 if a bound is missed or a group of cases is void

@@ -13,7 +13,7 @@ export interface Sizes {
 export interface Filling {
   readonly filled: Sizes;
   readonly drained: Sizes;
-  /** After autovacuum has run, if it has. */
+  /** After autovacuum; undefined if it has not run. */
   readonly vacuumed: Sizes;
   readonly perSecond: number;
 }

@@ -6,7 +6,7 @@ export interface Place extends AsyncDisposable {
   readonly kind: "server" | "embedded";
   /** Lines to print: name, versions and settings. */
   readonly about: readonly string[];
-  /** Opens a connection, or returns the only one; closed with the place. */
+  /** Opens a connection, or returns the only one; closed with the database. */
   connect(): Promise<Connection>;
   /** Keeps the planner from sorting if an index gives the order, on open connections. */
   preferApproximate(): Promise<void>;

@@ -46,7 +46,7 @@ describe("the bounds of the bench http", () => {
 describe("the bench http beside another checkout", () => {
   const directory = fileURLToPath(new URL("../..", import.meta.url));
 
-  it("measures each case of these packages once here and twice there, and no peer", () => {
+  it("measures each case of these packages once in this checkout and twice in the other, without peers", () => {
     const names = casesAgainst(directory, ["svc-express", "fastify"]).map(({ name }) => name);
     expect(names).to.deep.equal([
       "bare-express5",
@@ -58,11 +58,11 @@ describe("the bench http beside another checkout", () => {
     ]);
   });
 
-  it("rejects a directory that is no checkout", () => {
+  it("rejects a directory that is not a checkout", () => {
     expect(() => casesAgainst("nowhere", undefined)).to.throw(/--base must be a checkout.*it is nowhere/);
   });
 
-  it("accepts a ratio equal to the bound, rejects a larger one, and voids it beside a control out of range", () => {
+  it("accepts a ratio equal to the bound, rejects a larger one, and is void when the control is out of range", () => {
     const verdictOf = (cost: number, again: number): string | undefined =>
       verdictsAgainst(
         new Map([

@@ -31,7 +31,7 @@ describe("a case of the http bench", () => {
     });
   }
 
-  it("is not timed when it does not answer the item", async () => {
+  it("is not timed when it answers without the item", async () => {
     const proof = httpSubject(createServer((_req, res) => res.end("hello"))).prove();
     expect(await proof.catch((error: Error) => error.message)).to.include("media type");
   });

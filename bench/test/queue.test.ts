@@ -86,7 +86,7 @@ describe("the benches queue and queue-depth", function () {
       .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency", "recovery/under-flow"]);
   });
 
-  it("claims beside many other rows, by a call and by a worker", async () => {
+  it("measures claims among many other rows, by a call and by a worker", async () => {
     const { figures } = await run(queueDepth, ["100-running", "old-snapshot"]);
     expect(figures.map(({ metric, unit }) => [metric, unit])).to.deep.equal(
       ["empty", "100-running", "old-snapshot"].flatMap((state) => [
@@ -110,7 +110,7 @@ describe("the benches queue and queue-depth", function () {
     ]);
   });
 
-  it("compares with the better one of the others, and distinguishes a goal from a bound", () => {
+  it("compares with the better peer, and distinguishes a goal from a bound", () => {
     const figures = (values: readonly [string, number][], metric: string, unit: "per_s" | "ms"): Figure[] =>
       values.map(([name, value]) => ({ case: name, metric, value, unit }));
     const verdict = (...given: Parameters<typeof figures>): ReturnType<typeof verdictOf> =>
@@ -209,7 +209,7 @@ describe("the benches queue and queue-depth", function () {
     const valuesOf = (results: readonly Result[], name: string): readonly number[] | undefined =>
       results.find((each) => each.name === name && each.metric === "latency/p99")?.values;
 
-    it("ends when twice the requested number of rounds count", async () => {
+    it("ends after twice the requested number of valid rounds", async () => {
       const { results, said } = await measured(() => false);
       expect(valuesOf(results, "svc")).to.deep.equal([1, 2, 3, 4]);
       expect(results.map(({ doubt }) => doubt))
@@ -241,12 +241,12 @@ describe("the benches queue and queue-depth", function () {
       expect(none.results[0]?.doubt).to.equal("0 of 8 rounds count, and it takes 2");
     });
 
-    it("counts the better one of graphile's modes", async () => {
+    it("uses the better mode of graphile-worker", async () => {
       const { results } = await measured(() => false);
       expect(valuesOf(results, "graphile-worker")).to.deep.equal([1, 2, 3, 4]);
     });
 
-    it("is in doubt when the data are in memory", () => {
+    it("has a caveat when the data are in memory", () => {
       for (const folder of ["/dev/shm", import.meta.dirname].filter((each) => existsSync(each))) {
         const isInMemory = statfsSync(folder).type === 0x0102_1994;
         expect(doubtOf(folder)).to.equal(
@@ -256,7 +256,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("lets each case follow each other one", () => {
+  it("orders the cases so that each one follows every other one", () => {
     const after = new Set<string>();
     for (let slice = 0; slice < 8; slice++) {
       const order = orderOf(slice, 8);
@@ -288,7 +288,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("returns the number of jobs in hand", () => {
+  it("returns the number of claimed jobs", () => {
     expect(inHand("svc", 50, "default")).to.equal(50);
     expect(inHand("svc", 50, "fastest")).to.equal(500);
     expect(inHand("graphile-worker", 50, "fastest")).to.equal(550);

@@ -13,9 +13,9 @@ export interface Draft {
 }
 
 /** A way to corrupt or complicate a request. */
-export interface Twist {
+export interface Mutation {
   readonly name: string;
-  /** Whether a request with this twist must not reach a route. */
+  /** Whether a request with this mutation must not reach a route. */
   readonly refused: boolean;
   /** Why a service may end the connection without an answer; undefined when it must answer. */
   readonly unanswered?: string | undefined;

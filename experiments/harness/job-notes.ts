@@ -24,7 +24,7 @@ export function sharedNow(): number {
 export interface Notes {
   write(kind: NoteKind, job: { readonly id: string; readonly attempts: number }): void;
   /** Writes the note of a worker's event; pass it as `onEvent`. */
-  tell(event: WorkerEvent): void;
+  record(event: WorkerEvent): void;
 }
 
 export function openNotes(file: string): Notes {
@@ -33,7 +33,7 @@ export function openNotes(file: string): Notes {
     void writeSync(to, `${kind} ${id} ${attempts} ${sharedNow()}\n`);
   return {
     write,
-    tell(event) {
+    record(event) {
       if (event.type === "lease_lost") write("lost", event.job);
       else if (event.type !== "claimed" && "job" in event) write(event.type, event.job);
     },

@@ -15,7 +15,7 @@ export interface KeySetPolls {
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
 
 export function pollKeySets(
-  places: readonly { readonly port: number; readonly path: string }[],
+  endpoints: readonly { readonly port: number; readonly path: string }[],
   everyMs: number,
 ): KeySetPolls {
   const stop = new AbortController();
@@ -43,7 +43,7 @@ export function pollKeySets(
     }
   }
 
-  const polling = places.map(({ port, path }) => poll(port, path));
+  const polling = endpoints.map(({ port, path }) => poll(port, path));
   return {
     async end() {
       stop.abort();

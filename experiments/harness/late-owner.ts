@@ -5,34 +5,34 @@ import type { Pool } from "pg";
 /** A way to end a job by an owner whose lease has expired; resolves with whether the owner learns that. */
 export interface LateOwner {
   readonly name: string;
-  tell(lease: Lease): Promise<boolean>;
+  end(lease: Lease): Promise<boolean>;
 }
 
 /** Returns every way to end a job, with the condition of a variant. */
 export function lateOwners(variant: string, table: JobTable, pool: Pool): readonly LateOwner[] {
   const fence = fenceOf(variant);
   if (fence !== undefined) {
-    const tell =
-      (sql: string): LateOwner["tell"] =>
+    const endBy =
+      (sql: string): LateOwner["end"] =>
       async ({ id, attempts }) =>
         (await pool.query(`${sql} where ${fence}`, [id, attempts])).rowCount === 0;
     return [
-      { name: "ack", tell: tell(`delete from ${table.name}`) },
-      { name: "fail", tell: tell(`update ${table.name} set status = 'pending', last_error = 'late'`) },
-      { name: "release", tell: tell(`update ${table.name} set status = 'pending', attempts = attempts - 1`) },
+      { name: "ack", end: endBy(`delete from ${table.name}`) },
+      { name: "fail", end: endBy(`update ${table.name} set status = 'pending', last_error = 'late'`) },
+      { name: "release", end: endBy(`update ${table.name} set status = 'pending', attempts = attempts - 1`) },
     ];
   }
   return [
-    { name: "ack", tell: async (lease) => !(await table.ack(lease)) },
-    { name: "fail", tell: async (lease) => (await table.fail(lease, "late")) === "lost" },
+    { name: "ack", end: async (lease) => !(await table.ack(lease)) },
+    { name: "fail", end: async (lease) => (await table.fail(lease, "late")) === "lost" },
     {
       name: "fail for good",
-      tell: async (lease) => (await table.fail(lease, "late", { dead: true })) === "lost",
+      end: async (lease) => (await table.fail(lease, "late", { dead: true })) === "lost",
     },
-    { name: "release", tell: async (lease) => !(await table.release(lease)) },
+    { name: "release", end: async (lease) => !(await table.release(lease)) },
     {
       name: "ack in a transaction",
-      tell: (lease) => withTransaction(pool, async (tx) => !(await table.ack(lease, { tx }))),
+      end: (lease) => withTransaction(pool, async (tx) => !(await table.ack(lease, { tx }))),
     },
   ];
 }

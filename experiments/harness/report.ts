@@ -29,7 +29,7 @@ export interface Figure {
 export function createReport(experiment: string, print?: (line: string) => void, json = false): Collected {
   const figures: Figure[] = [];
   const broken: string[] = [];
-  const tell = json ? undefined : print;
+  const printText = json ? undefined : print;
   return {
     figures,
     broken,
@@ -38,14 +38,16 @@ export function createReport(experiment: string, print?: (line: string) => void,
       figures.push(figure);
       if (json) print?.(JSON.stringify(figure));
       else
-        tell?.(`  ${caseName.padEnd(34)} ${metric.padEnd(40)} ${String(figure.value).padStart(10)} ${unit}`);
+        printText?.(
+          `  ${caseName.padEnd(34)} ${metric.padEnd(40)} ${String(figure.value).padStart(10)} ${unit}`,
+        );
     },
     rule(held, text) {
       if (!held) broken.push(text);
-      tell?.(`  ${held ? "held  " : "BROKEN"} ${text}`);
+      printText?.(`  ${held ? "held  " : "BROKEN"} ${text}`);
     },
     note(text) {
-      tell?.(`  ${text}`);
+      printText?.(`  ${text}`);
     },
     value(caseName, metric) {
       const found = figures.findLast((each) => each.case === caseName && each.metric === metric);

@@ -5,7 +5,7 @@ import pg from "pg";
 const ZONE = "America/Havana";
 
 /** A bucket, given by a moment in it. */
-export interface Spot {
+export interface Bucket {
   readonly tenant: string | null;
   readonly at: string;
 }
@@ -28,8 +28,8 @@ export const MOMENTS: readonly string[] = [
   "2026-12-24T18:00:00Z",
 ];
 
-/** Refreshes the buckets of these spots, within the caller's transaction. */
-export type Refresh = (tx: Queryable, spots: readonly Spot[]) => Promise<void>;
+/** Refreshes the buckets of these buckets, within the caller's transaction. */
+export type Refresh = (tx: Queryable, buckets: readonly Bucket[]) => Promise<void>;
 
 /** Sales and their totals. */
 export interface Books extends AsyncDisposable {
@@ -77,7 +77,7 @@ export async function openBooks(url: string, connections: number, variant: strin
     refresh:
       variant === "broken-one-statement"
         ? inOneStatement
-        : async (tx, spots) => void (await rollup.refreshMany(tx, spots)),
+        : async (tx, buckets) => void (await rollup.refreshMany(tx, buckets)),
     compare: () => compare(pool),
     async [Symbol.asyncDispose]() {
       await pool.end();
@@ -105,11 +105,11 @@ async function compare(pool: pg.Pool): Promise<Comparison> {
 }
 
 /** Takes the lock in the summing statement, which then sums up a snapshot from before it waited. */
-async function inOneStatement(tx: Queryable, spots: readonly Spot[]): Promise<void> {
+async function inOneStatement(tx: Queryable, buckets: readonly Bucket[]): Promise<void> {
   const { rows } = await tx.query<{ tenant: string | null; month: string }>(
     `select distinct tenant, date_trunc('month', at at time zone '${ZONE}')::date::text as month
-     from unnest($1::text[], $2::timestamptz[]) as spots(tenant, at) order by 1 nulls first, 2`,
-    [spots.map(({ tenant }) => tenant), spots.map(({ at }) => at)],
+     from unnest($1::text[], $2::timestamptz[]) as buckets(tenant, at) order by 1 nulls first, 2`,
+    [buckets.map(({ tenant }) => tenant), buckets.map(({ at }) => at)],
   );
   for (const { tenant, month } of rows) {
     await tx.query(

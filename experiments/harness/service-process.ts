@@ -92,7 +92,7 @@ export async function startService(
       ask<T>(question: string) {
         child.send({ question });
         return message<Record<string, T>>(child, question, exited, answerMs).then(
-          (told) => told[question] as T,
+          (message) => message[question] as T,
         );
       },
       readOutput: () => collectLines(stdout, lines),
@@ -137,8 +137,8 @@ async function message<T extends object>(
   else ended();
   try {
     for (;;) {
-      const [told] = (await once(child, "message", { signal: over.signal })) as [object];
-      if (Object.hasOwn(told, key)) return told as T;
+      const [message] = (await once(child, "message", { signal: over.signal })) as [object];
+      if (Object.hasOwn(message, key)) return message as T;
     }
   } catch (error) {
     throw over.signal.aborted ? over.signal.reason : error;

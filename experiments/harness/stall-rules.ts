@@ -2,7 +2,7 @@ import { tally } from "./client.ts";
 import { quantile, type Report } from "./report.ts";
 import { inWords } from "./session-client.ts";
 import type { LogLine, Seen, Span, Timed } from "./stalled-service.ts";
-import type { Stalls } from "./witness.ts";
+import type { Stalls } from "./stall-monitor.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
@@ -18,7 +18,7 @@ const storeAgainMs = 3000;
 /** The times of a fault by `performance.now()`, and the tolerances by which it is judged. */
 export interface Stall {
   /** The time from which all requests succeeded before the fault. */
-  readonly calmAt: number;
+  readonly healthyAt: number;
   readonly begunAt: number;
   /** When the end of the fault was started. */
   readonly endingAt: number;
@@ -30,20 +30,20 @@ export interface Stall {
   readonly windowMs: number;
   /** Additional milliseconds for a busy machine. */
   readonly roomMs: number;
-  /** The stalls that the witness saw. */
+  /** The stalls that the stall monitor saw. */
   readonly stalls: Stalls;
 }
 
 /** Judges requests with good tokens: accepted without the check, or refused at once; no client waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
-  const { commandMs, windowMs, roomMs, calmAt, begunAt, endedAt } = stall;
+  const { commandMs, windowMs, roomMs, healthyAt, begunAt, endedAt } = stall;
   const clients = seen.clients.map((each) =>
     each.map((one): Waited => ({ ...one, waitedMs: waitedOf(one, seen.open, stall.stalls) })),
   );
   const all = clients.flat();
   const during = all.filter((each) => each.endedAt >= begunAt && each.startedAt <= endedAt);
   const before = all.filter((each) => each.endedAt < begunAt);
-  const early = before.filter((each) => each.startedAt <= calmAt && each.status !== 200);
+  const early = before.filter((each) => each.startedAt <= healthyAt && each.status !== 200);
   const missed = missedBefore(seen, stall);
   const earlyFaults = early
     .map((each) => (seen.failOpen ? inWords(each) : (refusalFault(each) ?? noReason(each, missed, windowMs))))
@@ -61,10 +61,10 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   report.figure(name, "most waits of one client", Math.max(...ofEach.map((each) => each.length)), "count");
   report.figure(name, "waits after the first timeout", later.length, "count");
   report.figure(name, "answered 503 before", early.length, "count");
-  const calm = before.filter((each) => each.startedAt > calmAt);
+  const healthy = before.filter((each) => each.startedAt > healthyAt);
   // On a busy machine a command may miss its deadline before the fault; a service that fails closed then refuses.
   report.rule(
-    calm.length > 0 && calm.every((each) => each.status === 200) && earlyFaults.length === 0,
+    healthy.length > 0 && healthy.every((each) => each.status === 200) && earlyFaults.length === 0,
     `${name}: no refusals before the fault, except after missed deadlines (${tally(earlyFaults)})`,
   );
   report.rule(
@@ -116,7 +116,7 @@ interface Waited extends Timed {
 
 /**
  * Returns the milliseconds of a request less the machine's share: the longest concurrent request that the fault does not
- * affect, or the stalls that the witness saw, whichever is longer.
+ * affect, or the stalls that the stall monitor saw, whichever is longer.
  */
 export function waitedOf(span: Span, others: readonly Span[], stalls: Stalls): number {
   return span.ms - takenFrom(span, others, stalls);
@@ -201,8 +201,8 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
       `${name}: ${what} that were refused can be tried again (${tally(strange)})`,
     );
   }
-  const calm = calmTimes(seen, stall);
-  const left = seen.left.filter(calm);
+  const healthy = healthyTimes(seen, stall);
+  const left = seen.left.filter(healthy);
   report.rule(
     left.some((each) => each.startedAt > stall.healedAt) && left.every((each) => each.status === 401),
     `${name}: a token that signs out before or after the fault is refused (${tally(left.map(inWords))})`,
@@ -211,7 +211,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
   const admitted = seen.revoked.filter((each) => each.status === 200);
   report.figure(name, "revoked tokens accepted meanwhile", admitted.length, "count");
   report.rule(
-    seen.revoked.filter(calm).every((each) => each.status === 401),
+    seen.revoked.filter(healthy).every((each) => each.status === 401),
     `${name}: a revoked token is refused before and after`,
   );
   if (!seen.failOpen) report.rule(admitted.length === 0, `${name}: a revoked token is never accepted`);
@@ -221,16 +221,16 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
  * Selects times before and after the fault. Leaves out the times after a command missed its deadline because the machine was
  * busy, when the breaker was open.
  */
-function calmTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
-  const { calmAt, begunAt, healedAt, commandMs, windowMs, stalls } = stall;
-  const isCalm = (each: Span): boolean => each.endedAt < begunAt || each.startedAt > healedAt;
+function healthyTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
+  const { healthyAt, begunAt, healedAt, commandMs, windowMs, stalls } = stall;
+  const isHealthyTime = (each: Span): boolean => each.endedAt < begunAt || each.startedAt > healedAt;
   // A long time without a stall of the machine is a fault of the service.
   const isMachineStall = (each: Span): boolean => waitedOf(each, seen.open, stalls) < commandMs / 2;
   const late = lateOf(seen, stall).filter(
-    (each) => isCalm(each) && each.startedAt > calmAt && isMachineStall(each),
+    (each) => isHealthyTime(each) && each.startedAt > healthyAt && isMachineStall(each),
   );
   const upsets = [...late, ...missedBefore(seen, stall)];
-  return (each) => isCalm(each) && !upsets.some((one) => isUpset(each, one, windowMs));
+  return (each) => isHealthyTime(each) && !upsets.some((one) => isUpset(each, one, windowMs));
 }
 
 /** Returns the requests that took as long as a missed command deadline. */
@@ -244,7 +244,9 @@ function lateOf(
 
 /** Returns the late requests from before the first time without errors. */
 function missedBefore(seen: Seen, stall: Stall): readonly Span[] {
-  return lateOf(seen, stall).filter((each) => each.startedAt <= stall.calmAt && each.endedAt < stall.begunAt);
+  return lateOf(seen, stall).filter(
+    (each) => each.startedAt <= stall.healthyAt && each.endedAt < stall.begunAt,
+  );
 }
 
 /** Returns whether the breaker may have been open during a request because of an earlier late one. */

@@ -22,8 +22,8 @@ export function listenAndAnnounce(server: Server): void {
 
 /** Answers the parent's questions by name. */
 export function answerQuestions(answers: Readonly<Record<string, () => unknown>>): void {
-  process.on("message", (told: { question?: string }) => {
-    const { question } = told;
+  process.on("message", (message: { question?: string }) => {
+    const { question } = message;
     if (question === undefined) return;
     void Promise.resolve(answers[question]?.()).then((value) => process.send?.({ [question]: value }));
   });

@@ -16,10 +16,10 @@ let turns = new Map<number, number>();
 const turnOf = new WeakMap<Socket, number>();
 answerQuestions({
   reached() {
-    const told = reached;
+    const result = reached;
     reached = [];
     turns = new Map();
-    return told;
+    return result;
   },
 });
 

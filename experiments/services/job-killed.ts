@@ -62,6 +62,6 @@ if (variant === "broken-ack-first" || variant === "broken-read-then-write") {
   workBadly(variant, { pool, table, notes, handler: work });
 } else {
   // With the default prefetch and concurrency.
-  createWorker({ table, handlers: { work }, onEvent: (event) => notes.tell(event) }).start();
+  createWorker({ table, handlers: { work }, onEvent: (event) => notes.record(event) }).start();
 }
 announce(process.pid);

@@ -30,7 +30,7 @@ const worker = createWorker({
   concurrency,
   pollMs: 100,
   drainSeconds: 0,
-  onEvent: (event) => notes.tell(event),
+  onEvent: (event) => notes.record(event),
   handlers: {
     async late({ ms, ends }: LatePayload, job) {
       notes.write("start", job);

@@ -76,7 +76,7 @@ async function start(): Promise<() => Promise<void>> {
     drainSeconds,
     pollMs: 100,
     handlers: { work },
-    onEvent: (event) => notes.tell(event),
+    onEvent: (event) => notes.record(event),
   });
   worker.start();
   if (variant === "broken-exit-at-once") return () => Promise.resolve();

@@ -10,7 +10,7 @@ const seed = 20_261_121;
 describe("fuzz", function () {
   this.timeout(120_000);
 
-  it("ERR-1 ERR-21 COR-7 LOG-1 answers odd and invalid requests, and logs one record a line", async () => {
+  it("ERR-1 ERR-21 COR-7 LOG-1 answers unusual and invalid requests, and logs one record per line", async () => {
     const report = await quickRun(fuzz, { seed, cases: 1000 });
     expectHeld(report);
     expect(report.value("all", "requests")).to.equal(1000);

@@ -15,7 +15,7 @@ import { IN_FLIGHT } from "../in-flight.ts";
 import { openStore, type Place } from "../stores.ts";
 import { tampered } from "../issuing.ts";
 
-/** Sends requests with tokens that are already verified, with many checks in flight. The setting is a place. */
+/** Sends requests with tokens that are already verified, with many checks in flight. The setting is the store and its address. */
 export async function start(setting: string): Promise<Subject> {
   const place = JSON.parse(setting) as Place;
   const issuer = createIssuer("HS256");

@@ -164,7 +164,7 @@ describe("expenses", () => {
     expect(await walk(running.url, { tenant })).to.have.length(notes.length);
   });
 
-  it("lists those of a tenant, a category and a month, newest first", async () => {
+  it("lists the expenses of a tenant, a category and a month, newest first", async () => {
     const tenant = "filtered";
     const march = await record(running.url, { tenant, category: "travel", paid_at: "2026-03-10T00:00:00Z" });
     const later = await record(running.url, { tenant, category: "office", paid_at: "2026-03-11T00:00:00Z" });

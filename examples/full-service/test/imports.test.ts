@@ -81,7 +81,7 @@ describe("a file of expenses", function () {
     ]);
   });
 
-  it("is stored and processed some rows at a time", async () => {
+  it("is stored and processed in batches", async () => {
     const place = await sendFile(running.url, `${header}\n${rowsOf(60)}`, "steps");
     const { recorded, failed } = await untilImport(running.url, place, undefined, "steps");
     expect({ recorded, failed }).to.deep.equal({ recorded: 60, failed: 0 });
@@ -169,14 +169,14 @@ describe("a file of expenses", function () {
     expect(await staged(tenant)).to.equal(count);
   }
 
-  it("that is not sent to its end leaves no rows", async () => {
+  it("leaves no rows when the upload breaks off", async () => {
     const sending = begun("gone");
     await untilStaged("gone", 1);
     sending.destroy();
     await untilStaged("gone", 0);
   });
 
-  it("that is refused halfway leaves its connection usable for the next request", async () => {
+  it("leaves the connection usable when it is refused halfway", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const headers = { Authorization: `Bearer ${tokenOf("halfway")}`, "Content-Type": "text/csv" };
     const ask = async (file: string): Promise<readonly [number | undefined, boolean]> => {
@@ -194,7 +194,7 @@ describe("a file of expenses", function () {
     }
   });
 
-  it("is processed by the positions of its rows, even if the statistics of the table are misleading", async () => {
+  it("is processed by row positions instead of a join, even if the statistics of the table are misleading", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const plan = await db.withTenant("mine", (tx) =>
       takeRows({ query: (text, values) => tx.query(`explain ${text}`, values) }, "0".repeat(32), 200),
@@ -211,7 +211,7 @@ describe("a file of expenses", function () {
     expect(failures.map(({ line }) => line)).to.deep.equal(Array.from({ length: 100 }, (_, n) => n + 2));
   });
 
-  it("LIM-3 that exceeds the limit on the way is refused and leaves no rows", async () => {
+  it("LIM-3 is refused when it exceeds the limit during the upload, and leaves no rows", async () => {
     expect(await tooLarge).to.equal(413);
     await untilStaged("large", 0);
   });

@@ -33,7 +33,7 @@ describe("the background work of the service", function () {
     expect(Math.abs(Date.now() - Date.parse(day?.day ?? ""))).to.be.below(2 * 86_400_000);
   });
 
-  it("OUT-2 counts an event once that is delivered several times", async () => {
+  it("OUT-2 counts an event once even if it is delivered several times", async () => {
     const event = {
       type: "expense.recorded",
       id: "again",
@@ -58,7 +58,7 @@ describe("the background work of the service", function () {
     expect(await activityOf(running.url, "nobody")).to.deep.equal([]);
   });
 
-  it("SCH-3 deletes at night imports that are a month old, and files not sent to their end", async () => {
+  it("SCH-3 deletes month-old imports and incomplete uploads at night", async () => {
     const { text } = await request(running.url).get("/info");
     const [, at = ""] = /"name":"prune-imports","task":"imports.prune","at":"([^"]+)"/.exec(text) ?? [];
     const there = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Berlin", timeStyle: "short" });

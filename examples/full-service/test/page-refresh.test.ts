@@ -66,7 +66,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", winner.refresh)).headers["location"]).to.equal("/sign-in?ended=1");
   });
 
-  it("ends a session with a form, too", async () => {
+  it("ends its session when the sign-out form is sent", async () => {
     const browser = await browse(running.url, clerk);
     const out = await request(running.url)
       .post("/sign-out")

@@ -27,7 +27,7 @@ describe("passwords", () => {
     expect(await matches("cafe\u0301", await hash("caf\u00e9"))).to.equal(true);
   });
 
-  it("cost the same time without a stored hash, and never match without one", async () => {
+  it("take the same time to check without a stored hash, and never match without one", async () => {
     const costs: number[] = [];
     const derive: Derive = (_password, _salt, { N }) => {
       costs.push(N);
@@ -65,7 +65,7 @@ describe("passwords", () => {
     expect(await Promise.all(two)).to.deep.equal([false, false]);
   });
 
-  it("of disconnected clients leave the queue, so that others can be checked", async () => {
+  it("leave the queue when their client disconnects, so that others can be checked", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 2 });
@@ -87,7 +87,7 @@ describe("passwords", () => {
     expect(await Promise.all([running, ...next])).to.deep.equal([false, false, false]);
   });
 
-  it("whose check fails free their turn", async () => {
+  it("free their turn when their check fails", async () => {
     const derive: Derive = () => Promise.reject(new Error("out of memory"));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 0 });
     for (let i = 0; i < 3; i++) {

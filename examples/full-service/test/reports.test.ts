@@ -145,7 +145,7 @@ describe("monthly reports", function () {
     expect(running.log.join("")).to.contain("recomputed").and.to.contain('"repaired":1');
   });
 
-  it("are compared for all tenants, even if that fails for one", async () => {
+  it("are verified for all tenants, even if one of them fails", async () => {
     for (const tenant of ["night-a", "night-b"]) await record(running.url, { tenant, amount: "5.00" });
     await using db = createDatabase({ url: databaseUrl });
     await db.withTenant("night-b", (tx) => tx.query("update expenses set amount = 6"));
@@ -185,7 +185,7 @@ describe("monthly reports", function () {
       expect(text.replaceAll(",", "")).to.contain(`<td>${months[0]?.total}</td>`);
     });
 
-    it("reports invalid months, and shows the last ones", async () => {
+    it("reports invalid months, and shows the latest twelve instead", async () => {
       const { cookie } = await browse(running.url, "clerk@harbour-cafe.example");
       for (const query of ["from=2026-03&to=2026-01", "from=%3Cscript%3E", "month=1"]) {
         const { status, text } = await request(running.url).get(`/reports?${query}`).set({ cookie });

@@ -277,7 +277,7 @@ describe("the search", function () {
     await search.stop();
   });
 
-  it("lets another process create its files, which ends when the service stops", async () => {
+  it("creates its files in a child process, which ends when the service stops", async () => {
     const { db, log } = plain();
     const dataDir = `${folder.path}-anew`;
     const search = createSearch({ db, log, embedded: { dataDir } });
@@ -331,7 +331,7 @@ describe("the parts of the search", () => {
     expect(piecesOf(" \n\n \t")).to.deep.equal([]);
   });
 
-  it("embed the same text in the same way, at length 1, even an empty one", () => {
+  it("give every text, even an empty one, the same vector of length 1 each time", () => {
     for (const text of ["Coffee", "☕", "the", "a b", "x".repeat(20_000), "бумага", "コーヒー", "12 34"]) {
       const embedding = demoEmbedding(text);
       expect(embedding).to.have.length(dimensions).and.to.deep.equal(demoEmbedding(text));

@@ -54,7 +54,7 @@ describe("the store of ended sessions", () => {
     expect(await families("bob")).to.deep.equal(["bob-2"]);
   });
 
-  it("removes all sessions of a person that began before a sign-out of now (REV-10)", async () => {
+  it("removes all sessions of a person that began before revokeSubjectNow() (REV-10)", async () => {
     const store = storeOn(db);
     const signedInAt = await store.signInTime("cem", 0);
     const newest = { family: "cem-1", subject: "cem", tenant: "acme", userAgent: "x", signedInAt };

@@ -96,7 +96,7 @@ describe("sessions of people", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("end with their cookies for the current one, by either button", async () => {
+  it("delete the cookies when the current one ends, by either button", async () => {
     const one = await browse(running.url, clerk, "one");
     const own = (await listed(one)).find((each) => each.own);
     const other = await browse(running.url, clerk, "other");

@@ -172,7 +172,7 @@ describe("getOrSet", () => {
     expect(`${unknown.message} ${JSON.stringify(unknown)}`).not.to.contain("secret-argument");
   });
 
-  it("keeps the order of the commands of one turn, with strings and bytes", async () => {
+  it("keeps the order of the commands of one event-loop turn, with strings and bytes", async () => {
     const bytes = Buffer.from([0, 255, 13, 10, 128]);
     const answers = await Promise.all([
       cache.redis.call("set", "order", "1"),
@@ -188,7 +188,7 @@ describe("getOrSet", () => {
   });
 });
 
-describe("createCache with a Redis of its own", function () {
+describe("createCache with a dedicated Redis", function () {
   this.timeout(30_000);
   testProgram("redis");
   let server: RedisServer;
@@ -200,7 +200,7 @@ describe("createCache with a Redis of its own", function () {
     expect(cache.redis.commandTimeoutMs).to.equal(1000);
   });
 
-  it("sends many commands of one turn together (REV-7)", async () => {
+  it("sends many commands of one event-loop turn together (REV-7)", async () => {
     await using cache = createCache({ url: server.url, ...PATIENT });
     // The counter includes all clients, so this Redis has no others.
     const reads = async (): Promise<number> => {
@@ -242,7 +242,7 @@ describe("readiness of the cache", function () {
     ]);
   });
 
-  it("asks CONFIG if INFO is hidden, and is healthy if both are (RDY-16)", async () => {
+  it("queries CONFIG if INFO is not permitted, and is healthy if neither is (RDY-16)", async () => {
     await using admin = createCache({ url: server.url, ...PATIENT });
     for (const [user, rights] of [
       ["noinfo", ["+@all", "-info"]],

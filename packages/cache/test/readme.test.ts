@@ -25,7 +25,7 @@ describe("README of @svc/cache", function () {
     expect(stdout).to.equal("OK\nhello!\n");
   });
 
-  it("shows a client of the caller's", async () => {
+  it("shows a client that the caller creates", async () => {
     await using sample = await runSample(readme, 2, { replace: { [sampleUrl]: redis.url } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

@@ -48,7 +48,7 @@ function load(
 }
 
 describe("a table that is a definition of options", () => {
-  it("has its defaults, and no options of code", () => {
+  it("has its defaults, and omits the options that only code can set", () => {
     expect(load("").thing).to.deep.equal({ timeoutMs: 2000, region: undefined, strict: false });
     expect(load("on_end = 1").fault).to.contain("plugin.thing.on_end: is unknown");
   });
@@ -58,13 +58,13 @@ describe("a table that is a definition of options", () => {
     expect(load("timeout = 61").fault).to.contain("plugin.thing.timeout: must be a number from 0.001 to 60");
   });
 
-  it("reads an option of the environment alone, the first variable that is set", () => {
+  it("reads an option that only the environment has from its first variable that is set", () => {
     expect(load("", { SVC_REGION: "b" }).thing).to.include({ region: "b" });
     expect(load("", { SVC_REGION: "b", SVC_THING_REGION: "a" }).thing).to.include({ region: "a" });
     expect(load('region = "c"').fault).to.contain("plugin.thing.region: is unknown");
   });
 
-  it("reports faults in combination by the keys of the file", () => {
+  it("reports contradictory options by the keys of the file", () => {
     expect(load("strict = true\ntimeout = 20").fault).to.contain(
       "plugin.thing.timeout: must be at most 10 with strict",
     );

@@ -74,7 +74,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("name the section of a key that is outside it", () => {
+  it("name the section to which a misplaced key belongs", () => {
     expect(faultsOf("port = 80")).to.deep.equal([
       "port: stands outside of its section; move it below [service]",
     ]);
@@ -149,7 +149,7 @@ describe("the file", () => {
     ["latin1.toml", /: is not UTF-8 text$/],
     ["", /: is not a file$/],
   ] as const) {
-    it(`is refused by its path as given: ${name === "" ? "a folder" : name}`, () => {
+    it(`is refused with its path as given: ${name === "" ? "a folder" : name}`, () => {
       const file = join(folder, name);
       const error = errorOf(() => loadConfig({ file, env: {} }));
       expect(error.faults).to.have.lengthOf(1);
@@ -158,7 +158,7 @@ describe("the file", () => {
     });
   }
 
-  it("appears only as a name when its text is given", () => {
+  it("is only a name in messages when its text is given", () => {
     const error = errorOf(() => loadConfig({ file: "x.toml", text: "[servce]", env: { SVC_APP_NAME: "a" } }));
     expect(error.message).to.match(/^x\.toml is configured wrongly/);
   });

@@ -66,7 +66,7 @@ describe("plugins", () => {
     expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");
   });
 
-  it("that are disabled require no settings, read no variable, and give a note for their section", () => {
+  it("require no settings and read no variable while disabled, and add a note for their section", () => {
     const config = loadConfig({
       text: "[plugin.database]\npool_size = 5\n[plugin.cache]\nurl = 'x'",
       env: { ...env, SVC_AUTH_LEEWAY: "never" },
@@ -80,13 +80,13 @@ describe("plugins", () => {
     ]);
   });
 
-  it("that are disabled have the keys of their inner tables checked", () => {
+  it("have the keys of their inner tables checked while disabled", () => {
     const off = { keys: { inner: { key: "inner", table: databaseTable } } };
     const text = "[plugin.off.inner]\npool_size = 0";
     expect(() => loadConfig({ text, env, plugins: { off } })).to.throw("plugin.off.inner.pool_size: must be");
   });
 
-  it("that are disabled have their keys checked", () => {
+  it("have their keys checked while disabled", () => {
     const text =
       '[plugin.database]\npool_sise = 5\n[plugin.auth.providers.a]\nclient_id = ""\n[plugin.auth]\nmode = 1';
     expect(faultsOf(text)).to.deep.equal([

@@ -7,7 +7,7 @@ import { asJUnit } from "../src/report.ts";
 import { resolveSettings } from "../src/resolve-settings.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
-/** Runs the program against a hollow service and returns how it ended. */
+/** Runs the program against a service without routes and returns how it ended. */
 async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly last: string }> {
   await using hollow = await startHollow();
   let stdout = "";
@@ -20,7 +20,7 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
 }
 
-describe("how much a run must see", () => {
+describe("the required coverage of a run", () => {
   const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
   const notSeen =
     "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
@@ -32,7 +32,7 @@ describe("how much a run must see", () => {
     expect(code).to.equal(3);
   });
 
-  it("ends with 0 when that many rules may be not applicable, and still names what was not seen", async () => {
+  it("ends with 0 when enough rules may be not applicable, and still names what was not seen", async () => {
     const { code, last } = await run("--max-not-applicable", "77");
     expect(last).to.contain(`${counts}; ${notSeen}`);
     expect(code).to.equal(0);

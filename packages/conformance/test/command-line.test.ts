@@ -125,7 +125,7 @@ describe("svc-conformance", function () {
     );
   });
 
-  it("takes every probe from its arguments", async () => {
+  it("accepts every probe as an argument", async () => {
     await using foreign = await startForeign();
     const { code, stdout, stderr } = await run(
       folder,

@@ -37,7 +37,7 @@ describe("a service of another implementation", function () {
     return await checkConformance({ ...more, url: `${foreign.url}${path}` });
   }
 
-  it("conforms when it keeps the contract without any house convention", async () => {
+  it("conforms when it keeps the contract and none of the conventions", async () => {
     const report = await judged({ ...options, maxNotApplicable: 65 });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
@@ -70,7 +70,7 @@ describe("a service of another implementation", function () {
     expect(report.passed).to.equal(4);
   });
 
-  it("may nest the first pair in an object but not later ones", async () => {
+  it("may nest the first token pair in an object, but not refreshed pairs", async () => {
     const session = {
       request: "POST /session?wrapped",
       accessToken: "session.access",
@@ -87,7 +87,7 @@ describe("a service of another implementation", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("gets the hint that one scope does not show whether all are required", async () => {
+  it("gets a note that a single scope does not show whether all are required", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)
@@ -116,7 +116,7 @@ describe("a service of another implementation", function () {
     expect([verdict?.status, waitedMs]).to.deep.equal(["pass", 25_000]);
   });
 
-  it("is judged by the house rules on request", async () => {
+  it("is judged by the conventions on request", async () => {
     const report = await judged({ ...options, house: true });
     const failed = failures(report);
     expect(failed.map(({ source }) => source))
@@ -142,7 +142,7 @@ describe("a service of another implementation", function () {
     expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
   });
 
-  it("is checked only for the given rules, including those of the house", async () => {
+  it("is checked only for the given rules, conventions included", async () => {
     const report = await judged({ ...options, only: ["SYS-1", "COR-8"] });
     expect(report.findings.map(({ id, verdict }) => [id, verdict.status])).to.deep.equal([
       ["SYS-1", "pass"],

@@ -14,7 +14,7 @@ describe("the routes of /openapi.json", function () {
     expect(report.routes).to.equal(6);
   });
 
-  /** Checks some rules of a hollow service with a document. */
+  /** Checks some rules of a service without routes that serves this document. */
   async function checked(document: unknown, ...only: readonly string[]): Promise<ConformanceReport> {
     await using hollow = await startHollow({ routes: { ...systemRoutes, "/openapi.json": document } });
     return await checkConformance({ url: hollow.url, only, require: ["openapi"] });

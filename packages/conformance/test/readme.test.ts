@@ -12,7 +12,7 @@ import { startUnderTest } from "./support/service-under-test.ts";
 
 const url = new URL("../README.md", import.meta.url);
 
-/** Runs the command line with the house rules, and with the clock of the event loop in which the service runs too. */
+/** Runs the command line with `--house`, by the clock of this event loop, in which the service runs too. */
 async function run(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }> {
   let stdout = "";
   const output = {

@@ -133,7 +133,7 @@ describe("enterContext", () => {
     expect(calls).to.eql([[]]);
   });
 
-  it("restores a context that a middleware in between has lost", async () => {
+  it("restores a context that an earlier middleware has lost", async () => {
     await using server = await listen((req, res) => {
       enterContext(req, res, () => {
         // Simulates a body parser that calls next from a listener.
@@ -214,7 +214,7 @@ describe("RequestContext", () => {
     expect(asked).to.eql([["00-1", "a=b"]]);
   });
 
-  it("keeps a trace from the constructor, a written one, and deferred headers over later headers", () => {
+  it("prefers a trace from the constructor, an assigned trace, and deferred headers to later headers", () => {
     const own = { traceId: "1", traceparent: "00-1", tracestate: undefined };
     const other: TraceReader = () => ({ traceId: "2", traceparent: "00-2", tracestate: undefined });
     const made = new RequestContext({ trace: own });

@@ -93,7 +93,7 @@ for (const [name, serve] of Object.entries(servers)) {
             aborted.push(`${request.url} ${gone}`);
             if (aborted.length === 3) all.tell();
           });
-          // The second response is complete, but has to wait for the first.
+          // The second response is complete, but is sent after the first.
           if (req.url === "/2") res.end("ready");
           if (req.url === "/3") arrived.tell();
         }),

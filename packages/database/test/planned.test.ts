@@ -22,7 +22,7 @@ describe("a planned statement on a database", function () {
     await db.stop();
   });
 
-  it("leaves bounded() the connection with its watch, not the driver's", async () => {
+  it("gives bounded() the guarded connection instead of the driver's", async () => {
     const db = createDatabase({ url: testing.url, max: 1 });
     const connection = await db.connect();
     expect(original(bounded(connection, { operation: "ask()", timeoutMs: 10_000 }))).to.equal(connection);

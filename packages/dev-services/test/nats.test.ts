@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { isAlive } from "../src/processes.ts";
 
-/** Returns what a server sends after its greeting; `login` is sent with CONNECT. */
+/** Returns what a server sends after its INFO line; `login` is sent with CONNECT. */
 async function asked(port: number, login: object = {}): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let text = "";

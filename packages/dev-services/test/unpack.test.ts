@@ -107,7 +107,7 @@ describe("unpack()", () => {
     expect(calls()).to.have.length(2);
   });
 
-  it("unpacks when the file of an earlier failure is cut short", () => {
+  it("unpacks when the record of an earlier failure is truncated", () => {
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     mkdirSync(join(folder, "cache"), { mode: 0o700 });
     writeFileSync(join(folder, "cache", "offline.json"), '{"run":"a');

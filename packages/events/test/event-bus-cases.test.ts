@@ -58,7 +58,7 @@ describe("the suite for event buses", () => {
     });
   }
 
-  it("EVT-7 omits the cases that a bus does not promise", () => {
+  it("EVT-7 omits the cases of guarantees that a bus does not give", () => {
     const open = (): Promise<never> => Promise.reject(new Error("not opened"));
     const names = (options: object): readonly string[] =>
       eventBusCases({ open, ...options }).map(({ name }) => name);

@@ -162,7 +162,7 @@ describe("createEvents()", function () {
     }
   });
 
-  it("EVT-6 rejects an event without subscriber and bus, with an outbox too", async () => {
+  it("EVT-6 rejects an event without subscriber and bus, even with an outbox", async () => {
     await using bench = await openBench(database.url);
     for (const outbox of [undefined, bench.outbox]) {
       const events = bench.events({ outbox, subscribers: { known: { one: nothing } } });

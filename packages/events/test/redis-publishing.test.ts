@@ -37,7 +37,7 @@ describe("a publisher of the bus on Redis Streams", function () {
       expect(kept).to.deep.equal(idsOf(list));
     });
 
-    it("EVT-7 writes id, key and body under prefix and topic, with the settings of a client that it does not use", async () => {
+    it("EVT-7 writes id, key and body under prefix and topic, and only copies the settings of the given client", async () => {
       const client = new Redis(bench.server.url, { keyPrefix: "app:", lazyConnect: true });
       const bus = busWith({ redis: client, prefix: "events:" });
       const topic = topicName("fields");

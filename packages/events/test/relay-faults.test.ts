@@ -232,7 +232,7 @@ describe("a relay during faults", function () {
     expect(bus.taken.map(({ id }) => id)).to.deep.equal(ids(1, 4));
   });
 
-  it("marks only the event that no job can hold as dead", async () => {
+  it("marks only the event that does not fit into a job as dead", async () => {
     const events = bench.events({ subscribers, maxEventBytes: 3_000_000 });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: { s: "x".repeat(1_100_000) } });
@@ -250,7 +250,7 @@ describe("a relay during faults", function () {
     await using relay = bench.relay(events, { maxAttempts: 2 });
     relay.start();
     for (let round = 1; round <= 3; round++) {
-      // Hasten only delayed events: the relay would lose the lease of the ones it holds.
+      // Make only delayed events due: the relay would lose the leases that it holds.
       if (round > 1) await hasten(bench);
       await until("it has failed", () => relay.told.filter(({ type }) => type === "fault").length >= round);
     }

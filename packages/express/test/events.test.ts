@@ -181,7 +181,7 @@ describe("the plugin events", function () {
   });
 });
 
-describe("events that are configured wrongly", () => {
+describe("misconfigured events", () => {
   const subscribers = { "expense.recorded": { note: () => undefined } };
   const on = (more = "", enabled?: string): { toml: string } => ({ toml: plugins("x", more, enabled) });
 
@@ -198,7 +198,7 @@ describe("events that are configured wrongly", () => {
     return expect.fail("it started");
   }
 
-  it("give a warning for settings without effect, because their bus is not used", async () => {
+  it("log a warning for settings of a bus that is not used", async () => {
     const { service, lines } = await makeService({
       ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
       env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },

@@ -84,7 +84,7 @@ describe("a body of bytes", () => {
       expect(called).to.deep.equal(["second", "third"]);
     });
 
-    it("is sent by a method with which a tool has replaced Node's end", async () => {
+    it("is sent through an end() that a tool has replaced", async () => {
       // oxlint-disable-next-line typescript/unbound-method -- restored below
       const { end } = ServerResponse.prototype;
       let seen = 0;

@@ -119,7 +119,7 @@ describe("own plugins", function () {
     expect(seen).to.deep.equal(["identity", "admission, body unread", 'behind {"id":1}']);
   });
 
-  describe("are refused with their name, and what has started is stopped, when one", () => {
+  describe("are refused by name, and started plugins are stopped, when one", () => {
     const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
       throws: [
         () => {
@@ -159,7 +159,7 @@ describe("own plugins", function () {
     }
   });
 
-  it("are refused when they need a plugin that is off, or each other in a circle", async () => {
+  it("are refused when they need a plugin that is off, or need each other", async () => {
     const needy = definePlugin({ name: "needy", needs: ["cache"], start: () => ({}) });
     expect(await refusal({ needy })).to.contain(
       "plugins.enabled: contains needy, which needs cache: add cache",
@@ -181,7 +181,7 @@ describe("own plugins", function () {
     expect(await refusal({ audit: { start } as never })).to.contain("plugins: must be an object of plugins");
   });
 
-  it("start after those that they need, whatever their order", async () => {
+  it("start after the plugins that they need, for any order of the list", async () => {
     const order: string[] = [];
     const plugin = (name: string, needs: readonly string[]): AnyPlugin =>
       definePlugin({ name, needs, start: () => (order.push(name), {}) });
@@ -190,7 +190,7 @@ describe("own plugins", function () {
     expect(order).to.deep.equal(["c", "b", "a"]);
   });
 
-  it("are stopped even when the parts that they return are refused", async () => {
+  it("are stopped even when their parts are refused", async () => {
     let stopped = 0;
     const wrong = definePlugin({
       name: "wrong",
@@ -200,7 +200,7 @@ describe("own plugins", function () {
     expect(stopped).to.equal(1);
   });
 
-  it("add parts at the end of the start, which keep those of the start", async () => {
+  it("may add parts in finish(), which keeps those from start()", async () => {
     const page: Middleware = (_req, _res, next) => next();
     let stopped = 0;
     const count = (): void => void (stopped += 1);
@@ -240,7 +240,7 @@ describe("own plugins", function () {
     expect(message).to.contain("plugin.faulty: returned edges").and.to.not.contain("cannot stop");
   });
 
-  it("are refused when start() hangs, and are stopped when it ends after all", async () => {
+  it("are refused when start() hangs, and are stopped if it returns later", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const stopped = Promise.withResolvers<void>();
     const slow = definePlugin({

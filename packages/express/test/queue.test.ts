@@ -435,7 +435,7 @@ describe("the plugin queue", function () {
   });
 });
 
-describe("jobs that are configured wrongly", () => {
+describe("misconfigured jobs", () => {
   const url = "postgres://127.0.0.1:1/x";
   const jobs = { a: () => undefined };
 
@@ -505,7 +505,7 @@ describe("jobs that are configured wrongly", () => {
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
   });
 
-  it("CFG-12 have all faults of tables, schedules and subscribers reported at once", async () => {
+  it("CFG-12 report all faults of tables, schedules and subscribers at once", async () => {
     const message = await refusal({
       toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
         [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,

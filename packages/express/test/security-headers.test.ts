@@ -66,7 +66,7 @@ async function namesOnTheWire(port: number, path: string): Promise<readonly stri
 }
 
 describe("security headers", () => {
-  it("finds where this version of Node stores headers", () => {
+  it("can be added before the head is written in this version of Node", () => {
     expect(canSeedHeaders).to.equal(true);
   });
 
@@ -98,7 +98,7 @@ describe("security headers", () => {
       expect(names).to.deep.equal([...new Set(names)]);
     });
 
-    it("EDGE-7 has four on answers with data: JSON, streams, empty answers, problems and framework routes", async () => {
+    it("EDGE-7 are four on answers with data: JSON, streams, empty answers, problems and framework routes", async () => {
       await using test = await startService({ app: express(), routes });
       for (const path of ["/data", "/events", "/empty", "/nowhere", "/health", "/ready", "/metrics"]) {
         const { headers } = await request(test.url).get(path);
@@ -107,7 +107,7 @@ describe("security headers", () => {
       }
     });
 
-    it("EDGE-6 has helmet's headers on pages", async () => {
+    it("EDGE-6 are those of helmet on pages", async () => {
       await using test = await startService({ app: express(), routes });
       const { headers } = await request(test.url).get("/page");
       expect(headers["content-security-policy"]).to.contain("default-src 'self'");
@@ -116,7 +116,7 @@ describe("security headers", () => {
     });
 
     for (const name of Object.keys(pages)) {
-      it(`EDGE-6 recognises a page that is written by ${name}`, async () => {
+      it(`EDGE-6 are those of a page when ${name} writes it`, async () => {
         await using test = await startService({ app: express(), routes });
         const { headers, text } = await request(test.url).get(`/${encodeURIComponent(name)}`);
         expect(text).to.equal(page);
@@ -125,7 +125,7 @@ describe("security headers", () => {
       });
     }
 
-    it("EDGE-7 keeps a header that the application has set", async () => {
+    it("EDGE-7 do not replace a header that the application has set", async () => {
       await using test = await startService({ app: express(), routes });
       for (const path of ["/own", "/own-head"]) {
         const { headers } = await request(test.url).get(path);
@@ -133,7 +133,7 @@ describe("security headers", () => {
       }
     });
 
-    it("omits them from a 304, where they would replace those of the cached page", async () => {
+    it("are omitted from a 304, where they would replace those of the cached page", async () => {
       await using test = await startService({ app: express(), routes });
       const first = await request(test.url).get("/page");
       const again = await request(test.url).get("/page").set("If-None-Match", String(first.headers["etag"]));
@@ -144,7 +144,7 @@ describe("security headers", () => {
 
     for (const env of ["local", "dev", "staging", "prod"] as const) {
       const deployed = env === "staging" || env === "prod";
-      it(`EDGE-6 ${deployed ? "requires" : "does not require"} https in ${env}`, async () => {
+      it(`EDGE-6 ${deployed ? "require" : "do not require"} https in ${env}`, async () => {
         const { service } = await makeService({ app: express(), routes, env: { SVC_ENV: env } });
         const { headers } = await request(service.app).get("/page");
         expect("strict-transport-security" in headers).to.equal(deployed);
@@ -155,7 +155,7 @@ describe("security headers", () => {
       });
     }
 
-    it("EDGE-6 EDGE-7 has none with security_headers = false", async () => {
+    it("EDGE-6 EDGE-7 are not sent with security_headers = false", async () => {
       await using test = await startService({ app: express(), routes, toml: "security_headers = false\n" });
       for (const path of ["/data", "/page"]) {
         const { headers } = await request(test.url).get(path);
@@ -163,7 +163,7 @@ describe("security headers", () => {
       }
     });
 
-    it("keeps a writeHead that other middleware has replaced", async () => {
+    it("call a writeHead that other middleware has replaced", async () => {
       const { service } = await makeService({ app: express(), routes });
       const outer = express();
       outer.use((_req, res, next) => {

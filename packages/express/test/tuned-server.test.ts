@@ -70,7 +70,7 @@ describe("the tuned server", () => {
       expect(changed).to.deep.equal([]);
     });
 
-    it("shows extensions of the application's request and response, added before and after", async () => {
+    it("has the extensions of the application's request and response that were added before and after the start", async () => {
       const app = express();
       Object.assign(app.request, { before: () => "before" });
       await using test = await startService({

@@ -132,7 +132,7 @@ describe("changes of readiness", () => {
     expect(changes.at(-1)?.report.checks).to.have.all.keys("shutdown");
   });
 
-  it("that are expected are logged at info level", () => {
+  it("are logged at info level when they are expected", () => {
     const logger = collectingLogger();
     health({ ...about, logger }).setState("draining");
     expect(logger.lines.map(({ level, message }) => [level, message])).to.deep.equal([

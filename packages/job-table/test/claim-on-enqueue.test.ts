@@ -483,7 +483,7 @@ describe("a job queued while a worker of its process is idle", function () {
     );
   });
 
-  it("is released when it is lost just after other jobs were released, in any turn", async () => {
+  it("is released when it is lost up to 30 event-loop turns after the release of other jobs", async () => {
     const lateBy = Array.from({ length: 30 }, (_, turns) => turns);
     const given = await Promise.all(lateBy.map((turns) => loseTwo(turns)));
     expect(given).to.deep.equal(lateBy.map(() => 2));
@@ -530,7 +530,7 @@ describe("a job queued while a worker of its process is idle", function () {
     return given.size;
   }
 
-  it("JOB-4 runs once each when 400 are queued ten at a time beside two workers and other jobs", async () => {
+  it("JOB-4 runs once when 400 of them are queued ten at a time beside two workers and other jobs", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const tables: JobTable[] = [

@@ -220,7 +220,7 @@ describe("claim, ack, fail and release", function () {
     await Promise.all([a.end(), b.end()]);
   });
 
-  it("JOB-21 none of 1,000 late workers deletes, fails or releases another worker's job", async () => {
+  it("JOB-21 rejects the writes of 1,000 late workers to jobs of other workers", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 1000 }, () => ({ task: "a" })));
     const late = await bench.table.claim(1000);

@@ -118,7 +118,7 @@ describe("deadlines of a job table on a plain pool", function () {
     const busy = createJobTable({ db: large, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
     worker.start();
-    // After a job the worker is idle and has its connection.
+    // After a job the worker is idle and keeps its own connection.
     await busy.enqueue({ task: "a" });
     await until("the job is done", async () => (await large.query("select from svc_jobs")).rowCount === 0);
     const { code } = await whileFrozen(postgres.server, () => busy.enqueue({ task: "a" }));

@@ -56,7 +56,7 @@ describe("enqueue", function () {
     expect(rows[0]?.id.replaceAll("-", "")).to.equal(first);
   });
 
-  it("JOB-3 generates such ids with a clock that is at 0 or goes back", () => {
+  it("JOB-3 generates distinct ids with a clock that is at 0 or goes back", () => {
     const real = Date.now;
     const ids = new Set<string>();
     try {
@@ -205,7 +205,7 @@ describe("enqueue", function () {
     const heard: string[] = [];
     listener.on("notification", ({ channel }) => heard.push(channel));
     await listener.query(`listen "svc_job:${bench.table.name}"`);
-    // All at once: the delayed notification follows after half a second.
+    // Queue all at once: the delayed notification follows after half a second.
     await Promise.all(Array.from({ length: 5 }, () => bench.table.enqueue({ task: "a" })));
     await until("the first and the late one", () => heard.length === 2);
     now = 1000;

@@ -8,7 +8,7 @@ import { gate, work } from "./support/working.ts";
 describe("a worker whose database fails", function () {
   this.timeout(120_000);
 
-  describe("some statements", () => {
+  describe("in single statements", () => {
     const database = testDatabase({ name: "job-faults" });
 
     for (const [prefetch, how] of [
@@ -136,7 +136,7 @@ describe("a worker whose database fails", function () {
   });
 
   for (const kind of ["pool", "single connection"] as const) {
-    describe(`some statements, on a ${kind} without listening`, () => {
+    describe(`in single statements, on a ${kind} without listening`, () => {
       const database = testDatabase({ name: "job-faults" });
 
       it("loses no jobs to abandoned claims, and keeps no connection", async () => {

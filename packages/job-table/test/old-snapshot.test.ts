@@ -453,7 +453,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     }
   });
 
-  it("JOB-25 returns to it as long when the other one fails, and counts concurrent failures once", async () => {
+  it("JOB-25 returns to the full statement for as long when the other one fails, and counts concurrent failures once", async () => {
     await using bench = await openBench(database.url);
     const failing = await slow(bench, "exact");
     const lost = await slow(bench, "exact");
@@ -477,7 +477,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     }
   });
 
-  it("JOB-25 does not end such a pause or shorten the next one at a claim that finds nothing", async () => {
+  it("JOB-25 does not end this pause or shorten the next one at a claim that finds nothing", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.took = 2010;

@@ -51,7 +51,7 @@ describe("recovery of expired leases", function () {
   const database = testDatabase({ name: "job-recovery" });
 
   for (const listen of [true, false]) {
-    it(`takes as many claims for 400 of them as for 400 pending jobs, with listen: ${String(listen)} (JOB-34)`, async () => {
+    it(`needs as many claims for 400 expired leases as for 400 pending jobs, with listen: ${String(listen)} (JOB-34)`, async () => {
       await using bench = await openBench(database.url);
       await lose(bench, numbered(400));
       await using overheard = overhearTable(bench, database.url);
@@ -116,7 +116,7 @@ describe("recovery of expired leases", function () {
     });
   }
 
-  it("keeps attempts, place and error of a job, and its late worker loses its lease (JOB-34 JOB-16 JOB-21)", async () => {
+  it("keeps attempts, position and error of a job, and its late worker loses its lease (JOB-34 JOB-16 JOB-21)", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await lose(bench, ["first", "second"]);
@@ -148,7 +148,7 @@ describe("recovery of expired leases", function () {
     expect(attempts).to.deep.equal([2, 2]);
   });
 
-  it("marks 250 jobs with expired last leases as dead in one go, and reports each (JOB-22 JOB-34)", async () => {
+  it("marks 250 jobs with expired last leases as dead in one statement, and reports each (JOB-22 JOB-34)", async () => {
     await using bench = await openBench(database.url);
     await lose(bench, numbered(500));
     await bench.pool.query(`update ${bench.table.name} set max_attempts = 1 where substr(id, 6)::int < 250`);

@@ -149,7 +149,7 @@ describe("the table", function () {
     });
   }
 
-  it("is rejected with the missing index when a renamed table has its name, or with what the name belongs to", async () => {
+  it("is rejected when a renamed table has the name of an index, or when a view has the name of the table", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "moved" });
     await table.ensureSchema();

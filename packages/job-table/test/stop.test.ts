@@ -264,7 +264,7 @@ describe("a job that takes too long", function () {
     ).to.equal(true);
   });
 
-  it("lets a process exit that has nothing else to do", async () => {
+  it("lets a process without other work exit", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "none" });
     await table.ensureSchema();
@@ -277,7 +277,7 @@ describe("a job that takes too long", function () {
     await pool.end();
   });
 
-  it("does not wait, and causes no Node warning, when its time is over before the wait", async () => {
+  it("does not wait, and causes no Node warning, when its time limit has passed before the wait", async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);

@@ -174,7 +174,7 @@ describe("createWorker", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-23 holds as many more jobs as prefetch, and releases them with their attempt at a stop", async () => {
+  it("JOB-23 claims prefetch additional jobs, and releases them with their attempt at a stop", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -284,7 +284,7 @@ describe("createWorker", function () {
     await pool.end();
   });
 
-  it("works on a pool of another driver, which takes only texts and emits no notifications", async () => {
+  it("works on a pool of another driver, which accepts only texts and emits no notifications", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     const other = {
@@ -325,7 +325,7 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
 
-  it("ends a job with its handler, and fails with it, when `around` does not await it or calls it twice", async () => {
+  it("waits for the handler, and fails with it, when `around` does not await it or calls it twice", async () => {
     await using bench = await openBench(database.url);
     let runs = 0;
     await bench.table.enqueueMany([
@@ -450,7 +450,7 @@ describe("createWorker", function () {
     }
   });
 
-  it("JOB-20 warns about workers with other handlers on its table, and not about those with the same", async () => {
+  it("JOB-20 warns about workers with other handlers on its table, and not about those with the same handlers", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const quiet = collectingLogger();

@@ -129,7 +129,7 @@ for (const stack of stacks) {
       expect(Buffer.concat(chunks).toString()).to.contain('"status":413');
     });
 
-    it("LIM-3 joins chunks of one byte without a list of them", async () => {
+    it("LIM-3 joins chunks of one byte without keeping each one", async () => {
       await using server = await serve(stack);
       const text = JSON.stringify({ list: Array.from({ length: 3_000 }, (_, i) => i) });
       const chunks = text.replace(/./g, "1\r\n$&\r\n");
@@ -280,7 +280,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("accepts these words as values, and harmless uses of them as keys", async () => {
+    it("accepts names of prototypes as values, and harmless uses of them as keys", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"a":"__proto__"}',

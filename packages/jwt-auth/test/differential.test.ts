@@ -8,7 +8,7 @@ import { stricterClasses } from "./differential/stricter.ts";
 // A fixed seed makes the same tokens in every run, so that failures are reproducible.
 const seed = 20_261_121;
 
-describe("compared with jose, createVerifier()", function () {
+describe("createVerifier() compared with jose", function () {
   this.timeout(120_000);
   let result: Comparison;
 

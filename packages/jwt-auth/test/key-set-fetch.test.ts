@@ -95,7 +95,7 @@ describe("the fetch of a key set", () => {
     held.destroy();
   });
 
-  describe("by a clock of the test", () => {
+  describe("with an injected clock", () => {
     let clock = 0;
     // The pause between two attempts stays real.
     beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));

@@ -20,7 +20,7 @@ function only(key: KeyObject): KeySource {
   return { generation: 0, find: () => key };
 }
 
-/** Returns the fixture RSA key with other numbers. */
+/** Returns the fixture RSA key with the given members of its JWK replaced. */
 function publicRsa(numbers: { readonly n?: string; readonly e?: string }): KeyObject {
   const key = { ...keyFixture("rsa2048").publicKey.export({ format: "jwk" }), ...numbers };
   return createPublicKey({ key, format: "jwk" });

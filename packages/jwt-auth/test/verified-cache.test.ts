@@ -241,7 +241,7 @@ describe("createVerifiedCache", () => {
     cache.set("used", entry(1));
     for (let index = 0; index < 10_000; index++) {
       cache.set(`other-${index}`, entry(1));
-      // Twice per 800 other tokens, the capacity.
+      // Used twice per 800 other tokens, which is the capacity.
       if (index % 400 === 0) expect(cache.get("used"), `after ${index}`).not.equal(undefined);
     }
     expect(cache.size).equal(800);

@@ -38,7 +38,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("writes the line of a method that is called without its logger", async () => {
+  it("writes the line when a method is called without the logger as this", async () => {
     const out = lines();
     // oxlint-disable-next-line typescript/unbound-method -- applications write this
     const { error } = createLogger({ service: "shop", env: "local", destination: out });

@@ -215,7 +215,7 @@ describe("the login cookie", () => {
     expect([...ours.cookies.keys()].sort()).to.eql(names.sort());
   });
 
-  it("replaces the one that the browser sends first, of several in one second (OIDC-5)", async () => {
+  it("replaces the one that the browser sends first when several date from the same second (OIDC-5)", async () => {
     const ours = browser();
     const first = await start(ours, startUrl());
     for (let count = 0; count < 5; count++) await start(ours, startUrl());
@@ -223,7 +223,7 @@ describe("the login cookie", () => {
     expect([ours.cookies.size, ours.cookies.has(cookies.nameOf(first.state))]).to.eql([5, false]);
   });
 
-  it("is deleted if it is not an attempt of ours, at most 20 at once (OIDC-5)", async () => {
+  it("is deleted if this service did not write it, at most 20 at once (OIDC-5)", async () => {
     const ours = browser();
     for (let count = 0; count < 50; count++)
       ours.cookies.set(`svc_login_${String(count).padStart(16, "0")}`, "junk");

@@ -146,7 +146,7 @@ describe("a hostile provider", () => {
     expect(provider.requests).to.include("/keys");
   });
 
-  it("may name several clients when azp is ours (OIDC-9)", async () => {
+  it("may name several clients when azp is this service's client id (OIDC-9)", async () => {
     const aud = [CLIENT, "client-2"];
     const response = await signIn((nonce) => provider.issue({ nonce, aud, azp: CLIENT }));
     expect(response.status).to.equal(200);

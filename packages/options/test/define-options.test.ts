@@ -82,7 +82,7 @@ describe("defineOptions", () => {
     );
   });
 
-  it("takes a part of options over with their names", () => {
+  it("copies some of the options with their names", () => {
     const taken = takeOptions(
       withNames({ name: "", repeat: true, url: "http://x" }, names),
       "name",

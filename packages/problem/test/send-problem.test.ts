@@ -168,7 +168,7 @@ for (const stack of stacks) {
       expect(text).to.not.contain("problem");
     });
 
-    it("ERR-1 answers a client that is still sending at once, and closes when it has sent everything", async () => {
+    it("ERR-1 answers at once while the client is still sending, and closes when it has sent everything", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");
@@ -218,7 +218,7 @@ for (const stack of stacks) {
 }
 
 for (const stack of stacks) {
-  describe(`silence on ${stack}`, () => {
+  describe(`silence() on ${stack}`, () => {
     it("lets a late handler answer without an error or a second answer, and calls its callbacks", async () => {
       const { promise, resolve } = Promise.withResolvers<unknown>();
       await using server = await serve(stack, (req, res) => {

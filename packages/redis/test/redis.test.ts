@@ -134,7 +134,7 @@ describe("createRedis", function () {
     expect(await rejection(redis.call("ping"))).to.include({ reason: "disconnected" });
   });
 
-  it("sends nothing over a client of the caller's whose database was rejected", async () => {
+  it("sends nothing over the caller's client when its database was rejected", async () => {
     const client = clientOf({ db: 77_777, lazyConnect: true });
     await using redis = createRedis({ client, ...PATIENT });
     expect(await rejection(redis.call("set", "elsewhere", "1"))).to.include({ reason: "disconnected" });

@@ -91,7 +91,7 @@ describe("atMostEvery", () => {
     ]);
   });
 
-  it("waits for the interval also after an act that throws", () => {
+  it("waits for the interval even after an action that throws", () => {
     let calls = 0;
     const act = atMostEvery(
       1_000,

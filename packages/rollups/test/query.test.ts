@@ -84,7 +84,7 @@ describe("query", function () {
     );
   });
 
-  it("returns sums that exceed the type of a single month", async () => {
+  it("returns sums that exceed the column type of a month's total", async () => {
     await using full = await openExpenses(database.url, {
       measures: { total: { sql: "sum(amount)", type: "numeric(3, 1)" } },
     });

@@ -162,7 +162,7 @@ describe("rebuild and verify", function () {
     const totals = await moved.query(pool, "acme", { from: "2026-01-01", to: "2026-02-28", measures: ["n"] });
     expect(totals.map(({ n }) => n)).to.deep.equal(["2", "1"]);
     await zone(withTransaction(pool, (tx) => rollup.refresh(tx, { tenant: "acme", at })));
-    // A zone name in another case is the same zone.
+    // Letter case does not distinguish zone names.
     const shouting = defineRollup({ ...options, timeZone: "utc" });
     await withTransaction(pool, (tx) => shouting.refresh(tx, { tenant: "acme", at }));
   });

@@ -138,7 +138,7 @@ describe("ticks", function () {
     };
     for (let pass = 0; pass < 5; pass++) await step(right, slow);
     expect(at).to.deep.equal([1, 2, 3, 4]);
-    // A process that is ahead claims future ticks: until then, the others have nothing to do.
+    // A process whose clock is ahead claims future ticks; the others find none due until then.
     for (let pass = 0; pass < 5; pass++) await step(right, slow, fast);
     expect(at.slice(4)).to.deep.equal([5, 65, 66, 67, 68, 69]);
     for (let pass = 0; pass < 60; pass++) await step(right);
@@ -196,7 +196,7 @@ describe("ticks", function () {
       .and.include("gone 9");
   });
 
-  it("does not let a late process claim a pruned tick again", async () => {
+  it("rejects the claim of a late process for a tick that was claimed and pruned", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
@@ -211,7 +211,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("SCH-1 SCH-4 does not let a process that stalled before its claim take an older tick than others have claimed", async () => {
+  it("SCH-1 SCH-4 rejects the claim of a stalled process for a tick older than one that others have claimed", async () => {
     const schedules = { beat: everyMinute };
     const others = bench.scheduler({ schedules });
     await others.runDue();

@@ -101,7 +101,7 @@ describe("deadlines", function () {
     bounded: (db, text) => bounded(db, DEADLINE).query(text),
   };
   for (const [name, ask] of Object.entries(onCaller)) {
-    it(`${name} sends nothing on the caller's connection until it has answered the late statement`, async () => {
+    it(`${name} sends nothing on the caller's connection until the late statement has been answered`, async () => {
       const connection = await client();
       const sent: string[] = [];
       const db = {

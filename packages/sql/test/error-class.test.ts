@@ -77,7 +77,7 @@ describe("errors of a database", () => {
 
   it("are connection errors when the pool has no free connection", async () => {
     const small = pool({ max: 1, connectionTimeoutMillis: 50 });
-    // Making it may take longer on a busy machine.
+    // Opening the connection may take longer on a busy machine.
     const lent = await until("it has been made", () => small.connect().catch(() => undefined));
     expect(isConnectionError(await failure(small.connect()))).to.equal(true);
     lent.release();

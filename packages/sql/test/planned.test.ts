@@ -33,7 +33,7 @@ describe("plannedWithin()", function () {
       ({ name }) => name,
     );
 
-  it("plans a statement once on a connection that leads straight to the server", async () => {
+  it("plans a statement once on a direct connection to the server", async () => {
     const pool = open(database.url);
     for (const note of ["a", "b", "c"]) {
       expect((await plannedWithin(pool, DEADLINE, statement([note]))).rows[0]).to.include({ note });
@@ -47,7 +47,7 @@ describe("plannedWithin()", function () {
     expect(await kept(pool)).to.eql([]);
   });
 
-  it("sends the statement again as a text after the session was made to forget its statements", async () => {
+  it("sends the statement again as a text after the session has discarded its prepared statements", async () => {
     const pool = open(database.url);
     await plannedWithin(pool, DEADLINE, statement(["a"]));
     await plannedWithin(pool, DEADLINE, statement(["b"]));
@@ -81,7 +81,7 @@ describe("plannedWithin()", function () {
     expect(pool.totalCount).to.equal(1);
   });
 
-  it("sends the statement as a text through a wrapper that takes nothing else", async () => {
+  it("sends the statement as a text through a wrapper that accepts only texts", async () => {
     const pool = open(database.url);
     const texts: string[] = [];
     const wrapping = {
@@ -118,7 +118,7 @@ describe("plannedWithin()", function () {
     expect(await kept(pool)).to.eql([]);
   });
 
-  it("sends the statement as a text behind a pooler, where the next statement may meet another session", async () => {
+  it("sends the statement as a text behind a pooler, where the next statement may run in another session", async () => {
     await using login = await openTestLogin({ url: database.url, grants: ["grant all on notes to login"] });
     await using bouncer = await pgBouncer.start(login.url, 1);
     const pool = open(bouncer.url);

@@ -200,7 +200,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("reports the needs text when isPresent is false", async () => {
+  it("reports every text of needs when isPresent is false", async () => {
     const options = {
       name: "needy",
       isPresent: "select false",

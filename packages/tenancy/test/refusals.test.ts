@@ -28,7 +28,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       const chain = requireTenantAtOnce ? [] : undefined;
       const where = requireTenantAtOnce ? "at once" : "by the guard";
 
-      it(`answer a bare 401 to a named tenant without a session, ${where} (TEN-6, TEN-17)`, async () => {
+      it(`answer a bare 401 to a request that names a tenant without a session, ${where} (TEN-6, TEN-17)`, async () => {
         const { status, headers, body } = await answer(globex, options, chain);
         expect(status).to.equal(401);
         expect(headers["www-authenticate"]).to.equal("Bearer");
@@ -92,7 +92,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("keep hostile claims inside their quotes, one line and 128 characters (TEN-19)", async () => {
+    it("quote hostile claims on one line of at most 128 characters (TEN-19)", async () => {
       const claims: Readonly<Record<string, string>> = {
         "a', and the request names 'b": "a?, and the request names ?b",
         'x"}[31m': "x?}[31m",

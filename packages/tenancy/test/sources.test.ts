@@ -50,7 +50,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, {})).to.equal(undefined);
     });
 
-    it("takes the signed sources in their order (TEN-1)", async () => {
+    it("uses the signed sources in their order (TEN-1)", async () => {
       const caller = { sub: "ann", tenant: "acme" };
       expect(await tenantFor({ sources: ["token", "user"] }, { caller })).to.equal("acme");
       expect(await tenantFor({ sources: ["user", "token"] }, { caller })).to.equal("ann");

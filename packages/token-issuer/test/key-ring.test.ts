@@ -147,7 +147,7 @@ describe("createKeyRing()", function () {
     const text = writeRing(document);
     const here = createKeyRing({ text, refreshTokensStayHere: true, now: () => now });
     const elsewhere = createKeyRing({ text, now: () => now });
-    // 15 minutes, 30 s of leeway, 120 s until every replica signs with the new key.
+    // The sum of 15 minutes, 30 s of leeway and 120 s until every replica signs with the new key.
     now = settled + 1_050_000 - 1;
     expect(here.jwks()?.keys).to.have.length(2);
     now += 1;

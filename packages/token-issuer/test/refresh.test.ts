@@ -129,7 +129,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(over.refresh_token))).to.equal(ENDED);
   });
 
-  it("reports an expired token of an ended session as that of an ended session (REF-15, REF-13)", async () => {
+  it("reports the end of the session when its token has expired too (REF-15, REF-13)", async () => {
     const { issuer, keys, clock } = issuing({ sessionLifetimeDays: 2, refreshLifetimeDays: 1 });
     const { refresh_token } = await issuer.issuePair(ada);
     const forged = signToken(claimsOf(refresh_token), "another secret of at least 32 bytes");

@@ -195,7 +195,7 @@ describe("a token store that does not answer", () => {
     });
   });
 
-  it("tells the store how long entries must live (REV-2, REV-9)", async () => {
+  it("passes the lifetimes of entries to the store (REV-2, REV-9)", async () => {
     const store = failingStore();
     const { issuer, clock } = issuing({ store, leewaySeconds: 20, refreshLifetimeDays: 10 });
     const { refresh_token } = await issuer.issuePair(ada);

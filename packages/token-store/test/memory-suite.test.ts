@@ -2,7 +2,7 @@ import { createMemoryTokenStore } from "@svc/token-store";
 import { tokenStoreCases } from "@svc/token-store/testing";
 
 // The README's sample runs the suite on the real clock.
-describe("createMemoryTokenStore, the suite", () => {
+describe("createMemoryTokenStore in the token store suite", () => {
   let now = 1_000;
   const cases = tokenStoreCases({
     create: () => createMemoryTokenStore({ now: () => now }),

@@ -67,7 +67,7 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("is rejected if it takes no null or compares ids without case, because no person could sign out", async () => {
+  it("is rejected if its columns reject null or its key ignores case, because sign-outs would fail", async () => {
     const pool = openPool(database.url);
     const rest = "deadline timestamptz, expires_at timestamptz not null";
     await pool.query(

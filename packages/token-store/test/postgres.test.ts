@@ -266,7 +266,7 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_renewed")).to.equal(1);
   });
 
-  it("keeps the duration of a logout that a replay meets (REF-6, REV-9)", async () => {
+  it("keeps the duration of a logout when a replay revokes the same session (REF-6, REV-9)", async () => {
     await using bench = await openStore(database.url, { table: "svc_met" });
     const token = presented({ graceSeconds: 0 });
     await bench.store.rotate(token);

@@ -138,7 +138,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     );
   });
 
-  it("passes on that Redis accepts no writes, and consumes nothing (REF-17)", async () => {
+  it("rejects with the error of a Redis that accepts no writes, and consumes nothing (REF-17)", async () => {
     const token = presented();
     const patient = store();
     await redis.config("SET", "maxmemory", "1");

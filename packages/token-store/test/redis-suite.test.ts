@@ -4,7 +4,7 @@ import { createRedisTokenStore } from "@svc/token-store/redis";
 import { tokenStoreCases } from "@svc/token-store/testing";
 import { Redis } from "ioredis";
 
-describe("createRedisTokenStore, the suite on two connections", () => {
+describe("createRedisTokenStore in the token store suite, on two connections", () => {
   const server = testRedis();
   const clients: Redis[] = [];
   before(
@@ -21,11 +21,11 @@ describe("createRedisTokenStore, the suite on two connections", () => {
   for (const { name, run } of cases) it(name, run);
 });
 
-describe("createRedisTokenStore, the suite on guarded connections", () => {
+describe("createRedisTokenStore in the token store suite, on guarded connections", () => {
   const server = testRedis();
   const connections: RedisConnection[] = [];
   before(() => {
-    // One connection of its own, and one over the caller's client.
+    // One store opens its connection, the other uses the caller's client.
     const client = new Redis(server.url);
     const options = { commandTimeoutMs: 15_000, connectTimeoutMs: 15_000 };
     connections.push(createRedis({ url: server.url, ...options }));

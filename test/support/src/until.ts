@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Polls until there is an answer: any value except `undefined` and `false`.
+ * Polls until the result is neither `undefined` nor `false`.
  *
  * @param ms a time limit, which only ends a failing test
  */

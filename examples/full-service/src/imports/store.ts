@@ -128,7 +128,7 @@ export async function importingTenants(db: Queryable): Promise<readonly string[]
   return rows.map(({ tenant }) => tenant);
 }
 
-/** Deletes old finished imports, and files that were not sent to their end. */
+/** Deletes old finished imports and incomplete uploads. */
 export async function pruneImports(tx: Queryable, keepDays: number): Promise<number> {
   const { rowCount } = await tx.query(
     `

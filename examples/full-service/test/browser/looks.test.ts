@@ -218,7 +218,7 @@ describe("the pages", function () {
     expect(rowCount, "texts of tenants, seen without a tenant").to.equal(0);
   });
 
-  it("JOB-32 imports a file whose dead job an operator retries on the queue page", async () => {
+  it("JOB-32 let an operator retry the dead job of an import", async () => {
     const { page } = await site.visitor();
     // Creates the tables.
     await page.goto("/ready");

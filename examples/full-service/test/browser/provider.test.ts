@@ -109,7 +109,7 @@ describe("sign-in at a provider in a browser", function () {
     const answer = await callback(page, () => signInThere(page));
     await page.goBack({ waitUntil: "commit" });
     expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
-    // The attempt is over whether or not the browser restores the page. A restored page needs a moment to become
+    // The attempt has ended whether or not the browser restores the page. A restored page needs a moment to become
     // active.
     await until("the page is loaded again", () =>
       page.reload().then(

@@ -47,7 +47,7 @@ export interface DemoProcess extends AsyncDisposable {
 
 const supportScript = fileURLToPath(new URL("./start-demo.ts", import.meta.url));
 
-/** Runs the demo for a checkout; of this process's environment it gets only what Node needs. */
+/** Runs the demo for a checkout, with only the environment variables that Node needs. */
 export function demoProcess(
   checkout: Checkout,
   env: Readonly<Record<string, string>>,

@@ -31,7 +31,7 @@ function inTurn(): Mutation["differences"] {
   };
 }
 
-/** Repeats the last answer other than 503 for too long. */
+/** Repeats the last answer that is not a 503 for too long. */
 function stale(): Mutation["differences"] {
   const broken = brokenOnes();
   let shown: { body: string; at: number } | undefined;

@@ -130,7 +130,7 @@ export const sessionMutations = (): readonly Mutation[] => [
     rule: "ISS-5",
     what: "a logout has no effect",
     base: "issuing",
-    // During the outage it asks the store, as every logout does.
+    // This logout queries the store during the outage, as every logout does.
     differences: during("/store/break", "/store/restore", (isOut) => ({
       request(req, res) {
         const { fam, typ } = callerOf(req);

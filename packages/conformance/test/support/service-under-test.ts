@@ -13,7 +13,7 @@ import { type Base, type BaseName, bases } from "./bases.ts";
 import { breakServer, type Layer } from "./mutating-layer.ts";
 import { type SessionDifferences, type Sessions, startSessions } from "./session-service.ts";
 
-/** How one service differs from a sound one. */
+/** The changes that make one service break a rule. */
 export interface Differences extends Layer {
   /** Runs after authentication and tenancy, before the routes. */
   readonly middleware?: Middleware | undefined;

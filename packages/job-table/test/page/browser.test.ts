@@ -42,7 +42,7 @@ describe("the queue page in Chromium", function () {
     await table.enqueue({ id: "report-1", task: "report.month", tenantId: "nordic-bikes" });
     await table.claim();
     await table.enqueue({ task: "sweep", availableAt: new Date(Date.now() - 200_000) });
-    // Percent-encoded by hand, because a form changes line breaks.
+    // Percent-encoded by the test, because a form changes line breaks.
     const odd = ["a\rb", "a\nb", "a\r\nb", "../?id=%0a&all=1", `"><i id="x`, " ", ""];
     const schedules = () => [{ name: "nightly", task: "report.make", at: "2026-01-02T02:30:00.000Z" }];
     await using server = await serve("express 5", [queueRoutes({ table, schedules })], "/admin");

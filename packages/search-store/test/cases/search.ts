@@ -119,7 +119,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("gives a score to a hit that only the words propose, and limits each kind to its candidates", async () => {
+  it("gives a score to a hit that only the words find, and limits each kind to its candidates", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", limit: 2, candidates: 2 });
       expect(hits).to.have.length(2);
@@ -222,7 +222,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("SEARCH-3 sends one statement with a default width of 100, whose settings end with it", async () => {
+  it("SEARCH-3 sends one statement with efSearch 100 by default, and resets its settings afterwards", async () => {
     await each(async (_, { db }, table) => {
       const seen = watched(db);
       const store = createSearchStore({ db: seen, dimensions: DIMENSIONS, table, textConfig: "english" });

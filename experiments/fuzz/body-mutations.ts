@@ -1,4 +1,4 @@
-import { type Draft, setLine, type Twist, utf8, withBody, withChunks } from "./draft.ts";
+import { type Draft, setLine, type Mutation, utf8, withBody, withChunks } from "./draft.ts";
 import type { Random } from "./random.ts";
 
 type Values = readonly string[];
@@ -63,8 +63,8 @@ const noiseBehind = "invalid bytes after a request that has no answer yet: the c
 const behindTheLast =
   "more bytes after a request with Connection: close that has no answer yet: the connection is cut";
 
-/** Returns the twists of body and framing. `maxBody` is the largest body that the service accepts. */
-export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
+/** Returns the mutations of body and framing. `maxBody` is the largest body that the service accepts. */
+export function bodyMutations(random: Random, maxBody: number): readonly Mutation[] {
   return [
     { name: "JSON", refused: false, apply: (draft) => withBody(draft, random.pick(fineJson)) },
     { name: "bad JSON", refused: true, apply: (draft) => forThings(draft, random.pick(badJson)) },

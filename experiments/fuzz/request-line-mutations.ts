@@ -1,5 +1,5 @@
 import type { Random } from "./random.ts";
-import type { Draft, Twist } from "./draft.ts";
+import type { Draft, Mutation } from "./draft.ts";
 
 type Values = readonly string[];
 
@@ -88,8 +88,8 @@ const badVersions: Values = [
   "HTTP/\0.1",
 ];
 
-/** Returns the twists of method, target and version. */
-export function requestLineTwists(random: Random): readonly Twist[] {
+/** Returns the mutations of method, target and version. */
+export function requestLineMutations(random: Random): readonly Mutation[] {
   const set = (part: "method" | "target" | "version", values: Values) => (draft: Draft) => {
     draft[part] = random.pick(values);
   };

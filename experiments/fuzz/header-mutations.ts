@@ -1,6 +1,6 @@
-import { type Draft, removeLine, setLine, type Twist, utf8 } from "./draft.ts";
+import { type Draft, removeLine, setLine, type Mutation, utf8 } from "./draft.ts";
 import type { Random } from "./random.ts";
-import { randomBytes } from "./request-line-twists.ts";
+import { randomBytes } from "./request-line-mutations.ts";
 
 type Values = readonly string[];
 
@@ -98,8 +98,8 @@ const badNames: Values = [
 ];
 const expectations: Values = ["200-ok", "", "100 continue", "nonsense\xff"];
 
-/** Returns the twists of the header section. */
-export function headerTwists(random: Random): readonly Twist[] {
+/** Returns the mutations of the header section. */
+export function headerMutations(random: Random): readonly Mutation[] {
   const push = (make: () => string) => (draft: Draft) => void draft.lines.push(make());
   const header = (name: string, values: Values) => (draft: Draft) =>
     setLine(draft, name, random.pick(values));

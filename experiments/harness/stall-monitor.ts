@@ -15,15 +15,15 @@ export interface Stalls {
 }
 
 /** A plain server in another process that runs no tested code: a late answer means that it or this process stalled. */
-export interface Witness extends Stalls, AsyncDisposable {
+export interface StallMonitor extends Stalls, AsyncDisposable {
   readonly pid: number;
   /** Returns the longest stall between two moments of `performance.now()`, in milliseconds. */
   longest(from: number, to: number): number;
 }
 
 /** Sends requests to a plain Node server until it is disposed of. */
-export async function startWitness(): Promise<Witness> {
-  const server = await startService("witness.ts", {});
+export async function startStallMonitor(): Promise<StallMonitor> {
+  const server = await startService("plain-server.ts", {});
   const agent = keepAliveAgent(1);
   const stalls: Span[] = [];
   const end = new AbortController();
@@ -43,7 +43,7 @@ export async function startWitness(): Promise<Witness> {
   /** Returns the lengths of the stalls, as far as they lie between two moments. */
   function lengths(from: number, to: number): readonly number[] {
     // A server that has ended would excuse every delay.
-    if (server.exit !== undefined) throw new Error(`the witness has ended: ${server.ending}`);
+    if (server.exit !== undefined) throw new Error(`the stall monitor has ended: ${server.ending}`);
     // Include the request that still waits for its answer.
     const all = [...stalls, [due + usualMs, performance.now()] as const];
     return all.map(([a, b]) => Math.max(0, Math.min(to, b) - Math.max(from, a)));
@@ -81,7 +81,7 @@ export interface Retry {
 }
 
 /** @param pauseMs milliseconds before the repetition */
-export function createRetry(witness: Pick<Witness, "longest">, pauseMs = settleMs): Retry {
+export function createRetry(stallMonitor: Pick<StallMonitor, "longest">, pauseMs = settleMs): Retry {
   let discarded = 0;
   async function retry<T>(
     work: (turn: number) => Promise<T>,
@@ -89,7 +89,7 @@ export function createRetry(witness: Pick<Witness, "longest">, pauseMs = settleM
   ): Promise<T> {
     const began = performance.now();
     const found = await work(0);
-    const isStalled = witness.longest(began - openMs, performance.now()) > lateMs;
+    const isStalled = stallMonitor.longest(began - openMs, performance.now()) > lateMs;
     if (discarded > 0 || !isStalled || !mayComeOfStall(found)) return found;
     discarded += 1;
     await delay(pauseMs);

@@ -1,39 +1,39 @@
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
-import { createRetry, startWitness } from "../harness/witness.ts";
+import { createRetry, startStallMonitor } from "../harness/stall-monitor.ts";
 
-describe("startWitness()", () => {
+describe("startStallMonitor()", () => {
   it("returns how long the plain server stalled", async () => {
-    await using witness = await startWitness();
+    await using stallMonitor = await startStallMonitor();
     await delay(100);
     const from = performance.now();
-    process.kill(witness.pid, "SIGSTOP");
+    process.kill(stallMonitor.pid, "SIGSTOP");
     await delay(600);
     const meanwhile = performance.now();
-    expect(witness.between(from, meanwhile), "at once").to.be.within(300, meanwhile - from);
-    process.kill(witness.pid, "SIGCONT");
+    expect(stallMonitor.between(from, meanwhile), "at once").to.be.within(300, meanwhile - from);
+    process.kill(stallMonitor.pid, "SIGCONT");
     await delay(100);
-    expect(witness.between(from, meanwhile), "later").to.be.within(400, meanwhile - from);
-    expect(witness.between(from - 2e6, from - 1e6), "another time").to.equal(0);
+    expect(stallMonitor.between(from, meanwhile), "later").to.be.within(400, meanwhile - from);
+    expect(stallMonitor.between(from - 2e6, from - 1e6), "another time").to.equal(0);
   });
 
   it("returns how long this process stalled", async () => {
-    await using witness = await startWitness();
+    await using stallMonitor = await startStallMonitor();
     await delay(100);
     const from = performance.now();
     while (performance.now() < from + 500);
     const to = performance.now();
     await delay(200);
-    expect(witness.between(from, to)).to.be.within(350, to - from);
-    expect(witness.longest(from, to)).to.be.within(350, to - from);
+    expect(stallMonitor.between(from, to)).to.be.within(350, to - from);
+    expect(stallMonitor.longest(from, to)).to.be.within(350, to - from);
   });
 
   it("throws after the plain server has ended", async () => {
-    await using witness = await startWitness();
-    process.kill(witness.pid, "SIGKILL");
+    await using stallMonitor = await startStallMonitor();
+    process.kill(stallMonitor.pid, "SIGKILL");
     await delay(300);
-    expect(() => witness.between(0, performance.now())).to.throw(
-      "the witness has ended: it ended with SIGKILL",
+    expect(() => stallMonitor.between(0, performance.now())).to.throw(
+      "the stall monitor has ended: it ended with SIGKILL",
     );
   });
 });
@@ -75,8 +75,8 @@ describe("createRetry()", () => {
 
   it("returns the first result without a stall, or after a short or an old one", async () => {
     const old = performance.now() - 6000;
-    for (const witness of [stalled(0), stalled(300), stalled(5000, old)]) {
-      const retry = createRetry(witness, 1);
+    for (const stallMonitor of [stalled(0), stalled(300), stalled(5000, old)]) {
+      const retry = createRetry(stallMonitor, 1);
       expect(
         await retry(
           async (turn) => turn,
