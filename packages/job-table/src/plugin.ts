@@ -3,7 +3,7 @@ import { definePlugin, type JobHandlers, type PluginContext, type PluginParts } 
 import type { Database } from "@svc/sql";
 import type { JobTable } from "./job-table.ts";
 import { queueOptions, type QueuePluginSettings } from "./plugin-options.ts";
-import type { JobHandler } from "./worker/running-job.ts";
+import type { JobHandler } from "./worker/options.ts";
 
 export type { QueueTools } from "./plugin-parts.ts";
 
