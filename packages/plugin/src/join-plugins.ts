@@ -35,17 +35,23 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       const added: Readonly<Record<string, unknown>> = { ...parts.offers, ...parts.parts };
       return Object.hasOwn(added, member) ? (added[member] as T) : context.part(member);
     };
-    for (const each of plugins) {
-      const own = takeOptions(context.options, ...Object.keys(each.options.keys));
-      const made = await attempt(() => each.start({ ...context, part, options: own as never }));
-      if (made === undefined) continue;
-      const { finish } = made;
-      parts = mergeParts(parts, {
-        ...made,
-        finish: finish && (async (handlers) => (await attempt(() => finish(handlers))) ?? {}),
-      });
+    try {
+      for (const each of plugins) {
+        const own = takeOptions(context.options, ...Object.keys(each.options.keys));
+        const made = await attempt(() => each.start({ ...context, part, options: own as never }));
+        if (made === undefined) continue;
+        const { finish } = made;
+        parts = mergeParts(parts, {
+          ...made,
+          finish: finish && (async (handlers) => (await attempt(() => finish(handlers))) ?? {}),
+        });
+      }
+      return parts;
+    } catch (error) {
+      // The service never gets the stop hooks of the plugins that have started.
+      await stopQuietly(parts);
+      throw error;
     }
-    return parts;
   }
 
   return {
@@ -55,4 +61,15 @@ export function joinPlugins<const Name extends string, const P extends readonly 
     uses: plugins.flatMap(({ uses }) => uses),
     start,
   } as AnyPlugin as JoinedPlugin<Name, P[number]>;
+}
+
+// As long as a phase of the stop of a service.
+const STOP_MS = 5000;
+
+async function stopQuietly({ stop }: PluginParts): Promise<void> {
+  try {
+    await stop?.[1](AbortSignal.timeout(STOP_MS));
+  } catch {
+    // Report the failed start, which came first.
+  }
 }

@@ -48,6 +48,26 @@ function contextWith(options: object, faults: unknown[] = []): PluginContext<nev
 }
 
 describe("joinPlugins", () => {
+  it("stops the plugins that have started when a later one throws", async () => {
+    const stopped: string[] = [];
+    const opened = definePlugin({
+      name: "store",
+      start: () => ({ stop: ["close", () => void stopped.push("opened")] }),
+    });
+    const broken = definePlugin({
+      name: "store",
+      start: () => {
+        throw new TypeError("no such file");
+      },
+    });
+    const context = { ...contextWith({}), attempt: async (make: () => unknown) => make() };
+    const started = joinPlugins("store", opened, broken).start(context as unknown as PluginContext<never>);
+    expect(await Promise.resolve(started).catch((error: unknown) => String(error))).to.equal(
+      "TypeError: no such file",
+    );
+    expect(stopped).to.deep.equal(["opened"]);
+  });
+
   it("makes one plugin with the options, needs and parts of all", async () => {
     const store = joinPlugins("store", first, second);
     expect(store).to.deep.include({ name: "store", needs: ["database"], uses: ["metrics"] });
