@@ -61,6 +61,27 @@ describe("startService()", () => {
     expect(reduced.stderr()).to.contain("config: is read by the full profile only");
   });
 
+  it("CFG-14 exits with 2 for a plugin that throws, after it has stopped the plugins that have started", async () => {
+    const plugins = `plugins: {
+      opened: definePlugin({
+        name: "opened",
+        start() {
+          const timer = setInterval(() => {}, 1000);
+          return { stop: ["close", () => { clearInterval(timer); process.stderr.write("opened stopped\\n"); }] };
+        },
+      }),
+      broken: definePlugin({ name: "broken", start() { throw new Error("no such file"); } }),
+    }`;
+    const toml = '[service]\\nname = "a"\\nport = 0\\n[plugins]\\nenabled = ["opened", "broken"]';
+    const source = `import { definePlugin } from "@svc/plugin";\n${start(`${plugins}, config: { toml: '${toml}' }`)}`;
+    await using child = await runChild(source);
+    expect((await child.ended).code).to.equal(2);
+    expect(child.stderr())
+      .to.match(/^opened stopped\n/)
+      .and.to.contain("plugin.broken: did not start: Error: no such file");
+    expect(child.lines().map(({ message }) => message)).not.to.include("listening");
+  });
+
   it("PORT-2 exits with 1 and names the remedy when the port is taken", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
