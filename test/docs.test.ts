@@ -78,10 +78,9 @@ describe("docs/errors.md", () => {
 
   it("gives the status of each problem code", () => {
     const rows = rowsOf(documented);
-    const problems = matches(sources, /\[(\d{3}, "ERR_SVC_\w+")\]/g);
+    const problems = [...sources.matchAll(/(\d{3}): \["[^"]+", "(ERR_SVC_\w+)"\]/g)];
     expect(problems).to.have.length.above(14);
-    for (const entry of problems) {
-      const [status = "", code = ""] = entry.replaceAll('"', "").split(", ");
+    for (const [, status = "", code = ""] of problems) {
       expect(rows.find(([first]) => first === `\`${code}\``)?.[1], code).to.equal(status);
     }
   });
