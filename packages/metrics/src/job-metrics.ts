@@ -9,10 +9,11 @@ import {
   string,
   withDefault,
 } from "@svc/options";
+import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
-import Registry from "prom-client/lib/registry.js";
+import PromRegistry from "prom-client/lib/registry.js";
 import { addMetrics } from "./add-metrics.ts";
 
 /** The part of a job that is read here. */
@@ -53,7 +54,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   const { registry, tasks, running } = jobMetricsOptions.resolve(options);
   const known = new Set(tasks);
   const taskOf = ({ task }: CountedJob): string => (known.has(task) ? task : "<unknown>");
-  const own = new Registry();
+  const own = new PromRegistry();
   const registers = [own];
   const ended = new Counter({
     name: "jobs_total",
