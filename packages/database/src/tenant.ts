@@ -47,9 +47,9 @@ export function createWithTenant(pool: Connectable, setting: string): WithTenant
 
 function checkTenant(tenant: unknown): void {
   if (typeof tenant !== "string") {
-    throw new TenantError(`withTenant(): there is no tenant: it must be a string and is ${typeof tenant}`);
+    throw new TenantError(`withTenant(): the tenant must be a string; got ${typeof tenant}`);
   }
-  if (tenant.trim() === "") throw new TenantError("withTenant(): there is no tenant: it is empty");
+  if (tenant.trim() === "") throw new TenantError("withTenant(): the tenant must not be empty");
   if (!isTenantId(tenant)) {
     throw new TenantError(`withTenant(): the tenant is invalid: it must have ${TENANT_ID_EXPECTED}`);
   }

@@ -28,7 +28,7 @@ async function startWatchdog(): Promise<Watchdog> {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    // The watchdog outlives this process: of the environment it gets only the cache of its compiled sources.
+    // The watchdog outlives this process: it inherits only the variable of the compile cache.
     env: process.platform === "win32" ? process.env : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     windowsHide: true,
   });

@@ -29,7 +29,7 @@ export function mochaHooks(what: string, instead: string): MochaHooks {
   return { before, after };
 }
 
-/** A server, or a part of one, that a describe has of its own. */
+/** A server, or a part of one, that belongs to one describe. */
 export interface Fixture<Value> {
   /** What it is, for the titles of the hooks and the error message. */
   readonly what: string;

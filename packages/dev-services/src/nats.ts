@@ -69,7 +69,7 @@ export interface TestNats {
 }
 
 /**
- * Gives a `describe` a NATS server of its own with JetStream, started before its first test and ended after its last.
+ * Gives a `describe` its own NATS server with JetStream, started before its first test and ended after its last.
  * Without NATS the describe is skipped as by {@link testProgram}.
  */
 export function testNats(options: NatsOptions = {}): TestNats {

@@ -76,7 +76,7 @@ export interface TestRedisCluster {
 }
 
 /**
- * Gives a `describe` a Redis Cluster of its own with three nodes. Without Redis the describe is skipped as by
+ * Gives a `describe` its own Redis Cluster with three nodes. Without Redis the describe is skipped as by
  * {@link testProgram}.
  */
 export function testRedisCluster(): TestRedisCluster {

@@ -53,7 +53,7 @@ async function execute(url: string, sql: string): Promise<void> {
 }
 
 /**
- * Gives a `describe` a database of its own, created before its first test and dropped after its last. Without a
+ * Gives a `describe` its own database, created before its first test and dropped after its last. Without a
  * PostgreSQL the describe is skipped as by `testProgram()`.
  *
  * @example

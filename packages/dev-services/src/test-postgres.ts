@@ -54,7 +54,7 @@ export interface TestServer {
 }
 
 /**
- * Gives a `describe` of fault tests a PostgreSQL of its own, started before its first test and ended after its last.
+ * Gives a `describe` of fault tests its own PostgreSQL, started before its first test and ended after its last.
  * Without a PostgreSQL the describe is skipped as by `testProgram()`.
  */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {

@@ -36,7 +36,7 @@ interface Failure {
 const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
 /** The mirror did not answer, so that it is useless to try other packages. */
-const OFFLINE = /^(?:no end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
+const OFFLINE = /^(?:did not end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
 // Longer than one download takes; a process that still waits then skips its tests.
 const LOCK_MS = 150_000;
 
@@ -171,7 +171,7 @@ function run(
   });
   if (status === 0) return stdout;
   if ((error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT")
-    throw new Error(`no end within ${timeout / 1000} s`);
+    throw new Error(`did not end within ${timeout / 1000} s`);
   if (error !== undefined) throw new Error(error.message);
   const [reason = `exit code ${status}`] = stderr
     .split("\n")

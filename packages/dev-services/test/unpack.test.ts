@@ -168,7 +168,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
       unpack(wanted, attempts, { env, cache: join(folder, "cache"), downloadMs: 200 });
       return attempts.map(({ reason }) => reason);
     });
-    expect(reasons).to.deep.equal([["no end within 0.2 s"], ["no end within 0.2 s"]]);
+    expect(reasons).to.deep.equal([["did not end within 0.2 s"], ["did not end within 0.2 s"]]);
     expect(calls()).to.have.length(1);
   });
 
@@ -214,7 +214,9 @@ describe("unpack() with Debian's apt-get", function () {
     // Without package lists or a mirror, expect the matching reason instead.
     if (path === undefined) {
       expect(attempts).to.have.length(1);
-      expect(attempts[0]?.reason).to.match(/Unable to locate|find a source|Failed to fetch|no end within/);
+      expect(attempts[0]?.reason).to.match(
+        /Unable to locate|find a source|Failed to fetch|did not end within/,
+      );
       this.skip();
     }
     const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });

@@ -31,7 +31,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const { bus, events, group, topics = events.topics, concurrency, retryMs } = resolved;
   if (topics.length === 0) {
     const { subject, of } = namesOf(given, busConsumerOptions.subject);
-    const message = "must have a topic: no type has a subscriber, so there is nothing to consume";
+    const message = "must name a topic, because no type has a subscriber";
     throw new ConfigurationError(subject, [{ key: of("topics"), message }]);
   }
   const logger = safeLogger(resolved.logger);

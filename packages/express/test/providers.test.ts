@@ -147,7 +147,7 @@ describe("the plugin auth with providers", function () {
     expect(warnings).to.deep.equal([
       "the service has no auth.onIdentity: every callback will answer 500",
       "the service has no auth.onAccessToken: sign-in there will be refused",
-      "plugin.auth.providers.github.redirect_uri does not end in /<provider>/callback, the route here",
+      "plugin.auth.providers.github.redirect_uri does not end in /<provider>/callback, which is the route of this service",
     ]);
   });
 
@@ -326,7 +326,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       );
     const twice = acme() + acme().replace("providers.acme", "providers.other");
     expect(await refusal({ toml: auth + twice, env })).to.contain(
-      "plugin.auth.providers.other.redirect_uri: is that of acme too",
+      "plugin.auth.providers.other.redirect_uri: is also that of acme",
     );
   });
 

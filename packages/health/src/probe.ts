@@ -45,7 +45,7 @@ export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): 
         });
         return reportOfResult(result, critical);
       } catch (thrown) {
-        // The signal decides, not the class of the error: a check may throw a DeadlineError of its own.
+        // The signal decides, not the class of the error: a check may throw its own DeadlineError.
         return late?.aborted === true ? timedOut : reportOfThrown(thrown, critical);
       }
     },

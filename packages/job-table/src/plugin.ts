@@ -68,7 +68,7 @@ export interface ShownTick {
 
 function refuseWithoutDatabase(): never {
   const message =
-    "contains queue, whose jobs stand in a database: add database, or give createService() a db of your own";
+    "contains queue, which needs a database: add database, or pass your own db to createService()";
   throw new ConfigurationError("the service", [{ key: "plugins.enabled", message }]);
 }
 

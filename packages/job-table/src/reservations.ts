@@ -97,7 +97,7 @@ export function createReservations(state: WorkerState): Reservations {
       if (state.claimer.untilSweep() <= 0 || !jobs.hasFreeSlot(reserved.count)) return undefined;
       const slot = reserved.add();
       return {
-        // Behind another statement it would wait for that commit.
+        // A statement queued on this connection would wait for the commit of the one before.
         send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         accept(job, claimedAt) {
           // Too late: release it, and make the caller wait, because it may close the pool next.

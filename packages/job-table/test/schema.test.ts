@@ -181,7 +181,7 @@ describe("the table", function () {
       const error = await rejection(createJobTable({ db: pool, name }).ensureSchema());
       expect(error).to.include({ code: "ERR_SVC_SCHEMA" });
       expect(error.message).to.include(
-        `${name} needs to be an ordinary table, without partitions and none that`,
+        `${name} must be an ordinary table, without partitions or child tables`,
       );
       await pool.end();
     });

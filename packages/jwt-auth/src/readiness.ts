@@ -16,7 +16,7 @@ export function authReadiness(
     name: "auth",
     critical: source?.critical ?? false,
     check(signal) {
-      const found = source?.check(signal) ?? { healthy: true, detail: "the keys are at hand" };
+      const found = source?.check(signal) ?? { healthy: true, detail: "the keys are configured" };
       return found instanceof Promise ? found.then(combined) : combined(found);
     },
   };

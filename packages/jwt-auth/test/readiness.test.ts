@@ -22,7 +22,7 @@ describe("the check auth", () => {
     expect(await check.check(signal)).to.eql({
       healthy: true,
       critical: false,
-      detail: "the keys are at hand",
+      detail: "the keys are configured",
     });
   });
 

@@ -99,7 +99,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   });
   const faults = new Counter({
     name: "queue_faults_total",
-    help: "How often the table did not do what a worker asked.",
+    help: "Failed operations of the worker on the table.",
     registers,
   });
   const taken = addMetrics(own, registry);

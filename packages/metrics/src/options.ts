@@ -43,7 +43,7 @@ export const metricsOptions = defineOptions(
     /** Adds the delay of the event loop, `nodejs_eventloop_lag_*_seconds`. Default: true. */
     eventLoopDelay: { kind: withDefault(boolean(), true) },
     /**
-     * The most pairs of method and endpoint with series of their own; later pairs count under the endpoint `<other>`. A pair
+     * The most pairs of method and endpoint with their own series; later pairs count under the endpoint `<other>`. A pair
      * has `buckets + 3` series and one more per status. Default: 1,000.
      */
     maxSeries: { kind: withDefault(integer({ min: 1, max: 100_000 }), 1_000) },

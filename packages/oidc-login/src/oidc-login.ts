@@ -115,7 +115,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
         log?.warn(
           { provider: name },
-          `${named(`providers.${name}.redirectUri`)} does not end in /<provider>/callback, the route here`,
+          `${named(`providers.${name}.redirectUri`)} does not end in /<provider>/callback, which is the route of this service`,
         );
     }
   }

@@ -97,7 +97,7 @@ function faultsOf(provider: Provider, env: EnvironmentName, subject: string): Fa
   if (provider.kind === "microsoft" && provider.issuer.split("{tenantid}").length !== 2)
     say("issuer", "must have {tenantid} once, where the id of the directory stands");
   if (provider.kind !== "oauth" && !provider.scopes.includes("openid"))
-    say("scopes", "must have openid: there is no ID token without it");
+    say("scopes", "must contain openid, without which the provider sends no ID token");
   for (const key of Object.keys(provider.authorizationParameters)) {
     if (RESERVED.has(key)) say("authorizationParameters", `must not have ${key}, which is up to ${subject}`);
   }

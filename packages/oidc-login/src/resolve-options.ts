@@ -55,7 +55,7 @@ function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
     else
       faults.push({
         key: `providers.${name}.redirectUri`,
-        message: `is that of ${owner} too; give every provider one of its own`,
+        message: `is also that of ${owner}; each provider needs a different one`,
       });
   }
   return faults;

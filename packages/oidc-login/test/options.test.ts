@@ -176,7 +176,7 @@ describe("the options of oidcLogin()", () => {
   it("reject one callback for two providers, whose codes could be mixed up (OIDC-12)", () => {
     const providers = { google, github: google };
     expect(faults({ ...good, providers })).to.eql([
-      "providers.github.redirectUri: is that of google too; give every provider one of its own",
+      "providers.github.redirectUri: is also that of google; each provider needs a different one",
     ]);
   });
 
@@ -199,7 +199,7 @@ describe("the options of oidcLogin()", () => {
   });
 
   it("reject scopes without openid, and algorithms with a shared secret (OIDC-9)", () => {
-    expect(faults(provider("google", { ...google, scopes: ["email"] }))[0]).to.contain("must have openid");
+    expect(faults(provider("google", { ...google, scopes: ["email"] }))[0]).to.contain("must contain openid");
     expect(faults(provider("github", { ...google, scopes: ["email"] }))).to.eql([]);
     for (const algorithms of [["HS256"], ["none"], [], ["RS256", "HS256"]])
       expect(faults(provider("google", { ...google, algorithms }))[0]).to.match(
@@ -225,7 +225,10 @@ describe("the options of oidcLogin()", () => {
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([
       ["warn", "oidcLogin() has no onIdentity: every callback will answer 500"],
       ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
-      ["warn", "providers.github.redirectUri does not end in /<provider>/callback, the route here"],
+      [
+        "warn",
+        "providers.github.redirectUri does not end in /<provider>/callback, which is the route of this service",
+      ],
     ]);
     expect(logger.lines.slice(1).map(({ fields }) => fields)).to.eql([
       { provider: "github" },

@@ -51,7 +51,7 @@ export interface Plugin<
 > {
   /** Its name in `[plugins] enabled`, of its table `[plugin.<name>]`, and of its options in `createService()`. */
   readonly name: Name;
-  /** Its options: those with a `key` or variable stand in the file and the environment, the others in code. */
+  /** Its options: those with a `key` or variable are set in the file or the environment, the others in code. */
   readonly options: Definition<E>;
   /** Plugins that must be on. They start before this one. */
   readonly needs: readonly string[];
@@ -74,7 +74,7 @@ export type AnyPlugin = Omit<Plugin, "start"> & {
 export type PartsOf<P extends AnyPlugin> =
   Awaited<ReturnType<P["start"]>> extends PluginParts<infer Parts> ? Parts : never;
 
-/** The options of a plugin that stand in code. */
+/** The options of a plugin that are set in code. */
 export type CodeEntries<E extends OptionEntries> = {
   [N in keyof E as E[N] extends { readonly key: string } | { readonly env: unknown } ? never : N]: E[N];
 };

@@ -8,7 +8,7 @@ export type UnavailableReason =
 const WORDS: Readonly<Record<Exclude<UnavailableReason, "stopped">, string>> = {
   timeout: "it did not answer in time",
   lost: "the connection was lost",
-  refused: "it cannot do this now",
+  refused: "it cannot execute the command at the moment",
   breaker: "not called, because it kept failing",
   disconnected: "there is no connection",
   busy: "too many commands are waiting",

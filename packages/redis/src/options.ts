@@ -113,7 +113,7 @@ export const redisOptions = defineOptions(
      */
     connection: { kind: optional(secret(connectionOptions)) },
     /**
-     * A client of the caller's to use instead of a connection of its own: of ioredis, its `Cluster`, or with their members.
+     * A client of the caller, used instead of opening a connection: of ioredis, its `Cluster`, or with their members.
      * Stays open unless `closeClient` is set. Default: none.
      */
     client: {

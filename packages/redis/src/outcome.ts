@@ -51,7 +51,7 @@ export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause
     if (!(cause instanceof Error)) return unavailable("failed", "lost");
     if (cause.name === "ReplyError") return judgeReply(cause);
     if (cause.message === "Command timed out") return unavailable("failed", "timeout");
-    // One lost connection fails many commands at once. They do not count, because none is sent before it is back.
+    // One lost connection fails many commands at once. They do not count, because no command is sent before it is restored.
     if (/^Stream isn't writeable|slots cache|startup nodes/.test(cause.message)) {
       return unavailable("cancelled", "disconnected");
     }

@@ -59,7 +59,7 @@ export function createProbe(
 
   function reasonOf(error: unknown): string {
     if (error instanceof DeadlineError) return "no answer in time";
-    if (!(error instanceof RedisUnavailableError)) return "it refuses commands";
+    if (!(error instanceof RedisUnavailableError)) return "Redis rejects commands";
     if (error.reply !== undefined) return error.reply;
     return (
       connection.lastFailure ?? (error.reason === "disconnected" ? "no connection" : "no answer in time")
@@ -76,7 +76,7 @@ export function createProbe(
         return { healthy: false, detail: `${which}not answering (${reasonOf(failed.reason)})` };
       }
       if (answers.some(({ isReplica }) => isReplica)) {
-        return { healthy: false, detail: "connected to a replica, which keeps nothing" };
+        return { healthy: false, detail: "connected to a replica, not to the primary" };
       }
     } catch (error) {
       return { healthy: false, detail: `not answering (${reasonOf(error)})` };

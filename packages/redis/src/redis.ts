@@ -152,7 +152,7 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
   function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
     const lower = command.toLowerCase();
     if (!REFUSED.has(lower) && !blocks(lower, args)) return run(lower, args);
-    const why = "needs a connection of its own; this one is shared";
+    const why = "needs a dedicated connection; this one is shared";
     return Promise.reject(new CommandError(lower.toUpperCase(), why));
   }
 

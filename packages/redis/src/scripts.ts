@@ -56,7 +56,7 @@ export function replyWord(error: unknown): string | undefined {
 /** Returns whether Redis may have executed the command in spite of the error. */
 export function isAmbiguous(error: unknown): boolean {
   if (!(error instanceof Error) || error.name === "ReplyError") return false;
-  // Errors of @svc/redis and @svc/cache say so themselves.
+  // Errors of @svc/redis and @svc/cache have the member ambiguous.
   const { ambiguous, reply } = error as { readonly ambiguous?: unknown; readonly reply?: unknown };
   if (typeof ambiguous === "boolean") return ambiguous;
   // ioredis reports a command that it never sent with this text.

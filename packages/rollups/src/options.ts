@@ -65,7 +65,7 @@ function groupOptions(subject: string) {
     column: { kind: string() },
     /** `varchar(n)`, `smallint`, `integer`, `bigint`, `boolean` or `uuid`. Default: `varchar(64)`. */
     type: { kind: withDefault(string(), "varchar(64)") },
-    /** Value to use for NULL. Default: none; NULL is a group of its own (ROLL-6). */
+    /** Value to use for NULL. Default: none; NULL is a separate group (ROLL-6). */
     whenNull: { kind: optional(string({ allowEmpty: true })) },
     /**
      * How to treat a text of more than `n` characters: `refuse` throws and leaves the bucket unchanged, `cut` adds it to the

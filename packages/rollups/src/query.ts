@@ -63,9 +63,7 @@ function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: g
   const isWhole = dimensions.length === known.length;
   const stays = measures.find(({ combine }) => combine === undefined);
   if (stays !== undefined && !isWhole) {
-    throw refused(
-      `${stays.name} does not add up: ask for it by ${known.join(", ")}, or leave it out of measures`,
-    );
+    throw refused(`${stays.name} is not additive: query it by ${known.join(", ")}, or omit it from measures`);
   }
   const sqlOf = (name: string): string =>
     definition.groups.find((group) => group.name === name)?.sql ?? "month";

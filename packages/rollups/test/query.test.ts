@@ -98,7 +98,7 @@ describe("query", function () {
   it("returns a non-additive measure only when no totals are combined", async () => {
     const error = await rejection(query({ ...year, by: ["month"] }));
     expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
-    expect(error).to.have.property("message").that.contains("kinds does not add up");
+    expect(error).to.have.property("message").that.contains("kinds is not additive");
     expect(await query({ ...year, by: ["category", "kind", "month"], measures: ["kinds"] })).to.have.length(
       4,
     );

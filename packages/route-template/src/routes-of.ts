@@ -65,7 +65,7 @@ function guardOf(handle: unknown): Guard | undefined {
 
 const PARAMETER = /^:\w+$/;
 
-/** Whether every request of a route passes a handler at `place`; false where that cannot be told from the two paths. */
+/** Whether every request of a route passes a handler at `place`; false if the two paths do not show it. */
 function covers(place: PathTemplate, route: PathTemplate): boolean {
   if (place.text.includes(UNKNOWN)) return false;
   if (place.open) return route.text === place.text || route.text.startsWith(`${place.text}/`);

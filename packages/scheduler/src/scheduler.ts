@@ -96,7 +96,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
       let pauseMs: number;
       try {
         const { ended } = await begin(false);
-        if (fault !== undefined) logger?.info({}, "the scheduler reaches its ticks again");
+        if (fault !== undefined) logger?.info({}, "the scheduler can query its ticks again");
         fault = undefined;
         // Do not wait for `ended`: a hanging schedule must not delay the others.
         void ended.then(report);

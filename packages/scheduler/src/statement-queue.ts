@@ -4,7 +4,7 @@ import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 export interface StatementQueue {
   /** Returns whether a statement of a schedule is queued or running. */
   isBusy(name: string): boolean;
-  /** Runs a statement when a slot is free; retries share one slot of their own. Rejects with the error of `run`. */
+  /** Runs a statement when a slot is free; retries share one separate slot. Rejects with the error of `run`. */
   add<T>(name: string, isRetry: boolean, run: () => Promise<T>): Promise<T>;
 }
 

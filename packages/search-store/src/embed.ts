@@ -55,7 +55,7 @@ async function embedBatch(
 ): Promise<readonly Vector[]> {
   const { embed, embedTimeoutSeconds } = options;
   if (embed === undefined) {
-    throw failed("there is no embedding: hand one in, or give the store an embed function");
+    throw failed("an embedding is missing: pass one, or set the option embed");
   }
   const call = async (inner: AbortSignal): Promise<readonly Vector[]> => {
     try {

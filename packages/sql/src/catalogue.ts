@@ -72,7 +72,7 @@ async function unmetNeeds(db: Queryable, { isPresent, needs }: ResolvedSchema): 
   const [row] = (await db.query(isPresent)).rows;
   const answers = Object.values(row ?? {});
   if (answers.length > 0 && answers.every((answer) => answer === true)) return [];
-  if (needs === undefined) return ["what isPresent asks for is still missing after the statements"];
+  if (needs === undefined) return ["isPresent is still false after the statements"];
   return answers.length === needs.length ? needs.filter((_, at) => answers[at] !== true) : needs;
 }
 

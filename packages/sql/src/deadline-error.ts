@@ -35,7 +35,7 @@ export class SqlDeadlineError extends Error {
 }
 
 function textOf(reason: DeadlineReason, time: string): string {
-  const unanswered = `got no answer from the database within ${time}; what was sent may still take effect`;
+  const unanswered = `got no answer from the database within ${time}; a statement already sent may still take effect`;
   switch (reason) {
     case "connection":
       return `got no connection of the pool within ${time}; its statement was not sent`;

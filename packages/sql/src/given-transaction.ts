@@ -34,7 +34,5 @@ export function transactionOf(
     throw refuse(`the options of a call are { ${known.join(", ")} } and nothing else`);
   const { tx } = given;
   if (tx === undefined || isTransaction(tx)) return tx;
-  throw refuse(
-    "tx must be a connection in a transaction: what is sent over a pool, or without one, is not part of it",
-  );
+  throw refuse("tx must be a connection with an open transaction; it is a pool, or no transaction is open");
 }

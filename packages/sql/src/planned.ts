@@ -41,14 +41,14 @@ export async function queryPlanned<R extends Row>(
       const answer: unknown = await (connection as unknown as NamedQueries).query({ name, text, values });
       return answer as QueryResult<R>;
     } catch (error) {
-      // The failed statement had no effect: it was a transaction of its own.
+      // The failed statement had no effect: it was a separate transaction.
       if (!FORGOTTEN.has(sqlStateOf(error))) throw error;
       direct.set(client, false);
     }
   }
   const answer = await connection.query<R>(text, values);
   const pid = answer.rows[0]?.["session_pid"];
-  // A pooler gives its clients process ids of its own.
+  // A pooler gives its clients its own process ids.
   if (!direct.has(client) && typeof pid === "number") direct.set(client, pid === processIdOf(client));
   return answer;
 }

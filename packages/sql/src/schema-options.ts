@@ -94,7 +94,7 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
     ...relations.map((relation) => ({ name: relation, sql: qualified(relation), columns: {} })),
   ];
   if (wanted.length === 0 && isPresent === undefined) {
-    throw new OptionError(`${subject}: tables, relations or isPresent must say what is to be there`);
+    throw new OptionError(`${subject}: set tables, relations or isPresent, which describe the schema`);
   }
   return { name, wanted, isPresent, needs, statements, lockTimeoutMs, ...timeouts };
 }

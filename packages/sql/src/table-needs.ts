@@ -55,7 +55,7 @@ export function tableNeeds(
     asked.unshift([
       `(select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'
   and not exists (select from pg_catalog.pg_inherits where inhparent = ${relation})`,
-      `${table} needs to be an ordinary table, without partitions and none that inherit from it`,
+      `${table} must be an ordinary table, without partitions or child tables`,
     ]);
   }
   // The aggregates return one row for any set of indexes, with one column for each requirement.

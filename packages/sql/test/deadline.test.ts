@@ -65,7 +65,9 @@ describe("deadlines", function () {
       });
       expect(code).to.equal(CODE);
       expect(error).to.include({ sent: true, timeoutMs: 300, status: 503, expose: false });
-      expect((error as Error).message).to.match(/\(\).* within 0\.3 s; what was sent may still take effect$/);
+      expect((error as Error).message).to.match(
+        /\(\).* within 0\.3 s; a statement already sent may still take effect$/,
+      );
       await call(pool);
     });
 

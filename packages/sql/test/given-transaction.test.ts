@@ -27,7 +27,7 @@ describe("the transaction of a call's options", () => {
       const given = { tx } as unknown as Within;
       expect(() => transactionOf(given, refuse)).to.throw(
         RangeError,
-        "tx must be a connection in a transaction",
+        "tx must be a connection with an open transaction",
       );
     }
   });

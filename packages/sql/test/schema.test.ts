@@ -382,7 +382,7 @@ describe("ensureSchema", () => {
     [{ name: "" }, "name must be a string"],
     [{ statements: [] }, "statements must be a list of at least one statement"],
     [{ statements: [""] }, "statements must be a list of at least one statement"],
-    [{ tables: undefined }, "tables, relations or isPresent must say what is to be there"],
+    [{ tables: undefined }, "set tables, relations or isPresent, which describe the schema"],
     [{ isPresent: 1 }, "isPresent must be a query"],
     [{ needs: [] }, "needs must be a list of at least one text"],
     [{ lockTimeoutMs: -1 }, "lockTimeoutMs must be a whole number of at least 0; it is -1"],

@@ -43,7 +43,12 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const message = error instanceof Error ? error.message : "unknown error";
     if (message === fault) return;
     fault = message;
-    say(logger, "warn", { reason: message }, "the signing keys stay as they were: their file cannot be used");
+    say(
+      logger,
+      "warn",
+      { reason: message },
+      "the signing keys are unchanged, because their file cannot be used",
+    );
   }
 
   function load(text: string): void {

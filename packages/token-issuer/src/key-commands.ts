@@ -36,8 +36,8 @@ const commandLine = defineCommandLine({
     },
     retire: {
       operands: ["KID"],
-      meaning: "takes a key out once all of its tokens have expired",
-      or: ["due", "takes out all of those"],
+      meaning: "retires a key once all of its tokens have expired",
+      or: ["due", "retires every such key"],
       needs: "the kid of a key, or --due",
     },
   },
@@ -92,7 +92,7 @@ const commandLine = defineCommandLine({
     force: { of: ["promote"], meaning: "earlier than 120 s after add" },
     now: {
       of: ["retire"],
-      meaning: "though tokens live, and though it signs (the announced key takes over)",
+      meaning: "even if its tokens are valid, and even if it signs (then the announced key signs)",
     },
     due: { of: ["retire"] },
     json: { meaning: "for programs" },
@@ -166,7 +166,7 @@ async function newKey(command: KeyCommand, before: RingDocument | undefined): Pr
   if (before !== undefined && isSecretAlgorithm(algorithm) !== isSecretAlgorithm(currentOf(before).algorithm))
     throw new KeyRingError(
       "wrong_state",
-      `${algorithm} needs a ring of its own: secrets and key pairs do not mix`,
+      `${algorithm} needs a separate ring: secrets and key pairs do not mix`,
     );
   return generateKey({ algorithm, rsaBits: command.rsaBits });
 }
@@ -189,7 +189,7 @@ async function open(file: string): Promise<RingDocument> {
 }
 
 function need(document: RingDocument | undefined): RingDocument {
-  if (document === undefined) throw new KeyRingError("unreadable", "there is no ring");
+  if (document === undefined) throw new KeyRingError("unreadable", "the file has no key ring");
   return document;
 }
 

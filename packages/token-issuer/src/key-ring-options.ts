@@ -98,7 +98,7 @@ function sourceFault(
   const list = `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
   return first === undefined
     ? `must have one of ${list}`
-    : `must be left out beside ${name(first)}: one of ${list}`;
+    : `cannot be combined with ${name(first)}: set one of ${list}`;
 }
 
 /** Makes the error for one invalid option. */

@@ -180,7 +180,7 @@ function storeFaults(store: IssuerStore): Fault[] {
   if (store.shared === true) return [];
   const message =
     "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
-    "use a store in Redis or PostgreSQL (a store of your own says so with shared: true)";
+    "use a store in Redis or PostgreSQL (your own store must have shared: true)";
   return [{ key: "store", message }];
 }
 

@@ -12,7 +12,7 @@ export interface PairRequest {
   /** The tenant that the session is scoped to, as `isTenantId()` of `@svc/context` defines it. Default: none. */
   readonly tenant?: string | undefined;
   /**
-   * Claims of your own, in both tokens and kept by every refresh. A client can read them, so no secrets. Claims that the
+   * Your own claims for both tokens; every refresh repeats them. A client can read them, so no secrets. Claims that the
    * issuer writes are rejected (ISS-13). Default: none.
    */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;

@@ -41,7 +41,7 @@ export async function askHook(
   const scopes = typeof grant === "object" ? (grant as Partial<Grant>).scopes : undefined;
   if (isScopeList(scopes)) return scopes;
   throw failed(
-    new TypeError("onRefresh must answer { scopes: [...] }, strings without white space, or nothing"),
+    new TypeError("onRefresh must return { scopes: [...] } with strings without white space, or undefined"),
   );
 }
 

@@ -52,10 +52,7 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
   const secrets = isSecretAlgorithm(currentOf(document).algorithm);
   if (secrets !== isSecretAlgorithm(material.algorithm)) {
     const has = secrets ? "secrets" : "key pairs";
-    throw new KeyRingError(
-      "wrong_state",
-      `the ring has ${has}; ${material.algorithm} needs a ring of its own`,
-    );
+    throw new KeyRingError("wrong_state", `the ring has ${has}; ${material.algorithm} needs a separate ring`);
   }
   const next = document.keys.find((key) => key.state === "next");
   if (next !== undefined)
@@ -138,7 +135,7 @@ function retireCurrent(
   if (!document.keys.some((each) => each.state === "next"))
     throw new KeyRingError(
       "wrong_state",
-      `nothing could sign without the key ${key.kid}: add another one first`,
+      `the key ${key.kid} is the only one that can sign: add another key first`,
     );
   return withKeys(document, (each) => {
     if (each === key) return retired(each, now);

@@ -84,7 +84,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   const { emit } = createEmitter(settings.onEvent, (suppressed, error) =>
-    say(logger, "warn", { ...errorFields(error), suppressed }, "onEvent of the token issuer has thrown"),
+    say(logger, "warn", { ...errorFields(error), suppressed }, "the token issuer's onEvent threw an error"),
   );
 
   async function issuePair(request: PairRequest): Promise<TokenPair> {

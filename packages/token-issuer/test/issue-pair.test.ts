@@ -206,7 +206,7 @@ describe("issuePair()", () => {
       const failing = issuing({ onEvent: (): void => each() as never });
       expectPair(await failing.issuer.issuePair(ada));
       await Promise.resolve();
-      expect(failing.logger.at("warn")).to.eql(["onEvent of the token issuer has thrown"]);
+      expect(failing.logger.at("warn")).to.eql(["the token issuer's onEvent threw an error"]);
     }
   });
 });

@@ -265,7 +265,7 @@ describe("createKeyRing()", function () {
     const secret = "x".repeat(32);
     const faults: readonly [object, RegExp][] = [
       [{}, /must have one of text, file, privateKey and secret/],
-      [{ text, secret }, /secret: must be left out beside text/],
+      [{ text, secret }, /secret: cannot be combined with text/],
       [{ text, algorithm: "ES256" }, /algorithm: must be left out/],
       [{ secret, algorithm: "RS256" }, /must be HS256, HS384 or HS512 with a secret/],
       [{ secret, algorithm: "none" }, /must not have none/],

@@ -118,7 +118,7 @@ describe("the states of signing keys", () => {
     const document = await ring();
     const kid = document.keys[0]?.kid ?? "";
     const { message } = refusal(() => retireKey(document, kid, start, { immediately: true }), "wrong_state");
-    expect(message).to.contain("add another one first");
+    expect(message).to.contain("add another key first");
   });
 
   it("retires a next key at once, because it has signed no tokens", async () => {

@@ -95,7 +95,7 @@ describe("a key ring in a file", () => {
       () => logger.at("warn"),
       (found) => found.length > 0,
     );
-    expect(warned[0]).to.equal("the signing keys stay as they were: their file cannot be used");
+    expect(warned[0]).to.equal("the signing keys are unchanged, because their file cannot be used");
     expect(await keys.readiness().check(signal)).to.include({
       healthy: false,
       detail: "the current key signs with ES256; its file cannot be used since it changed, the old keys stay",

@@ -223,7 +223,7 @@ describe("svc-keys", function () {
     const { changed } = await json("init", "--algorithm", "ES256");
     const alone = await run("retire", changed[0] ?? "", "--now");
     expect(alone.code).to.equal(1);
-    expect(alone.stderr).to.contain("add another one first");
+    expect(alone.stderr).to.contain("add another key first");
     await json("add");
     const { keys } = await json("retire", changed[0] ?? "", "--now");
     expect(keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);

@@ -239,7 +239,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await store.isRevoked(presented())).to.equal(false);
     expect(await store.rotate(presented())).to.equal("rotated");
     expect(logger.texts.map((line) => line.split(" {")[0])).to.deep.equal([
-      "warn the token store is not answering; it is not asked for a while",
+      "warn the token store is not answering; calls are rejected until the breaker allows a trial",
       "info the token store is answering again",
     ]);
   });
@@ -277,7 +277,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     ]) {
       const error = await rejection(call());
       expect(error).to.be.instanceOf(TransactionError);
-      expect(error.message).to.match(/has a transaction open/);
+      expect(error.message).to.match(/is in a transaction/);
     }
     await holder.client.query("rollback");
     const token = presented();

@@ -54,7 +54,7 @@ export const tokenChecks: readonly Check[] = [
     return refusesAll(kit, cases);
   }),
   check("AUTH-22", { needs }, async (kit) => {
-    if (kit.keySet !== undefined) return ruledOut("a kid that no key has is refused anyway");
+    if (kit.keySet !== undefined) return ruledOut("a token with an unknown kid is refused in any case");
     return refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
   }),
   check("AUTH-23", { needs }, async (kit) => {

@@ -2,7 +2,7 @@ import type { CheckResult } from "@svc/context";
 import type { BusMessage } from "../event-bus.ts";
 import type { EventBusError } from "./event-bus-error.ts";
 
-/** A message that was received from the broker and is not acknowledged yet. An adapter adds fields of its own. */
+/** A message that was received from the broker and is not acknowledged yet. An adapter adds its own fields. */
 export interface Delivery {
   /** The broker's identifier of the message; a redelivery has the same one. */
   readonly position: string;

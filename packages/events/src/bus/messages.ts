@@ -11,7 +11,7 @@ const KEY_LENGTH = 1000;
 
 const WORDS = "letters, digits, _ and - in words that are separated by single dots";
 
-/** A topic prefix: same characters as a topic; ends with a dot to form a word of its own. */
+/** A topic prefix: same characters as a topic; ends with a dot to form a separate word. */
 export const prefix: Kind<string> = {
   expects: `empty, or at most 64 characters: ${WORDS}; a dot may end it`,
   accepts: (value): value is string =>

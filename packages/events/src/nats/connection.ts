@@ -71,7 +71,7 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
     return { connection, client: jetstream(connection, settings), manager };
   }
 
-  /** Tracks the state of one connection until it is closed for good. */
+  /** Tracks the state of one connection until it is closed and not reopened. */
   async function follow(connection: NatsConnection): Promise<void> {
     let tries = 0;
     const watching = (async () => {

@@ -47,7 +47,7 @@ export function explained(error: unknown): EventBusError {
   if (error instanceof JetStreamApiError) {
     const { code, status, message } = error;
     if (code === MESSAGE_TOO_LARGE)
-      return new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", "the stream takes no message of that size");
+      return new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", "the message is larger than the stream accepts");
     const text = `${message} (${code})`;
     return status >= 500 ? unavailable(BROKER, text) : refused(BROKER, text);
   }

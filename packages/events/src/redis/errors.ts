@@ -22,7 +22,7 @@ const HINTS: Readonly<Record<string, string>> = {
   WRONGPASS: "the user or the password is wrong",
   NOPERM: "the user may not do this",
   ERR: "a command failed; Redis 6.2 or newer is needed",
-  NOGROUP: "the consumer group is gone",
+  NOGROUP: "the consumer group does not exist any more",
 };
 
 /** Converts an error for the caller; omits the client's text, which contains commands with their arguments. */
@@ -30,7 +30,7 @@ export function explained(error: unknown): EventBusError {
   if (error instanceof NotConnectedError) return notConnected(error.failure);
   const word = replyWord(error);
   if (word === undefined) return unavailable(BROKER, `the connection was lost (${connectionWord(error)})`);
-  if (PASSING.has(word)) return unavailable(BROKER, `it cannot do this now (${word})`);
+  if (PASSING.has(word)) return unavailable(BROKER, `it cannot execute the command at the moment (${word})`);
   return refusal(word);
 }
 

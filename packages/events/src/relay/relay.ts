@@ -65,16 +65,13 @@ export function createRelay(given: RelayOptions): Relay {
   );
   const store = createRelayStore(options);
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
-    logger?.warn(
-      { err: error, suppressed },
-      "the outbox cannot be relayed: the database does not do what it is asked",
-    ),
+    logger?.warn({ err: error, suppressed }, "the outbox cannot be relayed: a database operation failed"),
   );
   // A relay queues jobs only for its own service's subscribers; those of another service would miss the event.
   const warnForeign = atMostEvery(WARN_EVERY_MS, (suppressed, source: string) =>
     logger?.warn(
       { source, of: events.source, table: outbox.name, suppressed },
-      "the outbox has events of another service; every service needs an outbox of its own",
+      "the outbox has events of another service; every service needs its own outbox",
     ),
   );
   const warnFailed = atMostEvery(WARN_EVERY_MS, (suppressed, id: string, error: unknown) =>

@@ -70,7 +70,7 @@ export const deliveryCases: readonly Draft[] = [
       const ids = (): string[] => both.flatMap((each) => [...each.ids()]);
       const all = await gather();
       await all.has(sent);
-      await until("the group has all", () => once(ids()).length >= sent.length);
+      await until("the group has received all messages", () => once(ids()).length >= sent.length);
       assert.deepEqual(once(ids()), idsOf(sent).toSorted());
       assert.ok(ids().length < 60, `40 messages were delivered ${ids().length} times, without a fault`);
     },
@@ -99,7 +99,11 @@ export const deliveryCases: readonly Draft[] = [
       await bus.publish(second);
       const after = await gather({ group, bus: await another() });
       await after.has(second);
-      assert.deepEqual(once(after.ids()), idsOf(second).toSorted(), "what was acknowledged came again");
+      assert.deepEqual(
+        once(after.ids()),
+        idsOf(second).toSorted(),
+        "an acknowledged message was delivered again",
+      );
     },
   },
   {

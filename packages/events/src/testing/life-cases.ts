@@ -23,7 +23,7 @@ export const lifeCases: readonly Draft[] = [
       assert.equal(got.deliveries.length, 1, "a further message was begun");
       const rest = await gather({ group, bus: await another() });
       await rest.has(sent.slice(1));
-      assert.equal(rest.ids().includes(sent[0]?.id ?? ""), false, "what was finished came again");
+      assert.equal(rest.ids().includes(sent[0]?.id ?? ""), false, "a finished message was delivered again");
     },
   },
   {

@@ -9,7 +9,7 @@ import {
 } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
 
-/** Returns the kinds of a plugin's options that stand in code. */
+/** Returns the kinds of a plugin's options that are set in code. */
 function codeKinds({ options }: AnyPlugin): Kinds {
   return Object.fromEntries(
     Object.entries(options.keys).flatMap(([name, entry]) =>

@@ -100,7 +100,7 @@ export async function startPlugins(
     if (made !== undefined) started.set(plugin.name, made);
   }
 
-  /** Runs a function of a plugin and takes over what it returns; undefined when that was refused. */
+  /** Runs a function of a plugin and stores its result; undefined when that was refused. */
   function add(plugin: AnyPlugin, run: Run): Promise<PluginParts | undefined> {
     return attempt(async () => {
       const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
@@ -151,7 +151,7 @@ export async function startPlugins(
     await stopAll();
     throw error;
   }
-  // A plugin's place among the layers is its place in the list, whatever it needs.
+  // The layers of the plugins have the order of the list, independent of their needs.
   const named = plugins.flatMap(({ name }) => {
     const made = started.get(name);
     return made === undefined ? [] : [{ ...made, name }];

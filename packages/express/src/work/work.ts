@@ -70,7 +70,7 @@ export function createWork(
       if (await endsWithin(stopped, afterMs)) return;
       // A relay with a bus that hangs cannot release its events; their leases expire.
       if (!(await endsWithin(hurry(), Math.min(afterMs / 5, longestGraceMs)))) {
-        logger.warn({ timeout_ms: afterMs }, "what runs beside the server did not stop in time");
+        logger.warn({ timeout_ms: afterMs }, "background work did not stop in time");
       }
     },
     hurry,

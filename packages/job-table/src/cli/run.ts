@@ -36,7 +36,7 @@ const commandLine = defineCommandLine({
     },
     enqueue: { operands: ["TASK"], meaning: "queues a job", needs: "the name of a task" },
     drain: { meaning: "runs jobs until none is left that may run now" },
-    ensure: { meaning: "makes what is missing of the table" },
+    ensure: { meaning: "creates the missing parts of the table" },
   },
   settings: {
     table: { value: "NAME", read: text, default: DEFAULT_TABLE, meaning: "the table, or schema.table" },
@@ -83,7 +83,7 @@ const commandLine = defineCommandLine({
       shown: "4",
       meaning: "1 to 1000",
     },
-    watch: { of: ["drain"], meaning: "goes on until it is interrupted" },
+    watch: { of: ["drain"], meaning: "continues until it is interrupted" },
     all: { of: ["retry"] },
     json: { meaning: "for programs" },
     databaseUrl: {

@@ -145,7 +145,7 @@ async function page(
 function noteOf(retried: string | null): string | undefined {
   if (retried === null || !/^\d{1,9}$/.test(retried)) return undefined;
   const count = Number(retried);
-  if (count === 0) return "Nothing was retried: there is no such dead letter any more.";
+  if (count === 0) return "No job was retried, because the dead letter does not exist any more.";
   return count === 1 ? "1 dead letter is pending again." : `${count} dead letters are pending again.`;
 }
 
@@ -164,7 +164,7 @@ async function retry(
     const ids = await table.retryDead(wanted);
     for (let first = 0; first < ids.length; first += IDS_A_LINE) {
       const fields = { subject, job_ids: ids.slice(first, first + IDS_A_LINE), table: table.name };
-      log?.info(fields, "dead letters retried by hand");
+      log?.info(fields, "dead letters retried on the queue page");
     }
     return ids.length;
   });

@@ -101,7 +101,7 @@ describe("queueRoutes()", function () {
         const [first, second] = logger.lines;
         expect(first).to.deep.equal({
           level: "info",
-          message: "dead letters retried by hand",
+          message: "dead letters retried on the queue page",
           fields: { subject: "ada", job_ids: ["a&b"], table: bench.table.name },
         });
         expect(second?.fields["job_ids"]).to.have.members(["b", "c"]);
@@ -116,7 +116,7 @@ describe("queueRoutes()", function () {
         expect(logger.lines).to.deep.equal([]);
         const page = await fetch(new URL("../queue?retried=0", answer.url));
         expect(await page.text())
-          .to.include("Nothing was retried")
+          .to.include("No job was retried")
           .and.include("There are no dead letters.");
       });
 

@@ -5,7 +5,7 @@ import type { ResolvedOptions } from "../options.ts";
 
 /** Result of work that found another process on the same index. */
 export const BUSY: unique symbol = Symbol("busy");
-/** Result of work that has to look again a second later. */
+/** Returned by work that must be retried after one second. */
 export const AGAIN: unique symbol = Symbol("again");
 
 /**

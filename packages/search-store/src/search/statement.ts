@@ -20,7 +20,7 @@ export interface HitRow extends Record<string, unknown> {
 export interface Wanted {
   /** Vector in the server's text format; undefined for a search without meaning. */
   readonly vector: string | undefined;
-  /** Text of the words; undefined for a search without words. */
+  /** The full-text query; undefined for a search by meaning only. */
   readonly text: string | undefined;
   /** Condition on the metadata. */
   readonly condition: Condition | undefined;

@@ -82,7 +82,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
         const at = now();
         aheadMs = Number(serverMs) - at;
         if (result !== "late") return result;
-        if (at >= until) throw new Error("the command came too late and has had no effect");
+        if (at >= until)
+          throw new Error("Redis executed the command after its deadline, so it had no effect");
       }
     });
   }

@@ -42,7 +42,10 @@ export function createConnection(options: ResolvedTokenStore): Connection {
     onChange({ from, to, failures }) {
       if (from === "closed") {
         const fields = { store: name, failures, cool_down_ms: breakerCoolDownMs };
-        logger?.warn(fields, "the token store is not answering; it is not asked for a while");
+        logger?.warn(
+          fields,
+          "the token store is not answering; calls are rejected until the breaker allows a trial",
+        );
       } else if (to === "closed") logger?.info({ store: name }, "the token store is answering again");
     },
   });

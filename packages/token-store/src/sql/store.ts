@@ -74,14 +74,14 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     const row = await connection.write(sql);
     if (row["nested"] === true) {
       throw new TransactionError(
-        "the connection of a token store has a transaction open, which may undo what was revoked: give it a pool",
+        "the connection of a token store is in a transaction, whose rollback would undo revocations: pass a pool",
       );
     }
     if (!stopped && now() >= sweepDue) {
       sweepDue = now() + sweepEveryMs;
       sweeping = sweep().catch((error: unknown) => {
         const fields = { store: name, reason: safeErrorText(error) };
-        logger?.warn(fields, "rows of the token store that are over could not be deleted");
+        logger?.warn(fields, "expired rows of the token store could not be deleted");
       });
     }
     return row;
