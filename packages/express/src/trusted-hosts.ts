@@ -18,7 +18,7 @@ export function trustedHosts(hosts: readonly string[], open: ReadonlySet<string>
 
   return function trustedHostsMiddleware(req, _res, next) {
     if (isTrusted(hostOf(req)) || open.has(req.url?.split("?", 1)[0] ?? "")) next();
-    else next(badRequest("this service does not serve the host name", { code: "ERR_SVC_UNTRUSTED_HOST" }));
+    else next(badRequest("this host name is not served here", { code: "ERR_SVC_UNTRUSTED_HOST" }));
   };
 }
 

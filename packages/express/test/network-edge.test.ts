@@ -84,7 +84,7 @@ describe("host names", () => {
         expect(answer.status).to.equal(400);
         expect(answer.headers["content-type"]).to.equal("application/problem+json");
         const body: unknown = JSON.parse(answer.body);
-        expect(body).to.include({ detail: "this service does not serve the host name", instance: "/who" });
+        expect(body).to.include({ detail: "this host name is not served here", instance: "/who" });
       });
     }
 
