@@ -63,7 +63,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
   } as AnyPlugin as JoinedPlugin<Name, P[number]>;
 }
 
-// As long as a phase of the stop of a service.
+// A hook that ignores its signal is bounded by the time limit of the start.
 const STOP_MS = 5000;
 
 async function stopQuietly({ stop }: PluginParts): Promise<void> {
