@@ -6,9 +6,8 @@ import { createJobTable, type JobTable } from "./job-table.ts";
 import type { ScheduleRow } from "./page/options.ts";
 import { queueRoutes } from "./page/queue-routes.ts";
 import type { QueuePluginSettings } from "./plugin-options.ts";
-import type { WorkerEvent } from "./worker/options.ts";
 import { listeningPool, sizeOf } from "./worker/session.ts";
-import type { JobHandler } from "./worker/options.ts";
+import type { JobHandler, WorkerEvent } from "./worker/options.ts";
 import { createWorker } from "./worker/worker.ts";
 
 type Context = PluginContext<QueuePluginSettings>;
