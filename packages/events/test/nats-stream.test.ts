@@ -1,7 +1,10 @@
+import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { EventBusError, type NatsJetStreamOptions } from "@svc/events/nats-jetstream";
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
-import { covers } from "../src/nats/stream.ts";
+import type { JetStream } from "../src/nats/connection.ts";
+import { natsJetStreamOptions } from "../src/nats/options.ts";
+import { covers, ensureStream } from "../src/nats/stream.ts";
 import { idsOf, messages } from "./support/messages.ts";
 import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
 
@@ -51,7 +54,8 @@ describe("the stream of the bus on NATS JetStream", function () {
     it("EVT-7 gets its subjects one by one without a prefix, even from several replicas at once", async () => {
       const stream = nextStream();
       const topics = Array.from({ length: 24 }, (_, at) => `${stream}.only.t${at}`);
-      const buses = topics.map(() => busWith({ stream, prefix: "" }));
+      // 24 updates in a row take a slow machine longer than the deadline of one call.
+      const buses = topics.map(() => busWith({ stream, prefix: "", timeoutMs: 60_000 }));
       await Promise.all(buses.map((bus, at) => bus.publish(messages(topics[at] ?? "", 1))));
       const first = await bench.manager.streams.info(stream);
       expect(first.state.messages).to.equal(24);
@@ -63,6 +67,34 @@ describe("the stream of the bus on NATS JetStream", function () {
       const { config, state } = await bench.manager.streams.info(stream);
       expect(config.subjects.toSorted()).to.deep.equal(topics.toSorted());
       expect(state.messages).to.equal(72);
+    });
+
+    it("EVT-7 gets a subject that other replicas remove again and again, until the call is aborted", async () => {
+      const stream = nextStream();
+      await bench.manager.streams.add({ name: stream, subjects: [`${stream}.a`] });
+      const options = natsJetStreamOptions.resolve({ connection: bench.connection, stream });
+      const calling = new AbortController();
+      let updates = 0;
+      // The other replica read the list before each update and writes it afterwards.
+      const overwritten = (times: number): JetStream => {
+        const info = (name: string): Promise<StreamInfo> => bench.manager.streams.info(name);
+        const update = async (name: string, config: StreamConfig): Promise<void> => {
+          updates++;
+          await bench.manager.streams.update(name, config);
+          if (updates <= times) await bench.manager.streams.update(name, { subjects: [`${stream}.a`] });
+          if (updates === 16) calling.abort();
+        };
+        return { manager: { streams: { info, update } } } as unknown as JetStream;
+      };
+      expect(await ensureStream(overwritten(13), options, [`${stream}.b`], calling.signal)).to.equal(false);
+      expect(updates).to.equal(14);
+      const { config } = await bench.manager.streams.info(stream);
+      expect(config.subjects).to.deep.equal([`${stream}.a`, `${stream}.b`]);
+      const error = await rejection(
+        ensureStream(overwritten(Infinity), options, [`${stream}.c`], calling.signal),
+      );
+      expect(error.name).to.equal("AbortError");
+      expect(updates).to.equal(16);
     });
 
     it("EVT-7 is rejected when its settings are incompatible, and stays unchanged with manageStream: false", async () => {

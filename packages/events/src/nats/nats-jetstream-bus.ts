@@ -14,7 +14,6 @@ const UNDER_WAY = 256;
 // Bytes for the headers other than id and key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
-const TRIES = 10;
 
 /**
  * Creates an event bus on NATS JetStream (EVT-7), server 2.9 or newer, with one stream. The subject is prefix + topic,
@@ -35,10 +34,14 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   // Topics that the stream is known to accept.
   const known = new Set<string>();
 
-  async function prepare(jetStream: JetStream, topics: readonly string[]): Promise<void> {
+  async function prepare(
+    jetStream: JetStream,
+    topics: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const unknown = topics.filter((topic) => !known.has(topic));
     if (unknown.length === 0) return;
-    if (await ensureStream(jetStream, options, unknown)) connection.reset();
+    if (await ensureStream(jetStream, options, unknown, signal)) connection.reset();
     if (known.size > KNOWN_TOPICS) known.clear();
     for (const topic of unknown) known.add(topic);
   }
@@ -76,13 +79,13 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
         checkSizes(messages, jetStream.connection.info?.max_payload ?? Infinity);
         const topics = [...new Set(messages.map(({ topic }) => topic))];
         for (let attempt = 1; ; attempt++) {
-          await prepare(jetStream, topics);
+          await prepare(jetStream, topics, signal);
           try {
             await sendInOrder(jetStream, messages, signal);
             return;
           } catch (error) {
             // The stream was removed, or another replica overwrote its subjects.
-            if (!hasNoStream(error) || attempt === TRIES) throw error;
+            if (!hasNoStream(error)) throw error;
             known.clear();
             await sleep(pauseAfter(attempt), undefined, { signal });
           }

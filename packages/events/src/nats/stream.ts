@@ -7,16 +7,15 @@ import { BROKER, isNoStream } from "./errors.ts";
 import type { JetStream } from "./connection.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
-const TRIES = 12;
-
 /**
  * The pause, in milliseconds, before the next attempt to add a subject. The server has no compare-and-set for the list of
- * subjects, so replicas that add subjects at the same time must spread out until each one's update survives.
+ * subjects, so replicas that add subjects at the same time must spread out until each one's update survives. How many
+ * attempts that takes depends on the server's speed: the deadline of the call limits them, not a count.
  */
 export const pauseAfter = backoff({ baseMs: 10, maxMs: 1000 });
 
 /**
- * Makes sure that the stream accepts the topics; returns whether it had to be created.
+ * Makes sure that the stream accepts the topics; returns whether it had to be created. Tries until the signal aborts.
  *
  * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when it lacks a subject and may not be changed, or has incompatible
  *   settings
@@ -25,6 +24,7 @@ export async function ensureStream(
   { manager }: JetStream,
   options: ResolvedNatsJetStream,
   topics: readonly string[],
+  signal: AbortSignal,
 ): Promise<boolean> {
   const { stream, prefix, manageStream } = options;
   // With a prefix that ends with a dot, one wildcard covers all subjects; otherwise the stream lists each subject.
@@ -44,13 +44,12 @@ export async function ensureStream(
       if (isNoStream(error)) {
         if (!manageStream) throw refused(BROKER, `there is no stream ${stream}`);
         if (await made()) return true;
-      } else if (!isConflict(error) || attempt === TRIES) {
+      } else if (!isConflict(error)) {
         throw error;
       }
     }
     // Read the stream again, because another replica may have overwritten the subjects meanwhile.
-    if (attempt > TRIES) throw refused(BROKER, `the stream ${stream} does not keep its subjects`);
-    await sleep(pauseAfter(attempt));
+    await sleep(pauseAfter(attempt), undefined, { signal });
   }
 
   async function made(): Promise<boolean> {

@@ -42,10 +42,10 @@ export function createSubscription(
     for (const request of requests) request.stop();
   });
 
-  async function bind(topic: string): Promise<BoundConsumer> {
+  async function bind(topic: string, signal: AbortSignal): Promise<BoundConsumer> {
     const before = resets;
     const jetStream = await connection.now();
-    await ensureStream(jetStream, options, [topic]);
+    await ensureStream(jetStream, options, [topic], signal);
     const consumer = await ensureConsumer(jetStream, options, group, topic, createdAt.get(topic));
     if (!createdAt.has(topic)) createdAt.set(topic, consumer.createdAt);
     keepAliveMs = Math.min(keepAliveMs, consumer.ackWaitMs / 3);
@@ -82,7 +82,8 @@ export function createSubscription(
         await connection.reached(stopping);
         if (stopping.aborted) return;
         try {
-          const consumer = bound.get(topic) ?? (await withDeadline(timeoutMs, () => bind(topic)));
+          const consumer =
+            bound.get(topic) ?? (await withDeadline(timeoutMs, (signal) => bind(topic, signal)));
           subscriber.recovered();
           await receive(topic, consumer, count);
         } catch (error) {
@@ -130,8 +131,8 @@ export function createSubscription(
   return {
     readers: topics.map(readerOf),
     async open() {
-      await ensureStream(await connection.now(), options, topics);
-      await Promise.all(topics.map(bind));
+      await ensureStream(await connection.now(), options, topics, stopping);
+      await Promise.all(topics.map((topic) => bind(topic, stopping)));
     },
     acknowledge({ position, from }) {
       handled.add(position);
