@@ -18,9 +18,9 @@ export function summarise(samples: Samples): Summary {
   };
 }
 
-/** Divides the lower quartiles: a disturbance of the machine only adds time. */
+/** Divides the medians. */
 export function ratioOf(samples: Samples, base: Samples): number {
-  return summarise(samples).p25 / summarise(base).p25;
+  return summarise(samples).median / summarise(base).median;
 }
 
 /** Returns the median of the ratios within each round: a disturbance of a whole round affects both sides. */

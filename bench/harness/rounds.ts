@@ -1,10 +1,15 @@
 import { startCrew, type Member } from "./crew.ts";
-import type { Samples } from "./figures.ts";
+import { type Samples, summarise } from "./figures.ts";
 import type { Case } from "./subject.ts";
 
 /** The duration and the slices of a run. */
 export interface Effort {
   readonly rounds: number;
+  /**
+   * How often each case starts in a new process; the rounds are shared out. Default: 1. Two processes of one case can differ
+   * by a sixth for as long as they run, because V8 compiled them differently.
+   */
+  readonly processes?: number;
   /** Pieces of work before the first round. */
   readonly warmUp: number;
   /** CPU time that a slice should take, in milliseconds. */
@@ -14,7 +19,14 @@ export interface Effort {
   readonly most: number;
 }
 
-export const fullEffort: Effort = { rounds: 45, warmUp: 12_000, sliceMs: 30, fewest: 1_500, most: 3_000 };
+export const fullEffort: Effort = {
+  rounds: 60,
+  processes: 4,
+  warmUp: 12_000,
+  sliceMs: 30,
+  fewest: 1_500,
+  most: 3_000,
+};
 export const quickEffort: Effort = { rounds: 9, warmUp: 6_000, sliceMs: 10, fewest: 500, most: 1_000 };
 
 /** The costs by case. */
@@ -22,34 +34,55 @@ export type Measured = ReadonlyMap<string, Samples>;
 
 /**
  * Measures all cases side by side. Each has a process; all processes run at the same time and get short slices in turn, in
- * reverse order in every second round. A disturbance of the machine therefore affects all cases.
+ * reverse order in every second round. The speed of a shared machine changes by half within seconds. So one more process of the
+ * first case is the yardstick: it gets a slice before and after every slice, and a cost is scaled by how much those two took,
+ * compared with all of the yardstick's.
  */
 export async function measure(
   cases: readonly Case[],
   effort: Effort,
   progress: (round: number, rounds: number) => void = () => undefined,
 ): Promise<Measured> {
-  await using crew = await startCrew(cases);
-  const slices: Slice[] = [];
-  for (const member of crew.members) slices.push(await prepare(member, effort));
-  for (let round = 1; round <= effort.rounds; round++) {
-    for (const slice of round % 2 === 0 ? slices.toReversed() : slices) {
-      slice.samples.push(await slice.member.run(slice.count));
+  const { rounds, processes = 1 } = effort;
+  /** The costs of each case, as multiples of the slices beside them. */
+  const relative = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
+  const lengths: number[] = [];
+  let done = 0;
+  for (let left = processes; left > 0; left--) {
+    await using crew = await startCrew(cases[0] === undefined ? [] : [cases[0], ...cases]);
+    const all: Slice[] = [];
+    for (const member of crew.members) all.push(await prepare(member, effort));
+    const [yardstick, ...slices] = all;
+    if (yardstick === undefined) break;
+    let before = await run(yardstick);
+    for (let share = Math.ceil((rounds - done) / left); share > 0; share--) {
+      done++;
+      for (const slice of done % 2 === 0 ? slices.toReversed() : slices) {
+        const cost = await run(slice);
+        const after = await run(yardstick);
+        relative.get(slice.member.name)?.push((2 * cost) / (before + after));
+        lengths.push(after);
+        before = after;
+      }
+      progress(done, rounds);
     }
-    progress(round, effort.rounds);
   }
-  return new Map(slices.map(({ member, samples }) => [member.name, samples]));
+  const usual = summarise(lengths).median;
+  return new Map([...relative].map(([name, ratios]) => [name, ratios.map((ratio) => ratio * usual)]));
 }
 
 interface Slice {
   readonly member: Member;
   readonly count: number;
-  readonly samples: number[];
+}
+
+function run({ member, count }: Slice): Promise<number> {
+  return member.run(count);
 }
 
 async function prepare(member: Member, { warmUp, sliceMs, fewest, most }: Effort): Promise<Slice> {
   await member.run(warmUp);
   const costUs = await member.run(fewest);
   const count = Math.min(most, Math.max(fewest, Math.round((sliceMs * 1000) / costUs)));
-  return { member, count, samples: [] };
+  return { member, count };
 }
