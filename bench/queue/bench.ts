@@ -4,6 +4,7 @@ import { summarise } from "../harness/figures.ts";
 import { base, verdictsAgainst } from "./against.ts";
 import type { Took } from "./child.ts";
 import { inHand, type Mode } from "./contestant.ts";
+import { herdLimits, type HerdMetric, measureHerd } from "./herd.ts";
 import { measureLatency } from "./latency.ts";
 import { type Member, startMembers } from "./members.ts";
 import { measureRecovery, recoveryLimits, type RecoveryMetric } from "./recovery.ts";
@@ -25,8 +26,14 @@ const control = "control";
 /** Cases only in the rows of latency: `svc` with a separate producer, and the floors with and without a claim. */
 const onlyLatency: readonly string[] = ["svc-apart", "by-hand", "commit"];
 const recoveries = Object.keys(recoveryLimits) as RecoveryMetric[];
+const herds = Object.keys(herdLimits) as HerdMetric[];
 
-export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric), "latency", ...recoveries];
+export const allMetrics: readonly string[] = [
+  ...rows.map(({ metric }) => metric),
+  "latency",
+  ...recoveries,
+  ...herds,
+];
 
 /** Compares the shipped job table with two other queues on the same server. */
 export const queue: Bench = {
@@ -58,6 +65,10 @@ export const queue: Bench = {
       const place = await makeDatabase(server.url, "recovery");
       results.push(...(await measureRecovery(place, wanted.recoveries, effort, options)));
     }
+    if (wanted.herds.length > 0 && child === undefined) {
+      const place = await makeDatabase(server.url, "herd");
+      results.push(...(await measureHerd(place, wanted.herds, effort, options)));
+    }
     const doubt = doubtOf(server.folder);
     if (doubt !== undefined) options.note(doubt);
     return report(
@@ -84,6 +95,7 @@ interface Chosen {
   readonly rows: readonly Row[];
   readonly latency: boolean;
   readonly recoveries: readonly RecoveryMetric[];
+  readonly herds: readonly HerdMetric[];
 }
 
 function chosenRows(only: readonly string[] | undefined): Chosen {
@@ -98,6 +110,7 @@ function chosenRows(only: readonly string[] | undefined): Chosen {
     rows: rows.filter(({ metric }) => isWanted(metric)),
     latency: isWanted("latency"),
     recoveries: recoveries.filter(isWanted),
+    herds: herds.filter(isWanted),
   };
 }
 
@@ -196,10 +209,10 @@ function verdictsOf(results: readonly Result[], figures: readonly Figure[], quic
   if (results.some(({ name }) => name === base.name)) {
     return quick ? [] : [...verdictsAgainst(first, figures)];
   }
-  const { metric, limitMs, doubt } = first;
-  if (limitMs !== undefined) {
+  const { metric, limit, doubt } = first;
+  if (limit !== undefined) {
     const own = figures.find((figure) => figure.case === ours && figure.metric === metric);
-    return quick || own === undefined ? [] : [limitVerdict(own, limitMs)];
+    return quick || own === undefined ? [] : [limitVerdict(own, limit)];
   }
   const bound = quick ? undefined : first.bound;
   const others = [...peers, spreadBoss];
@@ -226,11 +239,11 @@ function tableOf(results: readonly Result[]): string[][] {
     ["", "", "median", "min", "max", "worker us/job", "server us/job", "in hand"],
     ...results.map(({ name, metric, unit, values, workerUs, serverUs, inHand: held }) => {
       const { min, median, max } = summarise(values);
-      const places = unit === "ms" ? 2 : 0;
+      const places = unit === "per_s" ? 0 : 2;
       return [
         metric,
         name,
-        `${digits(median, places)} ${unit === "ms" ? "ms" : "/s"}`,
+        `${digits(median, places)} ${unit === "per_s" ? "/s" : unit}`,
         digits(min, places),
         digits(max, places),
         digits(workerUs, 1),

@@ -35,8 +35,8 @@ export async function measureRecovery(
       if (!isFlowing) pending.push(await measureRound(url, { jobs, isPending: true, startsLater: true }));
     }
     note(`${metric} measured`);
-    const limitMs = recoveryLimits[metric];
-    results.push({ name: "svc", metric, unit: "ms", values, bound: undefined, limitMs });
+    const limit = recoveryLimits[metric];
+    results.push({ name: "svc", metric, unit: "ms", values, bound: undefined, limit });
     if (!isFlowing) results.push({ name: "pending", metric, unit: "ms", values: pending, bound: undefined });
   }
   return results;

@@ -32,12 +32,12 @@ export interface Effort {
 export interface Result {
   readonly name: string;
   readonly metric: string;
-  readonly unit: "per_s" | "ms";
+  readonly unit: "per_s" | "ms" | "tx";
   /** One figure per round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
-  /** The most milliseconds, for a figure without a comparison. */
-  readonly limitMs?: number | undefined;
+  /** The most, for a figure without a comparison. */
+  readonly limit?: number | undefined;
   /** Why the figure is not usable. */
   readonly doubt?: string | undefined;
   readonly workerUs?: number | undefined;

@@ -5,7 +5,7 @@ export interface Figure {
   readonly case: string;
   readonly metric: string;
   readonly value: number;
-  readonly unit: "per_s" | "ms";
+  readonly unit: "per_s" | "ms" | "tx";
 }
 
 export interface Verdict {
@@ -42,10 +42,11 @@ export function verdictOf(
 }
 
 /** Compares a figure with its limit alone. */
-export function limitVerdict({ metric, value }: Figure, limitMs: number): Verdict {
-  const broken = !(value <= limitMs);
+export function limitVerdict({ metric, value, unit }: Figure, limit: number): Verdict {
+  const broken = !(value <= limit);
   const mark = broken ? "FAIL" : "ok  ";
-  return { line: `${mark} ${metric}: ${value.toFixed(0)} ms, bound at most ${limitMs} ms`, broken };
+  const shown = unit === "ms" ? value.toFixed(0) : value.toFixed(2);
+  return { line: `${mark} ${metric}: ${shown} ${unit}, bound at most ${limit} ${unit}`, broken };
 }
 
 /**

@@ -7,6 +7,7 @@ import { createEnqueueing } from "./enqueueing.ts";
 import { refused } from "./errors.ts";
 import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Lease, NewJob } from "./job.ts";
 import { type NewRow, newRow } from "./new-job.ts";
+import { MAX_PAUSE_MS } from "./listener.ts";
 import { channelOf, createNotifier } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
 import { payloadFaultOf } from "./payload.ts";
@@ -101,7 +102,7 @@ export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
  */
 export function createJobTable(given: JobTableOptions): JobTable {
   const options = resolveTableOptions(given);
-  const { db, name, quotedTable: sql, visibilityTimeoutSeconds, maxPayloadBytes, now } = options;
+  const { db, name, quotedTable: sql, visibilityTimeoutSeconds, maxPayloadBytes, notify, now } = options;
   const channel = channelOf(name);
   const { commandTimeoutMs, maintenanceTimeoutMs } = options;
   const send = {
@@ -120,11 +121,13 @@ export function createJobTable(given: JobTableOptions): JobTable {
   );
 
   function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
-    const ready = rows.some(
+    // A worker of a quiet table sees later jobs in time; see `sweepPause` of its group.
+    const isSoon = rows.some(
       ({ delaySeconds, availableAt }) =>
-        delaySeconds === 0 && (availableAt === null || Date.parse(availableAt) <= Date.now()),
+        delaySeconds * 1000 <= MAX_PAUSE_MS &&
+        (availableAt === null || Date.parse(availableAt) <= Date.now() + MAX_PAUSE_MS),
     );
-    if (!options.notify || !ready) return undefined;
+    if (!notify || !isSoon) return undefined;
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
   }
 
@@ -195,7 +198,9 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async release(lease, options) {
       const tx = transactionOf(options);
       checkLease(lease);
-      return (await send.release(releaseSql(sql), leaseValues([lease]), tx)).length === 1;
+      const values: unknown[] = leaseValues([lease]);
+      if (notify) values.push(channel);
+      return (await send.release(releaseSql(sql, notify), values, tx)).length === 1;
     },
     async dead(limit = 100) {
       checkWhole("limit", limit, MAX_ROWS);
@@ -204,7 +209,8 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async retryDead(ids, options) {
       const tx = transactionOf(options);
       const wanted = ids === "all" ? null : checkedIds(ids);
-      const rows = await send.retryDead<{ id: string }>(retrySql(sql), [wanted], tx);
+      const values = notify ? [wanted, channel] : [wanted];
+      const rows = await send.retryDead<{ id: string }>(retrySql(sql, notify), values, tx);
       return rows.map(({ id }) => id);
     },
     async stats() {

@@ -25,11 +25,14 @@ export interface Reservation {
   markLost(id: string): void;
 }
 
-/** Reserves a slot at the first worker that has one. */
-export function reserve(workers: Iterable<LocalWorker>, task: string): Reservation | undefined {
+/** Reserves a slot at the first worker that has one, which is the last one afterwards. */
+export function reserve(workers: Set<LocalWorker>, task: string): Reservation | undefined {
   for (const worker of workers) {
     const reservation = worker.reserve(task);
-    if (reservation !== undefined) return reservation;
+    if (reservation === undefined) continue;
+    workers.delete(worker);
+    workers.add(worker);
+    return reservation;
   }
   return undefined;
 }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "./job.ts";
 import type { LocalWorker } from "./local-worker.ts";
 import { orphanSql } from "./sql/release.ts";
-import { type ReservedSlot, retryDelay, type WorkerState } from "./worker/claim-loop.ts";
-import { createPoolSession } from "./worker/session.ts";
+import type { ReservedSlot, WorkerState } from "./worker/claim-loop.ts";
+import { retryDelay } from "./worker/session.ts";
 
 /** The reservations of one worker. */
 export interface Reservations extends LocalWorker {
@@ -23,10 +23,9 @@ const outside = AsyncLocalStorage.snapshot();
 
 /** Reserves free slots of a worker for jobs that are claimed at their insert, unless an earlier job may be waiting. */
 export function createReservations(state: WorkerState): Reservations {
-  const { options, session, wakeup, report, jobs, reserved } = state;
+  // The spare session outlives the worker, whose own connection may have failed.
+  const { options, session, spare, wakeup, report, jobs, reserved } = state;
   const { table, on, handlers } = options;
-  // It outlives the worker, whose own connection may have failed.
-  const spare = createPoolSession(on.db, options.commandTimeoutMs);
   const releaseLost = orphanSql(on.quotedTable);
   let lost: string[] = [];
   let releasing: Promise<void> | undefined;
@@ -38,8 +37,7 @@ export function createReservations(state: WorkerState): Reservations {
 
   /** Jobs were released, or queued for any worker. */
   function lookForJobs(): void {
-    state.mayBeDue = true;
-    wakeup.ring();
+    state.group.mayBeDue();
   }
 
   function start(slot: ReservedSlot, job: Job, claimedAt: number): void {
@@ -93,7 +91,7 @@ export function createReservations(state: WorkerState): Reservations {
   return {
     reserve(task) {
       if (state.failures > 0 || !handlers.has(task)) return undefined;
-      if (state.isStopping || state.mayBeDue || state.asked > 0) return undefined;
+      if (state.isStopping || state.group.claims > 0 || state.asked > 0) return undefined;
       if (state.claimer.untilSweep() <= 0 || !jobs.hasFreeSlot(reserved.count)) return undefined;
       const slot = reserved.add();
       return {

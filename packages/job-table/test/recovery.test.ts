@@ -207,6 +207,7 @@ describe("recovery of expired leases", function () {
     const ended: number[] = [];
     const session: Session = {
       queues: false,
+      isOpen: false,
       isIdle: false,
       async query(_name, text, values) {
         const { rows } = await bench.pool.query(text, values);
@@ -259,7 +260,7 @@ describe("recovery of expired leases", function () {
         return Promise.resolve([{ id: "x", available_ms: 1000, lease: "2026-01-01T00:00:00.000000Z" }]);
       },
     } as unknown as Session;
-    const completions = createCompletions("jobs", 300_000, () => undefined);
+    const completions = createCompletions("jobs", 300_000, undefined, () => undefined);
     const claimer = createClaimer("jobs", 300, 500);
     for (const sweeps of [true, false, true]) {
       if (sweeps) await claimer.sweep(session);

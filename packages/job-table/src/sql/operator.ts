@@ -17,10 +17,10 @@ export function deadSql(table: string): string {
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
-/** Makes dead jobs pending. `$1`: their ids; null for all. */
-export function retrySql(table: string): string {
+/** Makes dead jobs pending. `$1`: their ids; null for all. `$2`: the channel on which to notify workers. */
+export function retrySql(table: string, notifies: boolean): string {
   return `update ${table} set status = 'pending', attempts = 0, locked_until = null, available_at = statement_timestamp()
-where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
+where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id${notifies ? ", pg_notify($2, '')" : ""}`;
 }
 
 export function statsSql(table: string): string {

@@ -15,7 +15,7 @@ export interface RecoveredRow extends Record<string, unknown> {
   readonly reached_ms: number | null;
   /** Whether any lease had expired, including those locked by other sessions. */
   readonly any: boolean;
-  /** Milliseconds until the next lease ends, if within a second. */
+  /** Milliseconds until the next lease ends or the next job becomes due, if within the horizon. */
   readonly next_ms: number | null;
   /** Whether a pending job is due, without the recovered ones. */
   readonly due: boolean;
@@ -36,11 +36,16 @@ export const NOTHING_ENDED: RecoveredRow = {
 /**
  * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their old place
  * in the order. `$1` in milliseconds since the epoch: leases that ended earlier are skipped, so that the next batch
- * does not read the dead index entries of this one.
+ * does not read the dead index entries of this one. `$2`: the horizon in milliseconds.
  */
 export function recoverSql(table: string): string {
   const running = `from ${table} where status = 'running' and locked_until`;
+  const pending = `from ${table} where status = 'pending' and available_at`;
   const since = "to_timestamp($1::float8 / 1000)";
+  const horizon = `${NOW} + $2::float8 * interval '1 millisecond'`;
+  const msUntil = (column: string, rows: string): string =>
+    `(select (date_part('epoch', ${column}) - date_part('epoch', ${NOW})) * 1000
+    ${rows} >= ${NOW} and ${column} < ${horizon} order by ${column} limit 1)`;
   return `with ended as materialized (
   select id, locked_until, attempts >= max_attempts as is_exhausted
   ${running} < ${NOW} and locked_until >= ${since}
@@ -53,9 +58,9 @@ select count(*)::int as ended,
   count(*) filter (where is_exhausted)::int as exhausted,
   date_part('epoch', max(locked_until)) * 1000 as reached_ms,
   exists(select ${running} < ${NOW} and locked_until >= ${since}) as any,
-  (select (date_part('epoch', locked_until) - date_part('epoch', ${NOW})) * 1000
-    ${running} >= ${NOW} and locked_until < ${NOW} + interval '1 second' order by locked_until limit 1) as next_ms,
-  exists(select from ${table} where status = 'pending' and available_at <= ${NOW}) as due,
+  least(${msUntil("locked_until", running)},
+    ${msUntil("available_at", pending)}) as next_ms,
+  exists(select ${pending} <= ${NOW}) as due,
   ${TOOK}
 from ended`;
 }

@@ -1,11 +1,11 @@
 import { HELD } from "./leases.ts";
 
-/** Returns the statement that releases jobs by their leases (JOB-11). */
-export function releaseSql(table: string): string {
+/** Returns the statement that releases jobs by their leases (JOB-11), and notifies workers on the channel `$4`. */
+export function releaseSql(table: string, notifies: boolean): string {
   return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(),
   attempts = greatest(job.attempts - 1, 0)
 from unnest($1::text[], $2::int[], $3::timestamptz[]) as lease (id, attempts, locked_until)
-where ${HELD} returning job.id`;
+where ${HELD} returning job.id${notifies ? ", pg_notify($4, '')" : ""}`;
 }
 
 /**

@@ -1,10 +1,10 @@
-import { backoff } from "@svc/resilience";
+import type { Member, TableGroup } from "../listener.ts";
 import type { Claimed, Claimer } from "./claimer.ts";
 import type { Completions } from "./completions.ts";
 import type { ResolvedWorker } from "./options.ts";
 import type { Report } from "./report.ts";
 import type { RunningJobs } from "./running-jobs.ts";
-import type { Session } from "./session.ts";
+import { retryDelay, type Session } from "./session.ts";
 
 /** What the claim loop, `stop()` and `enqueue()` of the same process know about one worker. */
 export interface WorkerState {
@@ -19,8 +19,16 @@ export interface WorkerState {
   readonly recorder: Session | undefined;
   /** Slots reserved for jobs that `enqueue()` claims. */
   readonly reserved: ReservedSlots;
-  /** Whether a claim may find a job: there was a notification, a sweep saw a due job, or the last claim was full. */
-  mayBeDue: boolean;
+  /** The workers of the table in this process, with what they know of due jobs. */
+  readonly group: TableGroup;
+  /** This worker in the group. */
+  readonly member: Member;
+  /** Sends the sweeps of a worker whose own connection is closed. */
+  readonly spare: Session;
+  /** Closes the connections of the worker; the next statement opens them again. */
+  readonly disconnect: () => void;
+  /** When the worker last had jobs. */
+  activeAt: number;
   /** Jobs asked for in claims without an answer. */
   asked: number;
   /** Whether the last claim was full. */
@@ -42,16 +50,19 @@ export interface WorkerState {
 interface SentClaim {
   readonly limit: number;
   readonly claimedAt: number;
+  /** Tells the group whether the claim was full. */
+  readonly answered: (isFull: boolean) => void;
   readonly answer: Promise<Claimed>;
 }
 
+// Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
+export const MAX_SWEEP_MS = 500;
 const RECORDER_PAUSE_MS = 10_000;
 // Limits consecutive sweeps, so that a large number of expired leases does not delay new jobs.
 const MAX_SWEEPS = 10;
 const MAX_STOPPING_PAUSE_MS = 200;
-
-/** Returns the milliseconds before the next retry after so many failures. */
-export const retryDelay: (failures: number) => number = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
+// After so long without jobs, a worker's connection is free for others.
+const DISCONNECT_AFTER_MS = 10_000;
 
 /**
  * Claims jobs for free slots and writes completions, until the worker stops and everything is written. Every turn sends
@@ -69,6 +80,8 @@ export async function runClaimLoop(state: WorkerState): Promise<void> {
       await startRecording(state);
       await sweep(state);
       if (!((await claim(state)) || (await flush(state)))) {
+        if (mayClaim(state)) continue;
+        if (isLongIdle(state)) state.disconnect();
         await wakeup.wait(idleMs(state));
       } else if (state.failures > 0) {
         report.answersAgain(state.failures);
@@ -78,7 +91,7 @@ export async function runClaimLoop(state: WorkerState): Promise<void> {
       await new Promise<void>((resolve) => void setImmediate(resolve));
     } catch (error) {
       state.failures += 1;
-      state.mayBeDue = true;
+      state.group.active();
       state.claimer.reset();
       const longestMs = state.isStopping ? MAX_STOPPING_PAUSE_MS : Infinity;
       state.pausedUntil = performance.now() + Math.min(longestMs, retryDelay(state.failures));
@@ -99,6 +112,16 @@ function isFinished({
 }: WorkerState): boolean {
   if (!isStopping || jobs.running > 0 || ahead !== undefined || recording !== undefined) return false;
   return completions.size === 0 || (failures > 0 && performance.now() > giveUpAt);
+}
+
+/** Whether a claim may find a job and there is room for it. */
+function mayClaim(state: WorkerState): boolean {
+  return state.group.claims > 0 && room(state) > 0;
+}
+
+function isLongIdle({ jobs, completions, reserved, activeAt, isStopping }: WorkerState): boolean {
+  if (isStopping || jobs.running > 0 || completions.size > 0 || reserved.count > 0) return false;
+  return performance.now() - activeAt > DISCONNECT_AFTER_MS;
 }
 
 function idleMs({ isStopping, jobs, reserved, claimer, options }: WorkerState): number {
@@ -135,23 +158,33 @@ async function startRecording(state: WorkerState): Promise<void> {
 
 /** Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). */
 async function sweep(state: WorkerState): Promise<void> {
-  const { claimer, session, report } = state;
+  const { claimer, group, member, report, options } = state;
+  const session = state.session.isOpen ? state.session : state.spare;
+  const sweepMs = Math.min(options.pollMs, MAX_SWEEP_MS);
+  // A lease that starts and ends between two sweeps would be seen late.
+  const longestMs = Math.max(sweepMs, options.visibilityMs / 2);
   for (let sweeps = 0; sweeps < MAX_SWEEPS && room(state) > 0 && claimer.untilSweep() <= 0; sweeps++) {
-    const { exhausted, due } = await claimer.sweep(session);
-    state.mayBeDue ||= due;
+    group.swept(member, sweepMs);
+    const { exhausted, due, quiet } = await claimer.sweep(
+      session,
+      Math.min(longestMs, group.sweepPause(sweepMs)),
+    );
+    group.swept(member, claimer.untilSweep());
+    if (due) group.mayBeDue();
+    if (quiet) group.quiet();
     for (const job of exhausted) report.exhausted(job);
   }
 }
 
 /** Claims jobs and starts them. Returns false when there was no reason to send a claim. */
 async function claim(state: WorkerState): Promise<boolean> {
-  const { completions, session, report, jobs } = state;
+  const { completions, session, report, jobs, group } = state;
   let sent = state.ahead;
   state.ahead = undefined;
-  if (sent === undefined && state.mayBeDue && room(state) > 0) {
+  if (sent === undefined && mayClaim(state)) {
     // A claim deletes only jobs that are done.
     if (completions.needFlush) await completions.flush(session);
-    if (room(state) > 0) sent = sendClaim(state);
+    if (mayClaim(state)) sent = sendClaim(state);
   }
   if (sent === undefined) return false;
   if (claimsHalves(state) && !completions.needFlush && room(state) > 0) state.ahead = sendClaim(state);
@@ -161,9 +194,14 @@ async function claim(state: WorkerState): Promise<boolean> {
   } finally {
     state.asked -= sent.limit;
   }
-  state.mayBeDue ||= claimed.more;
   state.isFlowing = claimed.jobs.length === sent.limit;
-  if (claimed.jobs.length > 0) report.emit({ type: "claimed", jobs: claimed.jobs });
+  sent.answered(state.isFlowing);
+  if (claimed.more && !state.isFlowing) group.mayBeDue();
+  if (claimed.jobs.length > 0) {
+    state.activeAt = performance.now();
+    group.active();
+    report.emit({ type: "claimed", jobs: claimed.jobs });
+  }
   jobs.accept(claimed.jobs, sent.claimedAt);
   return true;
 }
@@ -181,13 +219,13 @@ function sendClaim(state: WorkerState): SentClaim {
   const free = room(state);
   const half = Math.ceil((options.concurrency + options.prefetch) / 2);
   const limit = claimsHalves(state) ? Math.min(free, half) : free;
-  state.mayBeDue = false;
+  const answered = state.group.claimSent(state.member);
   state.asked += limit;
   const claimedAt = performance.now();
   const answer = claimer.claim(session, limit, completions);
   // It may reject before it is awaited.
   answer.catch(() => undefined);
-  return { limit, claimedAt, answer };
+  return { limit, claimedAt, answered, answer };
 }
 
 async function flush({ completions, session }: WorkerState): Promise<boolean> {

@@ -26,21 +26,32 @@ export interface Swept {
   readonly exhausted: readonly Job[];
   /** Whether a job is due. */
   readonly due: boolean;
+  /** Whether there was nothing at all to see. */
+  readonly quiet: boolean;
 }
 
 /** Claims jobs for a worker, and recovers expired leases of other workers. */
 export interface Claimer {
   claim(session: Session, limit: number, completions: Completions): Promise<Claimed>;
-  /** Recovers expired leases, and marks jobs on their last attempt as dead in a second statement. */
-  sweep(session: Session): Promise<Swept>;
+  /**
+   * Recovers expired leases, and marks jobs on their last attempt as dead in a second statement. The next sweep is due
+   * after `pauseMs`, or when the next job becomes due or the next lease ends. Default: `sweepMs`.
+   */
+  sweep(session: Session, pauseMs?: number): Promise<Swept>;
   /** Returns the milliseconds until the next sweep. */
   untilSweep(): number;
+  /** Another worker sweeps now or has swept, and the next sweep is due in `ms`. */
+  sweptElsewhere(ms: number): void;
+  /** Sweeps within `sweepMs`. */
+  hasten(): void;
   /** Makes the next sweep and claim look at everything. */
   reset(): void;
 }
 
 // A transaction that commits late has earlier `available_at` values; within this margin the next claim finds them.
 const MARGIN_MS = 50;
+// How far a sweep looks ahead at least.
+const LEAST_HORIZON_MS = 1000;
 // The shortest pause between two sweeps, unless the first one was full.
 const LEAST_PAUSE_MS = 100;
 // Timers round, so the sweep for a known end of a lease runs a little after it.
@@ -56,7 +67,7 @@ const MAX_PAUSE_MS = 10_000;
  * the next one starts where the last one ended and so skips claimed rows that an old snapshot keeps.
  *
  * A sweep makes jobs with expired leases `pending` again, so that claims find them in order (JOB-34). It runs at the
- * start, at each end of a lease that it has seen, and every `sweepMs` for others.
+ * start, at each end of a lease that it has seen, and every `sweepMs` for others unless the table is quiet.
  *
  * @param inTimeMs milliseconds of waiting after which a claim takes nothing
  */
@@ -77,27 +88,33 @@ export function createClaimer(
   let from = -Infinity;
 
   /** Returns the milliseconds between a sweep that was not full and the next one. */
-  function pauseAfter({ ended, any, next_ms: nextMs, took_ms: tookMs }: RecoveredRow): number {
+  function pauseAfter(
+    { ended, any, next_ms: nextMs, took_ms: tookMs }: RecoveredRow,
+    pauseMs: number,
+  ): number {
     const least = Math.min(LEAST_PAUSE_MS, sweepMs);
     // The next claim does not see jobs that another session is recovering now; a claim after one more sweep does.
-    const most = any || since !== -Infinity ? least : sweepMs;
+    const most = any || since !== -Infinity ? least : pauseMs;
     const wanted = Math.min(most, (nextMs ?? Infinity) + AFTER_END_MS);
     const reading = ended === 0 ? Math.min(PAUSE_PER_READING * tookMs, MAX_PAUSE_MS) : 0;
     return Math.max(least, reading, wanted);
   }
 
   return {
-    async sweep(session) {
-      const [swept = NOTHING_ENDED] = await session.query<RecoveredRow>("svc_job_recover", recover, [since]);
+    async sweep(session, pauseMs = sweepMs) {
+      const horizonMs = Math.max(LEAST_HORIZON_MS, pauseMs);
+      const values = [since, horizonMs];
+      const [swept = NOTHING_ENDED] = await session.query<RecoveredRow>("svc_job_recover", recover, values);
       const dead =
         swept.exhausted > 0 ? await session.query<ClaimedRow>("svc_job_dead_letter", deadLetter, []) : [];
       const isFull = swept.ended === MAX_RECOVERED || dead.length === MAX_DEAD;
-      sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept);
+      sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept, pauseMs);
       if (!isFull) since = -Infinity;
       else if (dead.length < MAX_DEAD) since = (swept.reached_ms ?? -Infinity) - ROUNDING_MS;
       // Recovered jobs are earlier than the position of the claims.
       from = -Infinity;
-      return { exhausted: dead.map(jobOf), due: swept.due || swept.ended > swept.exhausted };
+      const due = swept.due || swept.ended > swept.exhausted;
+      return { exhausted: dead.map(jobOf), due, quiet: !due && !swept.any };
     },
     async claim(session, limit, completions) {
       const done = completions.takeDone();
@@ -132,6 +149,13 @@ export function createClaimer(
       };
     },
     untilSweep: () => sweepAt - performance.now(),
+    sweptElsewhere(ms) {
+      sweepAt = performance.now() + Math.max(ms, LEAST_PAUSE_MS);
+      from = -Infinity;
+    },
+    hasten() {
+      sweepAt = Math.min(sweepAt, performance.now() + sweepMs);
+    },
     reset() {
       sweepAt = -Infinity;
       since = -Infinity;

@@ -41,16 +41,20 @@ type Kind = Completion["kind"];
 const KINDS: readonly Kind[] = ["done", "failed", "released"];
 const MAX_BATCH = 1000;
 
-/** @param onWritten called for each written completion; must not throw */
+/**
+ * @param channel where to notify other workers of released jobs; undefined: nowhere
+ * @param onWritten called for each written completion; must not throw
+ */
 export function createCompletions(
   table: string,
   visibilityMs: number,
+  channel: string | undefined,
   onWritten: (completion: Completion, outcome: Outcome) => void,
 ): Completions {
   const waiting: Record<Kind, Completion[]> = { done: [], failed: [], released: [] };
   const deleting = deleteSql(table, 1);
   const failing = failSql(table);
-  const releasing = releaseSql(table);
+  const releasing = releaseSql(table, channel !== undefined);
 
   /** Writes a batch, and returns the new states of the jobs whose leases were valid. */
   const write: Record<Kind, (session: Session, batch: Completion[]) => Promise<Map<string, Outcome>>> = {
@@ -65,7 +69,8 @@ export function createCompletions(
       return new Map(rows.map(({ id, status }) => [id, status === "dead" ? "dead" : "pending"]));
     },
     async released(session, batch) {
-      const values = leaseValues(jobsOf(batch));
+      const values: unknown[] = leaseValues(jobsOf(batch));
+      if (channel !== undefined) values.push(channel);
       const rows = await session.query<{ id: string }>("svc_job_release", releasing, values);
       return new Map(rows.map(({ id }) => [id, "released"]));
     },

@@ -76,7 +76,8 @@ export interface WorkerOptions {
   /** Seconds that `stop()` waits for running jobs (JOB-26). Default: 25. */
   readonly drainSeconds?: number | undefined;
   /**
-   * Milliseconds between polls of an idle table, 10 to 1,000; a value above 500 acts as 500 (JOB-34). Default: 1,000.
+   * Milliseconds between polls of an idle table, 10 to 1,000; a value above 500 acts as 500 (JOB-34). A worker that
+   * listens polls a quiet table less often, down to once in 5 s. Default: 1,000.
    */
   readonly pollMs?: number | undefined;
   /**

@@ -1,11 +1,9 @@
-import { withDeadline } from "@svc/resilience";
+import { backoff, withDeadline } from "@svc/resilience";
 import {
   type Connectable,
   type Database,
-  identifier,
   isPool,
   lend,
-  literal,
   type PooledConnection,
   type QueryResult,
   queryWithin,
@@ -13,13 +11,21 @@ import {
 } from "@svc/sql";
 import { createHash } from "node:crypto";
 
+/** Returns the milliseconds before the next retry after so many failures. */
+export const retryDelay: (failures: number) => number = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
+
 /** Sends a worker's statements. */
 export interface Session {
-  /** Sends a statement, after connecting if necessary. `name` identifies the text, independent of the values. */
+  /**
+   * Sends a statement, after connecting if necessary. `name` identifies the text, independent of the values; empty: it is
+   * not prepared.
+   */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
   /** Whether a second statement may be passed before the first is answered; its time starts when it is sent. */
   readonly queues: boolean;
-  /** Whether its own connection is idle. */
+  /** Whether its own connection is open. */
+  readonly isOpen: boolean;
+  /** Whether its own connection is open and idle. */
   readonly isIdle: boolean;
   close(): void;
 }
@@ -29,6 +35,7 @@ export function createPoolSession(db: Database, timeoutMs: number): Session {
   const deadline = { operation: "a statement of the worker", timeoutMs };
   return {
     queues: false,
+    isOpen: false,
     isIdle: false,
     query: async <R extends Row>(_name: string, text: string, values: unknown[]) =>
       (await queryWithin<R>(db, deadline, text, values)).rows,
@@ -64,42 +71,41 @@ export function sizeOf(pool: Connectable): number | undefined {
  */
 export const SERVERS_SHARE = 0.9;
 
-/** What happens on a worker's own connection. */
-export interface Listeners {
-  /** A job was queued, or the connection was lost and may have missed that. */
-  readonly onNotify: () => void;
-  /** Another worker announced its tasks. */
-  readonly onAnnouncement: (announcement: string) => void;
+/** A message on a channel. */
+export interface Notification {
+  readonly channel: string;
+  /** The message with which a worker announced its tasks; undefined: a job was queued. */
+  readonly announcement: string | undefined;
+}
+
+/** What a listening connection does. */
+export interface Listening {
+  /** Returns the statements to send when it connects. */
+  readonly statements: () => readonly string[];
+  readonly onNotification: (notification: Notification) => void;
+  /** The connection was lost, and may have missed notifications. */
+  readonly onLoss: () => void;
   /** Another process than the one that greeted the driver answers: a pooler shares sessions between clients. */
   readonly onPooler: () => void;
 }
 
-/** What a connection listens to, and the announcement that it sends there when it connects. */
-export interface Channel {
-  readonly name: string;
-  readonly announcement: string;
-}
-
 /**
- * Creates a session on its own connection, which listens on a channel if there is one. The connection is closed at the
- * end and after every error, never returned to the pool, so it may have its own settings and prepared statements. Each
+ * Creates a session on its own connection, which may also listen. The connection is closed at the end and after every
+ * error, never returned to the pool, so it may have its own settings and prepared statements. Each
  * statement is planned once, because planning costs more than claiming a job. Without sequential scans the plan fits
  * any table size.
  */
-export function createOwnSession(
-  pool: Connectable,
-  channel: Channel | undefined,
-  timeoutMs: number,
-  { onNotify, onAnnouncement, onPooler }: Listeners,
-): Session {
+export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): Session {
   let current: PooledConnection | undefined;
   let busy = false;
+  let isClosing = false;
   const waiting: (() => void)[] = [];
-  const settings = settingsOf(channel, timeoutMs);
 
   function drop(connection: PooledConnection): void {
-    if (current === connection) current = undefined;
+    const isCurrent = current === connection;
+    if (isCurrent) current = undefined;
     connection.release(new Error("the connection of a worker"));
+    if (isCurrent && !isClosing) listening?.onLoss();
   }
 
   async function connect(signal: AbortSignal): Promise<PooledConnection> {
@@ -110,21 +116,15 @@ export function createOwnSession(
     }
     const emitter = connection as Partial<Emitter>;
     const lost = (): void => {
-      if (current !== connection) return;
-      drop(connection);
-      // Reconnect, and look for jobs whose notification was missed.
-      onNotify();
+      if (current === connection) drop(connection);
     };
     emitter.on?.("error", lost);
     emitter.on?.("end", lost);
-    emitter.on?.("notification", (message) => {
-      const announcement = announcementIn(message);
-      if (announcement === undefined) onNotify();
-      else onAnnouncement(announcement);
-    });
+    emitter.on?.("notification", (message) => listening?.onNotification(notificationOf(message)));
     current = connection;
     try {
-      if (isPooled(connection, await connection.query(settings))) onPooler();
+      const settings = settingsOf(timeoutMs, listening?.statements() ?? []);
+      if (isPooled(connection, await connection.query(settings))) listening?.onPooler();
     } catch (error) {
       if (current === connection) drop(connection);
       throw error;
@@ -134,6 +134,9 @@ export function createOwnSession(
 
   return {
     queues: true,
+    get isOpen() {
+      return current !== undefined;
+    },
     get isIdle() {
       return current !== undefined && !busy;
     },
@@ -158,19 +161,14 @@ export function createOwnSession(
       }
     },
     close() {
+      isClosing = true;
       if (current !== undefined) drop(current);
+      isClosing = false;
     },
   };
 }
 
-function settingsOf(channel: Channel | undefined, timeoutMs: number): string {
-  const listen =
-    channel === undefined
-      ? []
-      : [
-          `listen ${identifier(channel.name)}`,
-          `select pg_notify(${literal(channel.name)}, ${literal(channel.announcement)})`,
-        ];
+function settingsOf(timeoutMs: number, further: readonly string[]): string {
   return [
     `set statement_timeout = ${Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE))}`,
     // At a stricter level two sessions that meet on one row would fail.
@@ -178,7 +176,7 @@ function settingsOf(channel: Channel | undefined, timeoutMs: number): string {
     "set enable_seqscan = off",
     "set plan_cache_mode = force_generic_plan",
     "set jit = off",
-    ...listen,
+    ...further,
     "select pg_backend_pid() as pid",
   ].join("; ");
 }
@@ -207,7 +205,7 @@ async function sendPrepared<R extends Row>(
   values: unknown[],
 ): Promise<R[]> {
   // Drivers other than `pg` take only a text.
-  if (typeof (connection as Partial<Emitter>).on !== "function") {
+  if (name === "" || typeof (connection as Partial<Emitter>).on !== "function") {
     return (await connection.query<R>(text, values)).rows;
   }
   const driver = connection as unknown as NamedQueries<R>;
@@ -238,10 +236,10 @@ export function announcementOf(tasks: Iterable<string>): string {
   return PREFIX + (names.length <= MAX_LENGTH ? names : createHash("sha256").update(names).digest("hex"));
 }
 
-/** Returns the announcement in a notification; undefined for a notification of a new job. */
-function announcementIn(message: unknown): string | undefined {
-  const { payload } = (message ?? {}) as { readonly payload?: unknown };
-  return typeof payload === "string" && payload.startsWith(PREFIX) ? payload : undefined;
+function notificationOf(message: unknown): Notification {
+  const { channel, payload } = message as { readonly channel: string; readonly payload?: unknown };
+  const isAnnouncement = typeof payload === "string" && payload.startsWith(PREFIX);
+  return { channel, announcement: isAnnouncement ? payload : undefined };
 }
 
 /** Formats an announcement for the log; any client that may notify can have written it. */

@@ -1,8 +1,15 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createGroup, listenerOf, type Member } from "../listener.ts";
 import { channelOf } from "../notifier.ts";
 import { createReservations } from "../reservations.ts";
-import { createReservedSlots, createWakeup, runClaimLoop, type WorkerState } from "./claim-loop.ts";
+import {
+  createReservedSlots,
+  createWakeup,
+  MAX_SWEEP_MS,
+  runClaimLoop,
+  type WorkerState,
+} from "./claim-loop.ts";
 import { createClaimer } from "./claimer.ts";
 import { createCompletions } from "./completions.ts";
 import { type ResolvedWorker, resolveWorkerOptions, type WorkerOptions } from "./options.ts";
@@ -15,7 +22,6 @@ import {
   isLarge,
   listeningPool,
   SERVERS_SHARE,
-  type Listeners,
 } from "./session.ts";
 
 /** Runs the jobs of a table. */
@@ -33,8 +39,6 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
-// Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
-const MAX_SWEEP_MS = 500;
 // How long aborted handlers may take to return, and how long their completions may take to be written.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
@@ -51,7 +55,7 @@ const outside = AsyncLocalStorage.snapshot();
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
   const state = createState(options);
-  const { jobs, reserved, completions, report, wakeup, session, recorder } = state;
+  const { jobs, reserved, completions, report, wakeup, group, member } = state;
   const { localWorkers } = options.on;
   const reservations = createReservations(state);
   let stopCounting: (() => void) | undefined;
@@ -79,8 +83,8 @@ export function createWorker(given: WorkerOptions): Worker {
     await looping;
     await settledWithin(reservations.settled(), state.giveUpAt - performance.now());
     if (completions.size > 0) report.unrecorded(completions.size);
-    session.close();
-    recorder?.close();
+    state.disconnect();
+    group.leave(member);
   }
 
   async function allJobsEnded(): Promise<void> {
@@ -102,6 +106,7 @@ export function createWorker(given: WorkerOptions): Worker {
       if (stopping !== undefined)
         throw new Error("a worker that was stopped does not start again: make another one");
       if (looping !== undefined) return;
+      outside(() => group.join(member));
       looping = outside(runClaimLoop, state);
       if (options.claimOnEnqueue) localWorkers.add(reservations);
       stopCounting = outside(countRegularly, options, report);
@@ -124,44 +129,60 @@ function createState(options: ResolvedWorker): WorkerState {
   const { table, on, concurrency, prefetch, commandTimeoutMs } = options;
   const report = createReport(options);
   const wakeup = createWakeup();
-  const completions = createCompletions(on.quotedTable, options.visibilityMs, (completion, outcome) =>
-    report.completed(completion, outcome),
-  );
   const pool = options.listen ? listeningPool(on.db) : undefined;
-  const listeners: Listeners = {
-    onNotify() {
-      state.mayBeDue = true;
-      wakeup.ring(true);
+  const listener = pool === undefined ? undefined : listenerOf(pool);
+  const channel = channelOf(table.name);
+  const group = listener?.groupOf(channel) ?? createGroup();
+  const completions = createCompletions(
+    on.quotedTable,
+    options.visibilityMs,
+    on.notify ? channel : undefined,
+    (completion, outcome) => {
+      // The job becomes due soon, which no notification says.
+      if (outcome === "pending") group.active();
+      report.completed(completion, outcome);
     },
-    onAnnouncement: (theirs) => report.announcement(theirs),
-    onPooler: () => report.pooler(),
-  };
-  const channel = {
-    name: channelOf(table.name),
+  );
+  const spare = createPoolSession(on.db, commandTimeoutMs);
+  const session = listener?.sessionFor(commandTimeoutMs) ?? spare;
+  const recorder =
+    prefetch >= concurrency && pool !== undefined && isLarge(pool)
+      ? createOwnSession(pool, commandTimeoutMs)
+      : undefined;
+  const claimer = createClaimer(
+    on.quotedTable,
+    on.visibilityTimeoutSeconds,
+    Math.min(options.pollMs, MAX_SWEEP_MS),
+    pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined,
+  );
+  const member: Member = {
     announcement: announcementOf(options.handlers.keys()),
+    wake: () => wakeup.ring(true),
+    sweptElsewhere: (ms) => claimer.sweptElsewhere(ms),
+    hasten: () => claimer.hasten(),
+    reset: () => claimer.reset(),
+    announced: (theirs) => report.announcement(theirs),
+    pooler: () => report.pooler(),
+    fault: (error) => report.fault(error),
   };
-  const state: WorkerState = {
+  return {
     options,
     report,
     wakeup,
     completions,
     jobs: createRunningJobs(options, completions, wakeup, report),
     reserved: createReservedSlots(commandTimeoutMs),
-    claimer: createClaimer(
-      on.quotedTable,
-      on.visibilityTimeoutSeconds,
-      Math.min(options.pollMs, MAX_SWEEP_MS),
-      pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined,
-    ),
-    session:
-      pool === undefined
-        ? createPoolSession(on.db, commandTimeoutMs)
-        : createOwnSession(pool, channel, commandTimeoutMs, listeners),
-    recorder:
-      prefetch >= concurrency && pool !== undefined && isLarge(pool)
-        ? createOwnSession(pool, undefined, commandTimeoutMs, { ...listeners, onNotify: () => undefined })
-        : undefined,
-    mayBeDue: true,
+    claimer,
+    group,
+    member,
+    session,
+    spare,
+    recorder,
+    disconnect() {
+      listener?.release(session);
+      recorder?.close();
+    },
+    activeAt: performance.now(),
     asked: 0,
     isFlowing: false,
     ahead: undefined,
@@ -173,7 +194,6 @@ function createState(options: ResolvedWorker): WorkerState {
     isStopping: false,
     isOver: false,
   };
-  return state;
 }
 
 /** Counts the table for the event `depth` every `depthEverySeconds`, and returns the function that ends that. */

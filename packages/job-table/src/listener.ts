@@ -1,0 +1,238 @@
+import { type Connectable, identifier, literal } from "@svc/sql";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createOwnSession, type Notification, retryDelay, type Session } from "./worker/session.ts";
+
+/** A worker, as its table's group in this process sees it. */
+export interface Member {
+  /** Tells the other listeners of the table which tasks the worker handles. */
+  readonly announcement: string;
+  /** Ends its wait, so that it looks at the group again. */
+  wake(): void;
+  /** Another worker of the group sweeps now, or has swept: the next sweep is due in `ms`. */
+  sweptElsewhere(ms: number): void;
+  /** The table may have changed after a quiet time: sweep soon. */
+  hasten(): void;
+  /** Sweep now. */
+  reset(): void;
+  announced(announcement: string): void;
+  /** Another process than the one that greeted the driver answers: a pooler shares sessions between clients. */
+  pooler(): void;
+  /** The listening connection failed. */
+  fault(error: unknown): void;
+}
+
+/**
+ * The workers of one table in this process. A queued job wakes as many of them as are needed, not all, and one of them
+ * sweeps for all.
+ */
+export interface TableGroup {
+  /** How many claims may find a job: one after a notification, and twice as many after each full claim in a row. */
+  readonly claims: number;
+  /** A job may be due. */
+  mayBeDue(): void;
+  /**
+   * A worker sends a claim; the others are woken before it next time. Returns the function to call with whether the claim
+   * was full.
+   */
+  claimSent(by: Member): (isFull: boolean) => void;
+  /** Returns the milliseconds between sweeps: longer after each quiet one, while notifications arrive. */
+  sweepPause(ms: number): number;
+  /** A sweep saw nothing. */
+  quiet(): void;
+  /** There was a job or a notification. */
+  active(): void;
+  /** A worker starts a sweep, or has swept: the next one is due in `ms`. */
+  swept(by: Member, ms: number): void;
+  join(member: Member): void;
+  leave(member: Member): void;
+}
+
+/** The listening connection of one pool in this process. */
+export interface Listener {
+  /** Returns a session for a worker: the first one uses the listening connection, later ones have their own. */
+  sessionFor(timeoutMs: number): Session;
+  /** Closes a worker's session, unless it is the listening connection. */
+  release(session: Session): void;
+  /** Returns the group of the workers that listen on the channel. */
+  groupOf(channel: string): TableGroup;
+}
+
+/** A program may queue a job without a notification: a quiet table is still swept this often, in milliseconds. */
+export const MAX_PAUSE_MS = 5000;
+
+const MAX_CLAIMS = 16;
+
+const listeners = new WeakMap<Connectable, Listener>();
+
+/** Returns the listener of a pool. */
+export function listenerOf(pool: Connectable): Listener {
+  let listener = listeners.get(pool);
+  if (listener === undefined) {
+    listener = createListener(pool, () => listeners.delete(pool));
+    listeners.set(pool, listener);
+  }
+  return listener;
+}
+
+function createListener(pool: Connectable, onEnd: () => void): Listener {
+  const groups = new Map<string, { readonly group: TableGroup; readonly members: ReadonlySet<Member> }>();
+  let listening: Session | undefined;
+  let isOpening = false;
+
+  function allMembers(): Member[] {
+    return [...groups.values()].flatMap(({ members }) => [...members]);
+  }
+
+  function receive({ channel, announcement }: Notification): void {
+    const entry = groups.get(channel);
+    if (announcement !== undefined) entry?.members.forEach((member) => member.announced(announcement));
+    else entry?.group.mayBeDue();
+  }
+
+  function lost(): void {
+    // A sweep finds jobs whose notification was missed.
+    for (const member of allMembers()) {
+      member.reset();
+      member.wake();
+    }
+    void open();
+  }
+
+  /** Connects, and tries again until it succeeds or no worker listens any more. */
+  async function open(): Promise<void> {
+    if (isOpening) return;
+    isOpening = true;
+    for (
+      let failures = 1;
+      listening !== undefined && !listening.isOpen && allMembers().length > 0;
+      failures++
+    ) {
+      try {
+        await listening.query("", "select 1", []);
+      } catch (error) {
+        for (const member of allMembers()) member.fault(error);
+        await sleep(retryDelay(failures), undefined, { ref: false });
+      }
+    }
+    isOpening = false;
+  }
+
+  function statementsFor(channel: string, { announcement }: Member): string[] {
+    return [
+      `listen ${identifier(channel)}`,
+      `select pg_notify(${literal(channel)}, ${literal(announcement)})`,
+    ];
+  }
+
+  function joined(channel: string, member: Member): void {
+    if (listening?.isOpen !== true) return void open();
+    listening.query("", statementsFor(channel, member).join("; "), []).catch(() => open());
+  }
+
+  function left(): void {
+    if (allMembers().length > 0) return;
+    onEnd();
+    listening?.close();
+  }
+
+  return {
+    sessionFor(timeoutMs) {
+      if (listening !== undefined) return createOwnSession(pool, timeoutMs);
+      listening = createOwnSession(pool, timeoutMs, {
+        statements: () =>
+          [...groups].flatMap(([channel, { members }]) =>
+            [...members].flatMap((member) => statementsFor(channel, member)),
+          ),
+        onNotification: receive,
+        onLoss: lost,
+        onPooler: () => allMembers().forEach((member) => member.pooler()),
+      });
+      return listening;
+    },
+    release(session) {
+      if (session !== listening) session.close();
+    },
+    groupOf(channel) {
+      let entry = groups.get(channel);
+      if (entry === undefined) {
+        const members = new Set<Member>();
+        const group = createGroup(members, {
+          isListening: () => listening?.isOpen === true,
+          joined: (member) => joined(channel, member),
+          left,
+        });
+        entry = { group, members };
+        groups.set(channel, entry);
+      }
+      return entry.group;
+    },
+  };
+}
+
+interface Connection {
+  readonly isListening: () => boolean;
+  readonly joined: (member: Member) => void;
+  readonly left: () => void;
+}
+
+const NONE: Connection = { isListening: () => false, joined: () => undefined, left: () => undefined };
+
+/** Creates a group. Without a connection it is for one worker that polls. */
+export function createGroup(members: Set<Member> = new Set(), connection: Connection = NONE): TableGroup {
+  let claims = 0;
+  let fullClaims = 0;
+  let reasons = 0;
+  let quietSweeps = 0;
+
+  function wakeFor(count: number): void {
+    claims = Math.max(claims, count);
+    for (const member of members) member.wake();
+  }
+
+  function active(): void {
+    if (quietSweeps === 0) return;
+    quietSweeps = 0;
+    for (const member of members) {
+      member.hasten();
+      member.wake();
+    }
+  }
+
+  return {
+    get claims() {
+      return claims;
+    },
+    mayBeDue() {
+      reasons++;
+      active();
+      wakeFor(1);
+    },
+    claimSent(by) {
+      claims = Math.max(0, claims - 1);
+      if (members.delete(by)) members.add(by);
+      const before = reasons;
+      return (isFull) => {
+        fullClaims = isFull ? fullClaims + 1 : 0;
+        if (isFull) wakeFor(Math.min(MAX_CLAIMS, 2 ** (fullClaims - 1)));
+        // This claim saw every job that was due.
+        else if (before === reasons) claims = 0;
+      };
+    },
+    sweepPause: (ms) =>
+      connection.isListening() ? Math.max(ms, Math.min(MAX_PAUSE_MS, ms * 2 ** quietSweeps)) : ms,
+    quiet() {
+      quietSweeps = Math.min(quietSweeps + 1, 10);
+    },
+    active,
+    swept(by, ms) {
+      for (const member of members) if (member !== by) member.sweptElsewhere(ms);
+    },
+    join(member) {
+      members.add(member);
+      connection.joined(member);
+    },
+    leave(member) {
+      if (members.delete(member)) connection.left();
+    },
+  };
+}

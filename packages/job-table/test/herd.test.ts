@@ -1,0 +1,169 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, createWorker } from "@svc/job-table";
+import { until } from "@svc/test-support";
+import { expect } from "chai";
+import { createGroup, type Member } from "../src/listener.ts";
+import { openPool } from "./support/bench.ts";
+
+/** A member that counts its calls. */
+function countingMember(): Member & { readonly calls: string[] } {
+  const calls: string[] = [];
+  return {
+    calls,
+    announcement: "handlers []",
+    wake: () => void calls.push("wake"),
+    sweptElsewhere: (ms) => void calls.push(`swept ${ms}`),
+    hasten: () => void calls.push("hasten"),
+    reset: () => void calls.push("reset"),
+    announced: () => undefined,
+    pooler: () => undefined,
+    fault: () => undefined,
+  };
+}
+
+function groupOf(members: readonly Member[], isListening = true): ReturnType<typeof createGroup> {
+  const none = (): void => undefined;
+  const group = createGroup(new Set(), { isListening: () => isListening, joined: none, left: none });
+  for (const member of members) group.join(member);
+  return group;
+}
+
+describe("the workers of one table in a process", () => {
+  it("send one claim after a notification, and more only while claims are full", () => {
+    const [a, b] = [countingMember(), countingMember()];
+    const group = groupOf([a, b]);
+    expect(group.claims, "the first sweep looks for jobs").to.equal(0);
+    group.mayBeDue();
+    expect(group.claims).to.equal(1);
+    expect([a.calls, b.calls]).to.deep.equal([["wake"], ["wake"]]);
+    const counts: number[] = [];
+    for (let full = 0; full < 6; full++) {
+      const answered = group.claimSent(a);
+      answered(true);
+      counts.push(group.claims);
+    }
+    expect(counts).to.deep.equal([1, 2, 4, 8, 16, 16]);
+    group.claimSent(b)(false);
+    expect(group.claims, "a claim that was not full saw every due job").to.equal(0);
+    const answered = group.claimSent(b);
+    group.mayBeDue();
+    answered(false);
+    expect(group.claims, "a notification came after the claim").to.equal(1);
+  });
+
+  it("take turns", () => {
+    const woken: string[] = [];
+    const member = (name: string): Member => ({ ...countingMember(), wake: () => void woken.push(name) });
+    const [a, b] = [member("a"), member("b")];
+    const group = groupOf([a, b]);
+    group.mayBeDue();
+    group.claimSent(a)(false);
+    group.mayBeDue();
+    expect(woken).to.deep.equal(["a", "b", "b", "a"]);
+  });
+
+  it("sweep for one another, and less often while the table is quiet and they listen (JOB-34)", () => {
+    const [a, b] = [countingMember(), countingMember()];
+    const group = groupOf([a, b]);
+    group.swept(a, 500);
+    expect([a.calls, b.calls]).to.deep.equal([[], ["swept 500"]]);
+    const pauses: number[] = [];
+    for (let sweeps = 0; sweeps < 6; sweeps++) {
+      pauses.push(group.sweepPause(500));
+      group.quiet();
+    }
+    expect(pauses).to.deep.equal([500, 1000, 2000, 4000, 5000, 5000]);
+    group.active();
+    expect(group.sweepPause(500)).to.equal(500);
+    expect(a.calls).to.deep.equal(["hasten", "wake"]);
+    group.active();
+    expect(a.calls, "a table that is not quiet needs no haste").to.have.lengthOf(2);
+    const polling = groupOf([a], false);
+    for (let sweeps = 0; sweeps < 6; sweeps++) polling.quiet();
+    expect(polling.sweepPause(500)).to.equal(500);
+  });
+
+  describe("with real connections", function () {
+    this.timeout(60_000);
+    const database = testDatabase({ name: "job-herd" });
+
+    it("share one listening connection with those of other tables, and give their own back when idle", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 30);
+      stack.defer(() => pool.end());
+      const tables = Array.from({ length: 12 }, (_, n) => createJobTable({ db: pool, name: `herd_${n}` }));
+      const runs: string[] = [];
+      for (const table of tables) {
+        await table.ensureSchema();
+        for (let n = 0; n < 2; n++) {
+          const worker = createWorker({
+            table,
+            claimOnEnqueue: false,
+            handlers: { work: (_payload, { id }) => void runs.push(id) },
+          });
+          worker.start();
+          stack.defer(() => worker.stop());
+        }
+      }
+      const listening = async (): Promise<number> => {
+        const { rows } = await pool.query<{ count: number }>(
+          "select count(*)::int as count from pg_stat_activity where query like '%listen %' and pid <> pg_backend_pid()",
+        );
+        return rows[0]?.count ?? 0;
+      };
+      const queued: string[] = [];
+      for (let round = 0; round < 3; round++) {
+        for (const table of tables) queued.push((await table.enqueue({ task: "work" })).id);
+      }
+      await until("all jobs have run", () => runs.length === queued.length);
+      expect(runs.toSorted()).to.deep.equal(queued.toSorted());
+      expect(await listening()).to.be.at.most(1);
+      // Sweeps and this query use connections that the pool lends for a moment.
+      await until(
+        "only the listening connection stays lent",
+        () => pool.totalCount - pool.idleCount <= 1,
+        40_000,
+      );
+    });
+
+    it("find jobs after the listening connection was lost, and while the worker that had it is stopped", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 10);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_lost" });
+      await table.ensureSchema();
+      const runs = new Map<string, string>();
+      const start = (name: string): ReturnType<typeof createWorker> => {
+        const worker = createWorker({
+          table,
+          claimOnEnqueue: false,
+          handlers: { work: (_payload, { id }) => void runs.set(id, name) },
+        });
+        worker.start();
+        stack.defer(() => worker.stop());
+        return worker;
+      };
+      const first = start("first");
+      start("second");
+      const run = async (): Promise<string | undefined> => {
+        const { id } = await table.enqueue({ task: "work" });
+        await until("the job has run", () => runs.has(id));
+        return runs.get(id);
+      };
+      await run();
+      await first.stop();
+      expect(await run()).to.equal("second");
+      await pool.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+      );
+      expect(await run()).to.equal("second");
+      // As a program in another language does.
+      await pool.query("insert into herd_lost (id, task) values ('foreign', 'work')");
+      await pool.query("select pg_notify('svc_job:herd_lost', '')");
+      await until("the job of another program has run", () => runs.has("foreign"));
+      const third = start("third");
+      await third.stop();
+      expect(await run()).to.equal("second");
+    });
+  });
+});
