@@ -68,7 +68,10 @@ const listeners = new WeakMap<Connectable, Listener>();
 export function listenerOf(pool: Connectable): Listener {
   let listener = listeners.get(pool);
   if (listener === undefined) {
-    listener = createListener(pool, () => listeners.delete(pool));
+    const created = createListener(pool, () => {
+      if (listeners.get(pool) === created) listeners.delete(pool);
+    });
+    listener = created;
     listeners.set(pool, listener);
   }
   return listener;
