@@ -229,6 +229,54 @@ describe("own plugins", function () {
     expect(stopped).to.equal(2);
   });
 
+  it("are stopped when the service cannot be built with their parts", async () => {
+    let stopped = 0;
+    const check = { name: "disk", critical: false, check: () => ({ healthy: true, detail: "" }) };
+    const twice = definePlugin({
+      name: "twice",
+      start: () => ({ checks: [check, check], stop: ["close", () => void (stopped += 1)] as const }),
+    });
+    expect(await refusal({ twice })).to.contain("disk");
+    expect(stopped).to.equal(1);
+  });
+
+  it("start their background parts after those of the plugins that they need, and stop them before", async () => {
+    const order: string[] = [];
+    const plugin = (name: string, needs: readonly string[]): AnyPlugin => {
+      const stop = (): Promise<void> => (order.push(`stop ${name}`), Promise.resolve());
+      return definePlugin({
+        name,
+        needs,
+        start: () => ({ work: [{ name, start: () => void order.push(`start ${name}`), stop }] }),
+      });
+    };
+    const plugins = { b: plugin("b", ["a"]), a: plugin("a", []), c: plugin("c", ["b"]) };
+    const toml = tomlOf(["a", "b", "c"]);
+    const made = await createService({ config: { toml }, env: {}, plugins, ...silent });
+    await made.start();
+    await made.stop();
+    expect(order).to.deep.equal(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
+  });
+
+  it("answer no requests in a worker, except by their routes", async () => {
+    const answers: Middleware = (_req, res) => res.end("page");
+    const status: Middleware = (_req, res) => res.end("status");
+    const pages = definePlugin({
+      name: "pages",
+      start: () => ({ page: answers, routes: [{ path: "/status", handler: status }] }),
+    });
+    const toml = tomlOf(
+      ["database", "queue", "pages"],
+      '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n',
+    );
+    const given = { config: { toml }, env: {}, plugins: { pages }, jobs: { clean() {} }, ...silent };
+    await using server = await createService(given);
+    expect((await request(server.app).get("/anything")).text).to.equal("page");
+    await using worker = await createService({ ...given, role: "worker" });
+    expect((await request(worker.app).get("/status")).text).to.equal("status");
+    expect((await request(worker.app).get("/anything")).status).to.equal(404);
+  });
+
   it("are refused with their fault although a stop hook throws and another one hangs", async () => {
     const plugin = (name: string, hook: () => Promise<void>): AnyPlugin =>
       definePlugin({ name, start: () => ({ stop: ["close", hook] as const }) });

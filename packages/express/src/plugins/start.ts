@@ -3,6 +3,7 @@ import { ConfigurationError, errorText, type Fault, withNames } from "@svc/optio
 import { withDeadline } from "@svc/resilience";
 import {
   type AnyPlugin,
+  type BackgroundPart,
   type JobHandlers,
   mergeParts,
   type PluginContext,
@@ -38,6 +39,8 @@ export interface PluginSurroundings {
 export interface StartedPlugins {
   /** The parts of each plugin, in the order in which a request passes them. */
   readonly all: readonly (PluginParts & { readonly name: string })[];
+  /** The background parts in the order of their stop: those of a plugin before those of the plugins that it needs. */
+  readonly work: readonly BackgroundPart[];
   /** The members that the plugins add to the service. */
   readonly parts: Readonly<Record<string, unknown>>;
 }
@@ -156,7 +159,8 @@ export async function startPlugins(
     const made = started.get(name);
     return made === undefined ? [] : [{ ...made, name }];
   });
-  return { all: named, parts };
+  const work = [...started.values()].toReversed().flatMap((each) => each.work ?? []);
+  return { all: named, work, parts };
 }
 
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;
