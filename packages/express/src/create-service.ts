@@ -2,7 +2,7 @@ import { describeConfig } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
 import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
-import { compose, type FrameworkRoute, type PluginParts } from "@svc/plugin";
+import { compose, type FrameworkRoute, type PluginParts, stopPhases } from "@svc/plugin";
 import { notFound, problemHandler } from "@svc/problem";
 import express, { type Express } from "express";
 import { hasRoute, layerCount } from "./claimed-paths.ts";
@@ -18,7 +18,7 @@ import type { OwnPlugins, Service, ServiceLogger } from "./service.ts";
 import { faultsOfJobs } from "./service-jobs.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
-import { createStopHooks, type StopHooks, stopPhases } from "./stop.ts";
+import { createStopHooks, type StopHooks } from "./stop.ts";
 import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
 

@@ -4,19 +4,21 @@ import { withDeadline } from "@svc/resilience";
 import {
   type AnyPlugin,
   type BackgroundPart,
+  faultsOfParts,
+  isStop,
   type JobHandlers,
   mergeParts,
   type PluginContext,
   type PluginParts,
   type ServiceFacts,
+  stopPhases,
 } from "@svc/plugin";
 import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
 import type { JobCode } from "../service-jobs.ts";
-import { type StopHooks, stopPhases } from "../stop.ts";
+import type { StopHooks } from "../stop.ts";
 import { inOrder } from "./order.ts";
 import { optionNames } from "./option-names.ts";
-import { faultsOfParts, isStop } from "./parts-faults.ts";
 
 /** The inputs of the plugins beside their settings. */
 export interface PluginSurroundings {
@@ -108,11 +110,21 @@ export async function startPlugins(
     return attempt(async () => {
       const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
       addStop(made);
-      const wrong = faultsOfParts(plugin.name, made, [...serviceMembers, ...Object.keys(parts)]);
+      const wrong = [...faultsOfParts(plugin.name, made), ...takenMembers(plugin.name, made)];
       if (wrong.length > 0) throw new ConfigurationError("the service", wrong);
       Object.assign(parts, made.parts);
       return made;
     });
+  }
+
+  function takenMembers(plugin: string, made: PluginParts): readonly Fault[] {
+    const taken: readonly string[] = [...serviceMembers, ...Object.keys(parts)];
+    return Object.keys(made?.parts ?? {})
+      .filter((part) => taken.includes(part))
+      .map((part) => ({
+        key: `plugin.${plugin}`,
+        message: `adds service.${part}, which is taken; give the part another name`,
+      }));
   }
 
   // Before all else is checked, so that a plugin whose parts are refused is stopped too.

@@ -8,8 +8,7 @@ import {
   type OptionalKind,
   oneOf,
 } from "@svc/options";
-import type { PluginParts } from "@svc/plugin";
-import { stopPhases } from "../stop.ts";
+import { type PluginParts, stopPhases } from "./slots.ts";
 
 const middleware = optional(func());
 
@@ -46,13 +45,13 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
   finish: middleware,
 };
 
-/** Returns the faults in what a plugin's `start()` has returned. */
-export function faultsOfParts(name: string, made: unknown, taken: readonly string[]): readonly Fault[] {
+/** Returns the faults in the shape of what `start()` or `finish()` of a plugin has returned. */
+export function faultsOfParts(name: string, made: unknown): readonly Fault[] {
   const key = `plugin.${name}`;
   if (typeof made !== "object" || made === null) {
     return [{ key, message: "must return an object of parts" }];
   }
-  const faults = Object.entries(made).flatMap(([slot, value]): Fault[] => {
+  return Object.entries(made).flatMap(([slot, value]): Fault[] => {
     const kind = Object.hasOwn(slots, slot) ? slots[slot as keyof PluginParts] : undefined;
     if (kind === undefined) {
       return [
@@ -65,13 +64,4 @@ export function faultsOfParts(name: string, made: unknown, taken: readonly strin
     if (value === undefined || kind.accepts(value)) return [];
     return [{ key, message: `returned a wrong ${slot}: it must be ${kind.expects}` }];
   });
-  const parts = Object.keys((made as PluginParts).parts ?? {});
-  const repeated = parts.filter((part) => taken.includes(part));
-  return [
-    ...faults,
-    ...repeated.map((part) => ({
-      key,
-      message: `adds service.${part}, which is taken; give the part another name`,
-    })),
-  ];
 }
