@@ -11,6 +11,7 @@ import { edgeLayers } from "./edge.ts";
 import { type FrameworkRoutes, frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
+import { settingOf } from "./plugins/option-names.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
 import { createRunner } from "./runner.ts";
@@ -141,6 +142,7 @@ async function assemble(
   const work = createWork(
     plugins.work,
     all.flatMap((each) => each.schemas ?? []),
+    (key) => settingOf(resolved.plugins, config.plugin, key),
     log,
   );
   const runner = createRunner({
