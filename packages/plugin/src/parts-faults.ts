@@ -1,4 +1,5 @@
 import {
+  boolean,
   func,
   type Fault,
   type Kind,
@@ -7,6 +8,7 @@ import {
   optional,
   type OptionalKind,
   oneOf,
+  string,
 } from "@svc/options";
 import { type PluginParts, stopPhases } from "./slots.ts";
 
@@ -18,12 +20,39 @@ export function isStop(value: unknown): value is NonNullable<PluginParts["stop"]
   return oneOf(...stopPhases).accepts(value[0]) && typeof value[1] === "function";
 }
 
-const route: Kind<unknown> = {
-  expects: 'an object such as { path: "/status", handler }',
-  accepts: (value): value is unknown => {
-    const { path, handler } = (value ?? {}) as { readonly path?: unknown; readonly handler?: unknown };
-    return typeof path === "string" && path.startsWith("/") && typeof handler === "function";
-  },
+/** An object with members of certain types. */
+function shaped(expects: string, members: Readonly<Record<string, Kind<unknown>>>): Kind<object> {
+  return {
+    expects,
+    accepts: (value): value is object =>
+      typeof value === "object" &&
+      value !== null &&
+      Object.entries(members).every(([name, kind]) => kind.accepts((value as Record<string, unknown>)[name])),
+  };
+}
+
+const route = shaped('an object such as { path: "/status", handler }', {
+  path: string({ pattern: /^\//, expects: "a path" }),
+  handler: func(),
+});
+const check = shaped("a readiness check such as { name, critical: false, check() }", {
+  name: string(),
+  critical: boolean(),
+  check: func(),
+});
+const schema = shaped("a table such as { key, ensureSchema() }", { key: string(), ensureSchema: func() });
+const part = shaped("a background part such as { name, start(), stop() }", {
+  name: string(),
+  start: func(),
+  stop: func(),
+});
+
+const handlers: Kind<object> = {
+  expects: "an object of functions by task",
+  accepts: (value): value is object =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((each) => typeof each === "function"),
 };
 
 /** The kind of each slot. */
@@ -36,11 +65,11 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
   behindBody: middleware,
   page: middleware,
   routes: optional(listOf(route)),
-  checks: optional(listOf(objectWith<{ check(): void }>("a readiness check", "check"))),
+  checks: optional(listOf(check)),
   info: optional(objectWith("an object or a function")),
-  schemas: optional(listOf(objectWith<{ ensureSchema(): void }>("a table", "ensureSchema"))),
-  handlers: optional(objectWith("an object of functions by task")),
-  work: optional(listOf(objectWith<{ start(): void; stop(): void }>("a background part", "start", "stop"))),
+  schemas: optional(listOf(schema)),
+  handlers: optional(handlers),
+  work: optional(listOf(part)),
   stop: optional({ expects: "a pair of a phase and a function", accepts: isStop }),
   finish: middleware,
 };
@@ -48,7 +77,7 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
 /** Returns the faults in the shape of what `start()` or `finish()` of a plugin has returned. */
 export function faultsOfParts(name: string, made: unknown): readonly Fault[] {
   const key = `plugin.${name}`;
-  if (typeof made !== "object" || made === null) {
+  if (typeof made !== "object" || made === null || Array.isArray(made)) {
     return [{ key, message: "must return an object of parts" }];
   }
   return Object.entries(made).flatMap(([slot, value]): Fault[] => {

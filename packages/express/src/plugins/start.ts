@@ -67,6 +67,8 @@ export async function startPlugins(
       return await make();
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
+      // Without a fault, the service would start without the part.
+      if (error.faults.length === 0) faults.push({ key: "plugins", message: error.message });
       faults.push(...error.faults);
       return undefined;
     }
@@ -110,21 +112,30 @@ export async function startPlugins(
     return attempt(async () => {
       const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
       addStop(made);
-      const wrong = [...faultsOfParts(plugin.name, made), ...takenMembers(plugin.name, made)];
+      const misshapen = faultsOfParts(plugin.name, made);
+      const wrong = misshapen.length > 0 ? misshapen : takenNames(plugin.name, made);
       if (wrong.length > 0) throw new ConfigurationError("the service", wrong);
       Object.assign(parts, made.parts);
       return made;
     });
   }
 
-  function takenMembers(plugin: string, made: PluginParts): readonly Fault[] {
-    const taken: readonly string[] = [...serviceMembers, ...Object.keys(parts)];
-    return Object.keys(made?.parts ?? {})
-      .filter((part) => taken.includes(part))
-      .map((part) => ({
-        key: `plugin.${plugin}`,
-        message: `adds service.${part}, which is taken; give the part another name`,
-      }));
+  /** Returns a fault for each name that the service itself or another plugin has. */
+  function takenNames(plugin: string, made: PluginParts): readonly Fault[] {
+    const all = [...started.values()];
+    const paths = [...systemRoutes, ...all.flatMap(({ routes = [] }) => routes.map(({ path }) => path))];
+    const checks = all.flatMap(({ checks: others = [] }) => others.map((each) => each.name));
+    // A service with a member `then` would count as a promise.
+    const members: readonly string[] = [...serviceMembers, "then", ...Object.keys(parts)];
+    const taken = [
+      ...repeated(Object.keys(made.parts ?? {}), members).map((each) => `adds service.${each}`),
+      ...repeated(made.routes?.map(({ path }) => path) ?? [], paths).map((each) => `has the route ${each}`),
+      ...repeated(made.checks?.map((each) => each.name) ?? [], checks).map((each) => `has the check ${each}`),
+    ];
+    return taken.map((what) => ({
+      key: `plugin.${plugin}`,
+      message: `${what}, which is taken; give it another name`,
+    }));
   }
 
   // Before all else is checked, so that a plugin whose parts are refused is stopped too.
@@ -175,6 +186,14 @@ export async function startPlugins(
   return { all: named, work, parts };
 }
 
+/** Paths that the service itself answers. */
+const systemRoutes: readonly string[] = ["/health", "/ready", "/info"];
+
+/** Returns the names that are in a list of others, or occur twice. */
+function repeated(names: readonly string[], others: readonly string[]): readonly string[] {
+  return names.filter((name, index) => others.includes(name) || names.indexOf(name) !== index);
+}
+
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;
 
 /** Runs a function of a plugin; an error of its own becomes a fault that names the plugin, and so does a hang. */
@@ -223,7 +242,7 @@ function handlersOf(
       if (Object.hasOwn(jobs, task)) {
         faults.push({
           key: `jobs.${task}`,
-          message: "is the task of a subscriber; give the job another name",
+          message: `is the task of ${name === "events" ? "a subscriber" : `the plugin ${name}`}; give the job another name`,
         });
       } else if (Object.hasOwn(all, task)) {
         faults.push({ key: `plugin.${name}`, message: `has jobs for ${task}, which another plugin has` });
