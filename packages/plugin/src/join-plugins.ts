@@ -34,7 +34,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
   );
 
   async function start(context: PluginContext): Promise<PluginParts> {
-    const { attempt } = context;
+    const { attempt, signal } = context;
     let parts: PluginParts = {};
     const part = <T>(member: string): T | undefined => {
       const added: Readonly<Record<string, unknown>> = { ...parts.offers, ...parts.parts };
@@ -54,6 +54,14 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       return kept;
     }
 
+    function stopEarly(): void {
+      const begun = parts;
+      parts = {};
+      void stopQuietly(begun);
+    }
+
+    // The service never gets the parts of a start that hangs.
+    signal.addEventListener("abort", stopEarly, { once: true });
     try {
       for (const each of plugins) {
         const own = takeOptions(context.options, ...Object.keys(each.options.keys));

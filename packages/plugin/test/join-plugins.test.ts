@@ -45,7 +45,8 @@ function contextWith(options: object, faults: unknown[] = []): PluginContext<nev
     }
   };
   const named = withNames(options, { subject: "the service", of: (option) => `plugin.store.${option}` });
-  return { options: named, attempt, part: () => undefined } as unknown as PluginContext<never>;
+  const { signal } = new AbortController();
+  return { options: named, attempt, part: () => undefined, signal } as unknown as PluginContext<never>;
 }
 
 describe("joinPlugins", () => {
@@ -67,6 +68,25 @@ describe("joinPlugins", () => {
       "TypeError: no such file",
     );
     expect(stopped).to.deep.equal(["opened"]);
+  });
+
+  it("stops the plugins that have started when a later one hangs until the time limit", async () => {
+    const stopped: string[] = [];
+    const opens = (name: string, until?: Promise<void>): AnyPlugin =>
+      definePlugin({
+        name: "store",
+        start: async () => (await until, { stop: ["close", () => void stopped.push(name)] as const }),
+      });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timeLimit = new AbortController();
+    const context = { ...contextWith({}), signal: timeLimit.signal };
+    const starting = joinPlugins("store", opens("first"), opens("late", promise)).start(context);
+    await new Promise((turn) => setImmediate(turn));
+    timeLimit.abort();
+    expect(stopped).to.deep.equal(["first"]);
+    resolve();
+    await (await starting).stop?.[1](AbortSignal.abort());
+    expect(stopped).to.deep.equal(["first", "late"]);
   });
 
   it("makes one plugin with the options, needs and parts of all", async () => {

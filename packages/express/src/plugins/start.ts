@@ -74,7 +74,7 @@ export async function startPlugins(
     }
   }
 
-  function contextOf(plugin: AnyPlugin): PluginContext<never> {
+  function contextOf(plugin: AnyPlugin): Omit<PluginContext<never>, "signal"> {
     const names = optionNames(plugin, service.profile);
     const options = withNames({ ...settings[plugin.name], ...codeOf(plugin) }, names);
     return {
@@ -200,19 +200,19 @@ type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>
 async function within(
   timeoutMs: number,
   name: string,
-  context: PluginContext<never>,
+  context: Omit<PluginContext<never>, "signal">,
   run: Run,
   late: (made: PluginParts) => void,
 ): Promise<PluginParts> {
   const key = `plugin.${name}`;
   let isLate = false;
-  const running = (async () => run(context))();
-  running.then(
-    (made) => isLate && late(made),
-    () => undefined,
-  );
+  async function start(signal: AbortSignal): Promise<PluginParts> {
+    const made = await run({ ...context, signal });
+    if (isLate) late(made);
+    return made;
+  }
   try {
-    return await withDeadline(timeoutMs, () => running, { onTimeout: () => (isLate = true) });
+    return await withDeadline(timeoutMs, start, { onTimeout: () => (isLate = true) });
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
     // The plugin may have thrown such an error too, so the class does not tell.
