@@ -5,7 +5,7 @@ import { join, resolve, sep } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const start = /defineOptions\(\s*"([^"]+)",/g;
 
-/** The definitions in the sources of all packages: file, constant, subject, the doc comment of each option, and the text. */
+/** The definitions in the sources of all packages: file, constant, subject, their text, and the doc comment of each option. */
 const definitions = globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((path) => {
   const file = path.replaceAll(sep, "/");
   const text = readFileSync(join(root, file), "utf8");
@@ -16,13 +16,22 @@ const definitions = globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((p
     end.lastIndex = index + length;
     const block = text.slice(index, end.exec(text)?.index);
     const name = /(?:^|\s)const (\w+) = $/.exec(line)?.[1];
-    return { file, name, subject, text, docs: docsIn(block, indent) };
+    const within = indent + " ".repeat(block.startsWith("defineOptions(\n") ? 4 : 2);
+    return { file, name, subject, block, within, aliases: aliasesIn(text), docs: docsIn(block, within) };
   });
 });
 
-function docsIn(block, indent) {
-  const isBroken = block.startsWith("defineOptions(\n");
-  const within = indent + " ".repeat(isBroken ? 4 : 2);
+/** Returns the constants that stand for the entries of a definition, or for one of them, with the name of the definition. */
+function aliasesIn(text) {
+  const declared = /const (?:(\w+)|\{([^}]*)\}) = (\w+)\.keys;/g;
+  return new Map(
+    [...text.matchAll(declared)].flatMap(([, whole, members, name]) =>
+      (whole ?? members).match(/\w+/g).map((alias) => [alias, name]),
+    ),
+  );
+}
+
+function docsIn(block, within) {
   const entry = new RegExp(
     `^${within}/\\*\\*((?:(?!\\*/)[^])*)\\*/\\n(?:${within}// .*\\n)*${within}(\\w+): `,
     "gm",
@@ -44,12 +53,13 @@ export function fileOf(folder, name) {
  * Returns the sentences about an option: `meaning` without the ids of rules, and `fallback`, the text after "Default: " or
  * "required".
  *
- * @param definition an object that `defineOptions` returned; entries that it takes over from others keep their comments
+ * @param definition an object that `defineOptions` returned; an entry that it takes over from another keeps its comment
  */
 export function docOf({ subject }, option) {
-  const reached = new Set();
-  for (const own of definitions.filter((each) => each.subject === subject)) reach(own, reached);
-  const text = [...reached].map(({ docs }) => docs.get(option)).find((each) => each !== undefined);
+  const text = commentIn(
+    definitions.filter((each) => each.subject === subject),
+    option,
+  );
   if (text === undefined) throw new Error(`the option ${option} of ${subject} has no doc comment`);
   const withoutIds = text.replaceAll(/ \([A-Z]+-\d+(?:, [A-Z]+-\d+)*\)/g, "");
   const [, meaning, fallback] = /^(.*?)\s*(?:\bDefault:? (.*)\.)?$/.exec(withoutIds);
@@ -58,16 +68,29 @@ export function docOf({ subject }, option) {
     : { meaning, fallback };
 }
 
-/** Adds a definition and those from which it takes entries over, in the order in which its file names them. */
-function reach(definition, reached) {
-  if (reached.has(definition)) return;
-  reached.add(definition);
-  const { text, file } = definition;
-  const placeOf = ({ name }) => (name === undefined ? -1 : text.search(new RegExp(`\\b${name}\\b`)));
+/** Returns the first doc comment of an option in definitions, or in those from which they take its entry over. */
+function commentIn(among, option) {
+  for (const each of among) {
+    const text = each.docs.get(option) ?? commentIn(originsOf(each, option), option);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** Returns the definitions from which a definition may take the entry of an option over; a later spread wins. */
+function originsOf({ file, block, within, aliases }, option) {
+  const [, own] = new RegExp(`^${within}${option}: ((?:.|\\n${within} )*)`, "m").exec(block) ?? [];
+  const picked = [...block.matchAll(/pickOptions\(\s*(\w+),([^)]*)\)/g)].filter(([, , names]) =>
+    names.includes(`"${option}"`),
+  );
+  const spread = [...block.matchAll(new RegExp(`^${within}\\.\\.\\.(\\w+)(?:\\.keys)?,`, "gm"))].reverse();
+  const names = own?.match(/\w+/g) ?? [...picked, ...spread].map(([, name]) => name);
   const isNear = (each) => each.file.split("/")[1] === file.split("/")[1];
-  const named = definitions.filter((each) => placeOf(each) >= 0);
-  const sorted = named.toSorted((one, other) => placeOf(one) - placeOf(other) || isNear(other) - isNear(one));
-  for (const each of sorted) reach(each, reached);
+  return names.flatMap((name) =>
+    definitions
+      .filter((each) => each.name === (aliases.get(name) ?? name))
+      .toSorted((one, other) => isNear(other) - isNear(one)),
+  );
 }
 
 /** Returns a text with the keys of the file in place of the names in code. */

@@ -2,23 +2,24 @@ import { describeConfig } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
 import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
-import { compose, type FrameworkRoute, type PluginParts } from "@svc/plugin";
+import { compose, type FrameworkRoute, type PluginParts, stopPhases } from "@svc/plugin";
 import { notFound, problemHandler } from "@svc/problem";
 import express, { type Express } from "express";
 import { hasRoute, layerCount } from "./claimed-paths.ts";
-import { configure, unusedCode } from "./configure.ts";
+import { type Configured, configure, unusedCode } from "./configure.ts";
 import { edgeLayers } from "./edge.ts";
-import { frameworkRoutes } from "./framework-routes.ts";
+import { type FrameworkRoutes, frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
+import { settingOf } from "./plugins/option-names.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
 import { createRunner } from "./runner.ts";
-import type { OwnPlugins, Service } from "./service.ts";
+import type { OwnPlugins, Service, ServiceLogger } from "./service.ts";
 import { faultsOfJobs } from "./service-jobs.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
-import { createStopHooks, stopPhases } from "./stop.ts";
+import { createStopHooks, type StopHooks } from "./stop.ts";
 import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
 
@@ -38,7 +39,8 @@ export async function createService<P extends OwnPlugins>(
   options: ServiceOptions<P> & { readonly plugins: P },
 ): Promise<Service<P>>;
 export async function createService(options?: object): Promise<Service> {
-  const { resolved, config } = configure(options, () => service);
+  let service: Service | undefined;
+  const { resolved, config } = configure(options, () => service as Service);
   const { service: settings } = config;
   const log = createLogger({
     service: settings.name,
@@ -51,16 +53,39 @@ export async function createService(options?: object): Promise<Service> {
   if (settings.debug && settings.env === "prod") {
     log.warn({}, "DEBUG IS ON IN PROD: internal error details reach clients; unset SVC_DEBUG");
   }
-
   const app = resolved.app ?? express();
   refuseLayers(app);
+
+  const hooks = createStopHooks(hookTimeoutMs, () => log);
+  try {
+    const made = await assemble({ resolved, config }, app, log, hooks);
+    ({ service } = made);
+    if (resolved.work.role !== "worker") await resolved.routes?.(app, service);
+    made.framework.place(app);
+    app.use(made.framework.behind);
+    app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
+    return service;
+  } catch (error) {
+    // Open connections and timers of plugins and routes would keep the process alive.
+    for (const phase of stopPhases) await hooks.run(phase);
+    throw error;
+  }
+}
+
+/** Starts the plugins, and puts their layers and those of the service into the application. */
+async function assemble(
+  { resolved, config }: Configured,
+  app: Express,
+  log: ServiceLogger,
+  hooks: StopHooks,
+): Promise<{ readonly service: Service; readonly framework: FrameworkRoutes }> {
+  const { service: settings } = config;
   app.disable("x-powered-by");
   app.set("etag", settings.etag ? "weak" : false);
   app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
   const classes = settings.tune ? tune(app) : undefined;
   refusePoweredBy(app);
 
-  const hooks = createStopHooks(hookTimeoutMs, () => log);
   const plugins = await startPlugins(resolved.plugins, config, {
     service: {
       name: settings.name,
@@ -101,8 +126,9 @@ export async function createService(options?: object): Promise<Service> {
   const serves = resolved.work.role !== "worker";
   // Only probes and scrapers call a worker, so it needs neither authentication nor tenancy.
   const probed = (each: PluginParts): PluginParts => ({ edge: each.edge, routes: each.routes });
-  const edge = edgeLayers(settings, serves ? all : all.map(probed));
-  const front = [...all.flatMap((each) => each.page ?? []), framework.front];
+  const layered = serves ? all : all.map(probed);
+  const edge = edgeLayers(settings, layered);
+  const front = [...layered.flatMap((each) => each.page ?? []), framework.front];
   // The application's middleware stays in separate layers, so that Express handles its promises and errors as usual.
   if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
   else app.use(compose(edge), ...resolved.middleware, compose(front));
@@ -114,8 +140,9 @@ export async function createService(options?: object): Promise<Service> {
   const server = createHttpServer(inFlight, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const work = createWork(
-    all.flatMap((each) => each.work ?? []),
+    plugins.work,
     all.flatMap((each) => each.schemas ?? []),
+    (key) => settingOf(resolved.plugins, config.plugin, key),
     log,
   );
   const runner = createRunner({
@@ -168,18 +195,7 @@ export async function createService(options?: object): Promise<Service> {
     { ...plugins.parts },
     Object.getOwnPropertyDescriptors(bare),
   ) as unknown as Service;
-
-  try {
-    if (serves) await resolved.routes?.(app, service);
-  } catch (error) {
-    // Open connections and timers of plugins and routes would keep the process alive.
-    for (const phase of stopPhases) await hooks.run(phase);
-    throw error;
-  }
-  framework.place(app);
-  app.use(framework.behind);
-  app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
-  return service;
+  return { service, framework };
 }
 
 // Existing layers would answer before the request id, the limits and the security headers.

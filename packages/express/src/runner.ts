@@ -1,11 +1,12 @@
 import type { Logger } from "@svc/context";
+import { stopPhases } from "@svc/plugin";
 import { setTimeout as delay } from "node:timers/promises";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { closeServer, cutConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
-import { stopPhases, type StopHooks } from "./stop.ts";
+import type { StopHooks } from "./stop.ts";
 import type { Work } from "./work/work.ts";
 
 /** Gets the state of the service, so that `/ready` can report it. */

@@ -1,9 +1,6 @@
 import type { Logger } from "@svc/context";
 import { func, oneOf, resolveOptions } from "@svc/options";
-import type { StopHook, StopPhase } from "@svc/plugin";
-
-/** The phases of a stop, in order. */
-export const stopPhases: readonly StopPhase[] = ["intake", "work", "flush", "close"];
+import { type StopHook, type StopPhase, stopPhases } from "@svc/plugin";
 
 /** The hooks of a service, by phase. */
 export interface StopHooks {

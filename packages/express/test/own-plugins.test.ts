@@ -1,7 +1,7 @@
 import type { Middleware } from "@svc/context";
 import { createService, type ServiceOptions } from "@svc/express";
 import { type AnyPlugin, definePlugin } from "@svc/plugin";
-import { type ConfigurationError, defineOptions, func, optional, string, withDefault } from "@svc/options";
+import { ConfigurationError, defineOptions, func, optional, string, withDefault } from "@svc/options";
 import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
@@ -120,6 +120,7 @@ describe("own plugins", function () {
   });
 
   describe("are refused by name, and started plugins are stopped, when one", () => {
+    const thenable = ["th", "en"].join("");
     const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
       throws: [
         () => {
@@ -140,6 +141,41 @@ describe("own plugins", function () {
         () => ({ parts: { log: {} } }),
         "plugin.faulty: adds service.log, which is taken",
       ],
+      "adds a member that makes the service a promise": [
+        () => ({ parts: { [thenable]: () => undefined } }),
+        "plugin.faulty: adds service.then, which is taken",
+      ],
+      "returns a list": [() => [], "plugin.faulty: must return an object of parts"],
+      "throws an error without a fault": [
+        () => {
+          throw new ConfigurationError("disk", []);
+        },
+        "plugins: disk is configured wrongly",
+      ],
+      "has a route of the service": [
+        () => ({ routes: [{ path: "/health", handler: () => undefined }] }),
+        "plugin.faulty: has the route /health, which is taken",
+      ],
+      "has a route of another plugin": [
+        () => ({ routes: [{ path: "/first", handler: () => undefined }] }),
+        "plugin.faulty: has the route /first, which is taken",
+      ],
+      "has a check without a name": [
+        () => ({ checks: [{ check: () => undefined }] }),
+        "plugin.faulty: returned a wrong checks: it must be a list, each entry a readiness check such as",
+      ],
+      "has a check of another plugin": [
+        () => ({ checks: [{ name: "first", critical: false, check: () => undefined }] }),
+        "plugin.faulty: has the check first, which is taken",
+      ],
+      "has a table without a key": [
+        () => ({ schemas: [{ ensureSchema: () => undefined }] }),
+        "plugin.faulty: returned a wrong schemas",
+      ],
+      "has a handler that is not a function": [
+        () => ({ handlers: { clean: 5 } }),
+        "plugin.faulty: returned a wrong handlers: it must be an object of functions by task",
+      ],
       "has jobs without a queue": [
         () => ({ handlers: { clean() {} } }),
         "contains faulty, which has jobs: add queue",
@@ -150,13 +186,28 @@ describe("own plugins", function () {
         let stopped = 0;
         const first = definePlugin({
           name: "first",
-          start: () => ({ stop: ["close", () => void (stopped += 1)] as const }),
+          start: () => ({
+            routes: [{ path: "/first", handler: () => undefined }],
+            checks: [{ name: "first", critical: false, check: () => ({ healthy: true, detail: "" }) }],
+            stop: ["close", () => void (stopped += 1)] as const,
+          }),
         });
         const message = await refusal({ first, faulty: definePlugin({ name: "faulty", start }) });
         expect(message).to.contain(expected).and.to.not.contain("secret");
         expect(stopped).to.equal(1);
       });
     }
+  });
+
+  it("are named when they have a job that the application has too", async () => {
+    const more = '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n';
+    const start = (): object => ({ handlers: { clean() {} } });
+    const cleaner = definePlugin({ name: "cleaner", start });
+    const options = { jobs: { clean: () => undefined } };
+    const enabled = ["database", "queue", "cleaner"];
+    expect(await refusal({ cleaner }, { enabled, more, options })).to.contain(
+      "jobs.clean: is the task of the plugin cleaner",
+    );
   });
 
   it("are refused when they need a plugin that is off, or need each other", async () => {
@@ -227,6 +278,54 @@ describe("own plugins", function () {
     const message = await refusal({ two, broken });
     expect(message).to.contain("plugin.broken: did not start: TypeError: no handlers");
     expect(stopped).to.equal(2);
+  });
+
+  it("are stopped when the service cannot be built with their parts", async () => {
+    let stopped = 0;
+    const check = { name: "startup", critical: false, check: () => ({ healthy: true, detail: "" }) };
+    const reserved = definePlugin({
+      name: "reserved",
+      start: () => ({ checks: [check], stop: ["close", () => void (stopped += 1)] as const }),
+    });
+    expect(await refusal({ reserved })).to.contain("and not startup or shutdown");
+    expect(stopped).to.equal(1);
+  });
+
+  it("start their background parts after those of the plugins that they need, and stop them before", async () => {
+    const order: string[] = [];
+    const plugin = (name: string, needs: readonly string[]): AnyPlugin => {
+      const stop = (): Promise<void> => (order.push(`stop ${name}`), Promise.resolve());
+      return definePlugin({
+        name,
+        needs,
+        start: () => ({ work: [{ name, start: () => void order.push(`start ${name}`), stop }] }),
+      });
+    };
+    const plugins = { b: plugin("b", ["a"]), a: plugin("a", []), c: plugin("c", ["b"]) };
+    const toml = tomlOf(["a", "b", "c"]);
+    const made = await createService({ config: { toml }, env: {}, plugins, ...silent });
+    await made.start();
+    await made.stop();
+    expect(order).to.deep.equal(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
+  });
+
+  it("answer no requests in a worker, except by their routes", async () => {
+    const answers: Middleware = (_req, res) => res.end("page");
+    const status: Middleware = (_req, res) => res.end("status");
+    const pages = definePlugin({
+      name: "pages",
+      start: () => ({ page: answers, routes: [{ path: "/status", handler: status }] }),
+    });
+    const toml = tomlOf(
+      ["database", "queue", "pages"],
+      '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n',
+    );
+    const given = { config: { toml }, env: {}, plugins: { pages }, jobs: { clean() {} }, ...silent };
+    await using server = await createService(given);
+    expect((await request(server.app).get("/anything")).text).to.equal("page");
+    await using worker = await createService({ ...given, role: "worker" });
+    expect((await request(worker.app).get("/status")).text).to.equal("status");
+    expect((await request(worker.app).get("/anything")).status).to.equal(404);
   });
 
   it("are refused with their fault although a stop hook throws and another one hangs", async () => {

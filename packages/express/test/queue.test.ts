@@ -189,6 +189,29 @@ describe("the plugin queue", function () {
     expect(await service.stop()).to.equal(0);
   });
 
+  it("CFG-12 stops the start when two plugins, or two parts of one, name the same table", async () => {
+    const refused = async (toml: string): Promise<string> => {
+      const { service } = await makeService({
+        toml: plugins(toml, '"database", "queue", "events"'),
+        env: env(),
+        jobs: { a: () => undefined },
+        schedules: { often: { everySeconds: 1, task: "a" } },
+      });
+      const message = await service.start().catch(String);
+      expect(await service.stop()).to.equal(0);
+      return String(message);
+    };
+    const separate = "give each of them a separate table";
+    expect(await refused('name = "one_table"\nticks_table = "one_table"')).to.match(
+      new RegExp(
+        `\\(1 fault\\):\n  - plugin\\.queue\\.ticks_table: names the table of plugin\\.queue\\.name; ${separate}`,
+      ),
+    );
+    expect(await refused('name = "shared_table"\n[plugin.events]\ninbox_table = "shared_table"')).to.contain(
+      `plugin.events.inbox_table: names the table of plugin.queue.name; ${separate}`,
+    );
+  });
+
   it("JOB-32 shows the page only outside prod: in local to every caller, elsewhere to admins", async () => {
     const guarded = (toml: string, more = {}): Promise<TestService> =>
       startService({

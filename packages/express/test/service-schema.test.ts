@@ -92,6 +92,16 @@ describe("service.schema.json", () => {
       schema.properties?.["plugin"]?.properties?.["cache"]?.properties?.["command_timeout"]?.default,
     ).to.equal(1);
   });
+
+  it("describes a key of a provider in the words of its own definition, not of a key with the same name", () => {
+    const auth = schema.properties?.["plugin"]?.properties?.["auth"]?.properties;
+    const provider = auth?.["providers"]?.additionalProperties as Schema;
+    const textOf = (name: string): string | undefined => provider.properties?.[name]?.description;
+    expect(textOf("algorithms")).to.match(/^Accepted algorithms of its ID tokens/);
+    expect(textOf("issuer")).to.match(/^Expected `iss`;/);
+    expect(textOf("authorization_parameters")).to.match(/^Further parameters/);
+    expect(auth?.["algorithms"]?.description).to.match(/^Accepted signature algorithms/);
+  });
 });
 
 /** Returns the places of the faults in a file, as JSON pointers. */

@@ -188,9 +188,27 @@ describe("the plugin tenancy", () => {
     const noDomain = await refusal({ toml: both, env: { SVC_AUTH_SECRET: secret } });
     expect(noDomain).to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
     const unknown = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = ["tokn"]\n`, env });
-    expect(unknown).to.contain("plugin.tenancy.sources: must be a list");
+    expect(unknown).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a list");
     const empty = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = []\n`, env });
-    expect(empty).to.contain("plugin.tenancy.sources: must be a list");
+    expect(empty).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a list");
+  });
+
+  it("starts with values for another environment in a disabled table, or where a variable wins", async () => {
+    const values =
+      'sources = ["tokn"]\nbase_domain = "https://x/"\npath_prefix = "/t/"\n' +
+      'reserved_subdomains = ["WWW"]\nexempt_paths = ["hooks"]\n';
+    const off = await makeService({ toml: `[plugins]\nenabled = []\n[plugin.tenancy]\n${values}`, env });
+    await off.service.stop();
+    const set = { ...env, SVC_TENANCY_BASE_DOMAIN: "example.com" };
+    const wins = await makeService({
+      toml: `${alone}[plugin.tenancy]\nsources = ["subdomain"]\nbase_domain = "https://x/"\n`,
+      env: set,
+    });
+    await wins.service.stop();
+    const wrong = await refusal({ toml: `${alone}[plugin.tenancy]\n${values}`, env });
+    for (const key of ["sources", "path_prefix", "reserved_subdomains", "exempt_paths"]) {
+      expect(wrong).to.contain(`plugin.tenancy.${key}`);
+    }
   });
 
   it("TEN-9 warns at the start when tenants are granted without verified callers", async () => {

@@ -2,13 +2,15 @@ export { compose } from "./compose.ts";
 export { definePlugin, type PluginDraft } from "./define-plugin.ts";
 export { joinPlugins, type JoinedPlugin, type Together } from "./join-plugins.ts";
 export { mergeParts } from "./merge-parts.ts";
+export { faultsOfParts, isStop } from "./parts-faults.ts";
 export type { AnyPlugin, CodeEntries, PartsOf, Plugin, PluginContext, ServiceFacts } from "./plugin.ts";
-export type {
-  BackgroundPart,
-  FrameworkRoute,
-  JobHandlers,
-  PluginParts,
-  SchemaPart,
-  StopHook,
-  StopPhase,
+export {
+  type BackgroundPart,
+  type FrameworkRoute,
+  type JobHandlers,
+  type PluginParts,
+  type SchemaPart,
+  type StopHook,
+  type StopPhase,
+  stopPhases,
 } from "./slots.ts";

@@ -1,5 +1,8 @@
-import { defineOptions, type OptionEntries, takeOptions } from "@svc/options";
-import { mergeParts } from "./merge-parts.ts";
+import { inspect } from "node:util";
+import { ConfigurationError, defineOptions, type Fault, type OptionEntries, takeOptions } from "@svc/options";
+import { definePlugin } from "./define-plugin.ts";
+import { mergeParts, stopQuietly } from "./merge-parts.ts";
+import { faultsOfParts, isStop } from "./parts-faults.ts";
 import type { AnyPlugin, PartsOf, Plugin, PluginContext } from "./plugin.ts";
 import type { PluginParts } from "./slots.ts";
 
@@ -18,32 +21,55 @@ export type JoinedPlugin<Name extends string, P extends AnyPlugin> =
  * Joins plugins of several packages into one with one name, one table `[plugin.<name>]` and one entry in `/info`. They start
  * in the given order; `part()` also returns what those before have added or offer. Each gets the options of its own
  * definition, which may repeat entries of another. The faults of all are listed.
+ *
+ * @throws TypeError when two plugins define one option, key or variable differently
  */
 export function joinPlugins<const Name extends string, const P extends readonly AnyPlugin[]>(
   name: Name,
   ...plugins: P
 ): JoinedPlugin<Name, P[number]> {
-  const keys = Object.assign({}, ...plugins.map(({ options }) => options.keys)) as OptionEntries;
+  const keys = joinedKeys(name, plugins);
   const options = defineOptions(`[plugin.${name}]`, keys, (given, nameOf) =>
     plugins.flatMap((each) => each.options.faultsOf(given, nameOf)),
   );
 
   async function start(context: PluginContext): Promise<PluginParts> {
-    const { attempt } = context;
+    const { attempt, signal } = context;
     let parts: PluginParts = {};
     const part = <T>(member: string): T | undefined => {
       const added: Readonly<Record<string, unknown>> = { ...parts.offers, ...parts.parts };
       return Object.hasOwn(added, member) ? (added[member] as T) : context.part(member);
     };
+
+    /** Runs a function of one plugin. Returns only the stop hook of refused parts, so that they are stopped too. */
+    async function partsFrom(run: () => PluginParts | Promise<PluginParts>): Promise<PluginParts> {
+      let kept: PluginParts = {};
+      await attempt(async () => {
+        const made: unknown = await run();
+        const wrong = faultsOfParts(name, made);
+        const faults = wrong.length > 0 ? wrong : repeatedMembers(name, parts, made as PluginParts);
+        kept = faults.length === 0 ? (made as PluginParts) : stopOnly(made);
+        if (faults.length > 0) throw new ConfigurationError("the service", faults);
+      });
+      return kept;
+    }
+
+    function stopEarly(): void {
+      const begun = parts;
+      parts = {};
+      void stopQuietly(begun);
+    }
+
+    // The service never gets the parts of a start that hangs.
+    signal.addEventListener("abort", stopEarly, { once: true });
     try {
       for (const each of plugins) {
         const own = takeOptions(context.options, ...Object.keys(each.options.keys));
-        const made = await attempt(() => each.start({ ...context, part, options: own as never }));
-        if (made === undefined) continue;
+        const made = await partsFrom(() => each.start({ ...context, part, options: own as never }));
         const { finish } = made;
         parts = mergeParts(parts, {
           ...made,
-          finish: finish && (async (handlers) => (await attempt(() => finish(handlers))) ?? {}),
+          finish: finish && ((handlers) => partsFrom(() => finish(handlers))),
         });
       }
       return parts;
@@ -54,22 +80,36 @@ export function joinPlugins<const Name extends string, const P extends readonly 
     }
   }
 
-  return {
-    name,
-    options,
-    needs: plugins.flatMap(({ needs }) => needs),
-    uses: plugins.flatMap(({ uses }) => uses),
-    start,
-  } as AnyPlugin as JoinedPlugin<Name, P[number]>;
+  const needs = plugins.flatMap((each) => each.needs);
+  const uses = plugins.flatMap((each) => each.uses);
+  return definePlugin({ name, options, needs, uses, start }) as AnyPlugin as JoinedPlugin<Name, P[number]>;
 }
 
-// A hook that ignores its signal is bounded by the time limit of the start.
-const STOP_MS = 5000;
-
-async function stopQuietly({ stop }: PluginParts): Promise<void> {
-  try {
-    await stop?.[1](AbortSignal.timeout(STOP_MS));
-  } catch {
-    // Report the failed start, which came first.
+/** Returns the options of all plugins. Two that share an option define it in the same way. */
+function joinedKeys(name: string, plugins: readonly AnyPlugin[]): OptionEntries {
+  const keys: Record<string, OptionEntries[string]> = {};
+  for (const [option, entry] of plugins.flatMap(({ options }) => Object.entries(options.keys))) {
+    const known = (keys[option] ??= entry);
+    // By content, because two installed copies of a package have equal entries.
+    if (known !== entry && inspect(known, { depth: null }) !== inspect(entry, { depth: null }))
+      throw new TypeError(`two plugins of [plugin.${name}] define the option ${option} differently`);
   }
+  return keys;
+}
+
+/** Returns a fault for each member that an earlier plugin has returned too. */
+function repeatedMembers(name: string, before: PluginParts, made: PluginParts): readonly Fault[] {
+  return (["parts", "offers", "handlers"] as const).flatMap((slot) =>
+    Object.keys(made[slot] ?? {})
+      .filter((member) => Object.hasOwn(before[slot] ?? {}, member))
+      .map((member) => ({
+        key: `plugin.${name}`,
+        message: `has ${member} twice in ${slot}; give one of them another name`,
+      })),
+  );
+}
+
+function stopOnly(made: unknown): PluginParts {
+  const { stop } = (made ?? {}) as { readonly stop?: unknown };
+  return isStop(stop) ? { stop } : {};
 }

@@ -46,12 +46,35 @@ function infoOf(first: PluginParts["info"], second: PluginParts["info"]): Plugin
 function stopOf(first: PluginParts["stop"], second: PluginParts["stop"]): PluginParts["stop"] {
   if (first === undefined || second === undefined) return first ?? second;
   const stop: StopHook = async (signal) => {
-    await Promise.all([first, second].map(async ([, hook]) => hook(signal)));
+    const ended = await Promise.allSettled([first, second].map(async ([, hook]) => hook(signal)));
+    const errors = ended.flatMap((each) => (each.status === "rejected" ? [each.reason as unknown] : []));
+    if (errors.length > 1) throw new AggregateError(errors, "several stop hooks failed");
+    if (errors.length === 1) throw errors[0];
   };
   return [first[0], stop];
 }
 
 function finishOf(first: PluginParts["finish"], second: PluginParts["finish"]): PluginParts["finish"] {
   if (first === undefined || second === undefined) return first ?? second;
-  return async (handlers: JobHandlers) => mergeParts(await first(handlers), await second(handlers));
+  return async (handlers: JobHandlers) => {
+    const made = await first(handlers);
+    try {
+      return mergeParts(made, await second(handlers));
+    } catch (error) {
+      await stopQuietly(made);
+      throw error;
+    }
+  };
+}
+
+// A hook that ignores its signal is bounded by the time limit of the start.
+const STOP_MS = 5000;
+
+/** Stops parts that the service never gets, because a later one has failed. */
+export async function stopQuietly({ stop }: PluginParts): Promise<void> {
+  try {
+    await stop?.[1](AbortSignal.timeout(STOP_MS));
+  } catch {
+    // Report the failure that came first.
+  }
 }

@@ -41,6 +41,8 @@ export interface PluginContext<Options = Readonly<Record<string, unknown>>> {
    * undefined for a refused part.
    */
   readonly attempt: <P>(make: () => P | Promise<P>) => Promise<P | undefined>;
+  /** Aborts at the time limit of the start, after which the service ignores what `start()` adds. */
+  readonly signal: AbortSignal;
 }
 
 /** A part of a service that is switched on by its name in `[plugins] enabled`. */

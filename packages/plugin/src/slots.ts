@@ -5,7 +5,10 @@ import type { Middleware, ReadinessCheck } from "@svc/context";
  * relays), `work` finishes or releases running work, `flush` sends buffered data (spans), `close` closes connections
  * (pools, stores).
  */
-export type StopPhase = "intake" | "work" | "flush" | "close";
+export const stopPhases = ["intake", "work", "flush", "close"] as const;
+
+/** One of {@link stopPhases}. */
+export type StopPhase = (typeof stopPhases)[number];
 
 /** Called once in its phase; the signal aborts at the time limit of the phase. */
 export type StopHook = (signal: AbortSignal) => void | Promise<void>;

@@ -1,4 +1,5 @@
 import {
+  type AnyPlugin,
   compose,
   definePlugin,
   joinPlugins,
@@ -6,7 +7,7 @@ import {
   type PartsOf,
   type PluginContext,
 } from "@svc/plugin";
-import { defineOptions, string, withDefault, withNames } from "@svc/options";
+import { defineOptions, type OptionEntries, string, withDefault, withNames } from "@svc/options";
 import { expect } from "chai";
 
 const first = definePlugin({
@@ -44,7 +45,8 @@ function contextWith(options: object, faults: unknown[] = []): PluginContext<nev
     }
   };
   const named = withNames(options, { subject: "the service", of: (option) => `plugin.store.${option}` });
-  return { options: named, attempt, part: () => undefined } as unknown as PluginContext<never>;
+  const { signal } = new AbortController();
+  return { options: named, attempt, part: () => undefined, signal } as unknown as PluginContext<never>;
 }
 
 describe("joinPlugins", () => {
@@ -68,6 +70,25 @@ describe("joinPlugins", () => {
     expect(stopped).to.deep.equal(["opened"]);
   });
 
+  it("stops the plugins that have started when a later one hangs until the time limit", async () => {
+    const stopped: string[] = [];
+    const opens = (name: string, until?: Promise<void>): AnyPlugin =>
+      definePlugin({
+        name: "store",
+        start: async () => (await until, { stop: ["close", () => void stopped.push(name)] as const }),
+      });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timeLimit = new AbortController();
+    const context = { ...contextWith({}), signal: timeLimit.signal };
+    const starting = joinPlugins("store", opens("first"), opens("late", promise)).start(context);
+    await new Promise((turn) => setImmediate(turn));
+    timeLimit.abort();
+    expect(stopped).to.deep.equal(["first"]);
+    resolve();
+    await (await starting).stop?.[1](AbortSignal.abort());
+    expect(stopped).to.deep.equal(["first", "late"]);
+  });
+
   it("makes one plugin with the options, needs and parts of all", async () => {
     const store = joinPlugins("store", first, second);
     expect(store).to.deep.include({ name: "store", needs: ["database"], uses: ["metrics"] });
@@ -78,6 +99,72 @@ describe("joinPlugins", () => {
     expect([parts?.page.tools, parts?.page.store]).to.deep.equal([5, parts?.store]);
     expect((made.info as () => object)()).to.deep.equal({ table: "a", page: "/b" });
     expect(await made.finish?.({})).to.have.property("checks");
+  });
+
+  it("reports wrong parts of one plugin, and stops it with the others", async () => {
+    const stop = ["close", () => undefined] as const;
+    for (const [made, message] of [
+      [undefined, "must return an object of parts"],
+      [5, "must return an object of parts"],
+      [{ stop, edges: [] }, "returned edges, which no service has"],
+      [{ stop, routes: 5 }, "returned a wrong routes: it must be a list"],
+      [{ stop, parts: { store: 1 } }, "has store twice in parts"],
+      [{ stop, offers: { tools: 1 } }, "has tools twice in offers"],
+      [{ stop, handlers: { clean() {} } }, "has clean twice in handlers"],
+    ] as const) {
+      const start = (): object => made as object;
+      const jobs = definePlugin({ name: "store", start: () => ({ handlers: { clean() {} } }) });
+      const faults: unknown[] = [];
+      const store = joinPlugins("store", first, jobs, definePlugin({ name: "store", start }));
+      const parts = await store.start(contextWith({ table: "a" }, faults));
+      expect(faults.map(String).join(), message).to.contain(`plugin.store: ${message}`);
+      expect(parts.stop, message).to.equal(typeof made === "object" ? stop : undefined);
+    }
+  });
+
+  it("reports wrong parts of finish(), and stops the parts of the others when one throws", async () => {
+    const finished = (finish: () => object): AnyPlugin =>
+      definePlugin({ name: "store", start: () => ({ finish }) });
+    const faults: unknown[] = [];
+    const wrong = joinPlugins(
+      "store",
+      first,
+      finished(() => ({ pages: [] })),
+    );
+    await (await wrong.start(contextWith({ table: "a" }, faults))).finish?.({});
+    expect(faults.map(String).join()).to.contain("plugin.store: returned pages, which no service has");
+
+    let stopped = 0;
+    const opens = finished(() => ({ stop: ["close", () => void (stopped += 1)] }));
+    const throws = finished(() => {
+      throw new TypeError("no handlers");
+    });
+    const context = { ...contextWith({}), attempt: async (make: () => unknown) => make() };
+    const made = await joinPlugins("store", opens, throws).start(context as unknown as PluginContext<never>);
+    const error: unknown = await Promise.resolve(made.finish?.({})).catch((each: unknown) => each);
+    expect([String(error), stopped]).to.deep.equal(["TypeError: no handlers", 1]);
+  });
+
+  it("refuses two plugins that define one option, key or nested table differently", () => {
+    const plugin = (entries: OptionEntries): AnyPlugin =>
+      definePlugin({ name: "store", options: defineOptions("[plugin.store]", entries), start: () => ({}) });
+    const table = { key: "table", kind: withDefault(string(), "b") };
+    const nested = (entries: OptionEntries): AnyPlugin =>
+      plugin({ inner: { key: "inner", table: defineOptions("[plugin.store.inner]", entries) } });
+    expect(() => joinPlugins("store", first, plugin({ table }))).to.throw(
+      TypeError,
+      "two plugins of [plugin.store] define the option table differently",
+    );
+    expect(() => joinPlugins("store", first, plugin({ other: table }))).to.throw(
+      TypeError,
+      "two options of [plugin.store] have the key table",
+    );
+    expect(() => joinPlugins("store", nested({}), nested({ table }))).to.throw(TypeError, "option inner");
+    // Two installed copies of a package define the same option twice.
+    expect(
+      joinPlugins("store", plugin({ table }), plugin({ table: { ...table } })).options.keys,
+    ).to.have.keys("table");
+    expect(() => joinPlugins("Store" as string, first)).to.throw(TypeError, "lower-case letters");
   });
 
   it("starts the others when one is refused", async () => {
@@ -120,6 +207,24 @@ describe("mergeParts", () => {
     );
     expect(String(error)).to.equal("Error: cannot stop");
     expect(order).to.deep.equal(["one", "two", "next", "stopped"]);
+  });
+
+  it("waits for a slow stop although another one throws at once", async () => {
+    let isStopped = false;
+    const fails = () => Promise.reject(new Error("cannot stop"));
+    const slow = async (): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      isStopped = true;
+    };
+    const stop = mergeParts({ stop: ["close", fails] }, { stop: ["close", slow] }).stop?.[1];
+    const stopping = Promise.resolve(stop?.(AbortSignal.abort()));
+    expect(String(await stopping.catch((error: unknown) => error))).to.equal("Error: cannot stop");
+    expect(isStopped).to.equal(true);
+    const both = mergeParts({ stop: ["close", fails] }, { stop: ["close", fails] }).stop?.[1];
+    const errors: unknown = await Promise.resolve(both?.(AbortSignal.abort())).catch(
+      (error: unknown) => error,
+    );
+    expect((errors as AggregateError).errors).to.have.length(2);
   });
 
   it("passes an error on without the layers behind it", () => {

@@ -1,29 +1,40 @@
 import type { IncomingMessage } from "node:http";
-import { defineOptions, pickOptions } from "@svc/options";
+import { defineOptions, type Kind, listOf, pickOptions, string, withDefault } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { tenancyOptions } from "./options.ts";
+import type { TenantSource } from "./resolution.ts";
+
+const { sources, baseDomain, pathPrefix, reservedSubdomains, exemptPaths } = tenancyOptions.keys;
+const texts = listOf(string());
+const path = string({ pattern: /^\//, expects: "a path that begins with /" });
+
+// Only the types, because the table of a disabled plugin is checked too; tenancy() checks the values.
+const pluginOptions = defineOptions("[plugin.tenancy]", {
+  sources: inFile(sources, texts as Kind<readonly TenantSource[]>),
+  baseDomain: inFile(baseDomain, string({ allowEmpty: true })),
+  ...pickOptions(tenancyOptions, "requireTenant", "trustUnscopedPrincipals"),
+  pathPrefix: inFile(pathPrefix, path),
+  reservedSubdomains: inFile(reservedSubdomains, texts),
+  exemptPaths: inFile(exemptPaths, texts),
+});
+
+/** Returns an option whose table accepts more values than its factory. The JSON Schema has those of the factory. */
+function inFile<O extends { readonly kind: { readonly fallback: T } & Kind<unknown> }, T>(
+  option: O,
+  kind: Kind<T>,
+) {
+  const { fallback, schema } = option.kind;
+  return { ...option, kind: withDefault({ ...kind, schema }, fallback) };
+}
 
 /** `[plugin.tenancy]`: finds the tenant of each request (TEN-23). */
 export const tenancyPlugin = definePlugin({
   name: "tenancy",
   uses: ["auth", "metrics"],
-  options: defineOptions(
-    "[plugin.tenancy]",
-    pickOptions(
-      tenancyOptions,
-      "sources",
-      "baseDomain",
-      "requireTenant",
-      "trustUnscopedPrincipals",
-      "pathPrefix",
-      "reservedSubdomains",
-      "exemptPaths",
-    ),
-  ),
+  options: pluginOptions,
   async start({ options, service: { env, behindProxies }, logger, isEnabled, systemPaths }) {
     const { tenancy } = await import("./tenancy.ts");
     const auth = isEnabled("auth");
-    const { sources } = options;
     const middleware = tenancy({
       ...options,
       exemptPaths: [...systemPaths(), ...options.exemptPaths],
@@ -32,10 +43,13 @@ export const tenancyPlugin = definePlugin({
       env,
       logger,
     });
-    if (!auth && sources.some((source) => source !== "token" && source !== "user")) {
-      logger.warn({ sources }, "callers are not verified: any tenant that a request names is granted");
+    if (!auth && options.sources.some((source) => source !== "token" && source !== "user")) {
+      logger.warn(
+        { sources: options.sources },
+        "callers are not verified: any tenant that a request names is granted",
+      );
     }
-    return { identity: middleware, info: { sources: [...sources] } };
+    return { identity: middleware, info: { sources: [...options.sources] } };
   },
 });
 

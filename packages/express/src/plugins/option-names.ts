@@ -12,6 +12,18 @@ export function optionNames({ name, options }: AnyPlugin, profile: "full" | "red
   };
 }
 
+/** Returns the setting of a key such as `plugin.queue.name`; undefined for a key that no plugin has. */
+export function settingOf(
+  plugins: readonly AnyPlugin[],
+  settings: Readonly<Record<string, unknown>>,
+  key: string,
+): unknown {
+  const [, name = "", inTable] = key.split(".");
+  const keys = plugins.find((each) => each.name === name)?.options.keys ?? {};
+  const [option = ""] = Object.entries(keys).find(([, entry]) => entry.key === inTable) ?? [];
+  return (settings[name] as Readonly<Record<string, unknown>> | undefined)?.[option];
+}
+
 /** Returns the name of an option, or of an option inside a nested one such as `providers.google.clientId`. */
 function nameIn(
   keys: OptionEntries,

@@ -3,19 +3,22 @@ import { ConfigurationError, errorText, type Fault, withNames } from "@svc/optio
 import { withDeadline } from "@svc/resilience";
 import {
   type AnyPlugin,
+  type BackgroundPart,
+  faultsOfParts,
+  isStop,
   type JobHandlers,
   mergeParts,
   type PluginContext,
   type PluginParts,
   type ServiceFacts,
+  stopPhases,
 } from "@svc/plugin";
 import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
 import type { JobCode } from "../service-jobs.ts";
-import { type StopHooks, stopPhases } from "../stop.ts";
+import type { StopHooks } from "../stop.ts";
 import { inOrder } from "./order.ts";
 import { optionNames } from "./option-names.ts";
-import { faultsOfParts, isStop } from "./parts-faults.ts";
 
 /** The inputs of the plugins beside their settings. */
 export interface PluginSurroundings {
@@ -38,6 +41,8 @@ export interface PluginSurroundings {
 export interface StartedPlugins {
   /** The parts of each plugin, in the order in which a request passes them. */
   readonly all: readonly (PluginParts & { readonly name: string })[];
+  /** The background parts in the order of their stop: those of a plugin before those of the plugins that it needs. */
+  readonly work: readonly BackgroundPart[];
   /** The members that the plugins add to the service. */
   readonly parts: Readonly<Record<string, unknown>>;
 }
@@ -62,12 +67,14 @@ export async function startPlugins(
       return await make();
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
+      // Without a fault, the service would start without the part.
+      if (error.faults.length === 0) faults.push({ key: "plugins", message: error.message });
       faults.push(...error.faults);
       return undefined;
     }
   }
 
-  function contextOf(plugin: AnyPlugin): PluginContext<never> {
+  function contextOf(plugin: AnyPlugin): Omit<PluginContext<never>, "signal"> {
     const names = optionNames(plugin, service.profile);
     const options = withNames({ ...settings[plugin.name], ...codeOf(plugin) }, names);
     return {
@@ -105,11 +112,30 @@ export async function startPlugins(
     return attempt(async () => {
       const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
       addStop(made);
-      const wrong = faultsOfParts(plugin.name, made, [...serviceMembers, ...Object.keys(parts)]);
+      const misshapen = faultsOfParts(plugin.name, made);
+      const wrong = misshapen.length > 0 ? misshapen : takenNames(plugin.name, made);
       if (wrong.length > 0) throw new ConfigurationError("the service", wrong);
       Object.assign(parts, made.parts);
       return made;
     });
+  }
+
+  /** Returns a fault for each name that the service itself or another plugin has. */
+  function takenNames(plugin: string, made: PluginParts): readonly Fault[] {
+    const all = [...started.values()];
+    const paths = [...systemRoutes, ...all.flatMap(({ routes = [] }) => routes.map(({ path }) => path))];
+    const checks = all.flatMap(({ checks: others = [] }) => others.map((each) => each.name));
+    // A service with a member `then` would count as a promise.
+    const members: readonly string[] = [...serviceMembers, "then", ...Object.keys(parts)];
+    const taken = [
+      ...repeated(Object.keys(made.parts ?? {}), members).map((each) => `adds service.${each}`),
+      ...repeated(made.routes?.map(({ path }) => path) ?? [], paths).map((each) => `has the route ${each}`),
+      ...repeated(made.checks?.map((each) => each.name) ?? [], checks).map((each) => `has the check ${each}`),
+    ];
+    return taken.map((what) => ({
+      key: `plugin.${plugin}`,
+      message: `${what}, which is taken; give it another name`,
+    }));
   }
 
   // Before all else is checked, so that a plugin whose parts are refused is stopped too.
@@ -156,7 +182,16 @@ export async function startPlugins(
     const made = started.get(name);
     return made === undefined ? [] : [{ ...made, name }];
   });
-  return { all: named, parts };
+  const work = [...started.values()].toReversed().flatMap((each) => each.work ?? []);
+  return { all: named, work, parts };
+}
+
+/** Paths that the service itself answers. */
+const systemRoutes: readonly string[] = ["/health", "/ready", "/info"];
+
+/** Returns the names that are in a list of others, or occur twice. */
+function repeated(names: readonly string[], others: readonly string[]): readonly string[] {
+  return names.filter((name, index) => others.includes(name) || names.indexOf(name) !== index);
 }
 
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;
@@ -165,19 +200,19 @@ type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>
 async function within(
   timeoutMs: number,
   name: string,
-  context: PluginContext<never>,
+  context: Omit<PluginContext<never>, "signal">,
   run: Run,
   late: (made: PluginParts) => void,
 ): Promise<PluginParts> {
   const key = `plugin.${name}`;
   let isLate = false;
-  const running = (async () => run(context))();
-  running.then(
-    (made) => isLate && late(made),
-    () => undefined,
-  );
+  async function start(signal: AbortSignal): Promise<PluginParts> {
+    const made = await run({ ...context, signal });
+    if (isLate) late(made);
+    return made;
+  }
   try {
-    return await withDeadline(timeoutMs, () => running, { onTimeout: () => (isLate = true) });
+    return await withDeadline(timeoutMs, start, { onTimeout: () => (isLate = true) });
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
     // The plugin may have thrown such an error too, so the class does not tell.
@@ -207,7 +242,7 @@ function handlersOf(
       if (Object.hasOwn(jobs, task)) {
         faults.push({
           key: `jobs.${task}`,
-          message: "is the task of a subscriber; give the job another name",
+          message: `is the task of ${name === "events" ? "a subscriber" : `the plugin ${name}`}; give the job another name`,
         });
       } else if (Object.hasOwn(all, task)) {
         faults.push({ key: `plugin.${name}`, message: `has jobs for ${task}, which another plugin has` });

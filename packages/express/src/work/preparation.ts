@@ -20,7 +20,12 @@ const firstMs = 3000;
 const pauseMs = 500;
 const longestPauseMs = 10_000;
 
-export function createPreparation(schemas: readonly SchemaPart[], logger: Logger): Preparation {
+/** @param settingOf returns the setting of a key of the file, for the names of tables */
+export function createPreparation(
+  schemas: readonly SchemaPart[],
+  settingOf: (key: string) => unknown,
+  logger: Logger,
+): Preparation {
   const { promise: done, resolve: finish } = Promise.withResolvers<void>();
   const missing = new Set(schemas);
   let running: Promise<void> | undefined;
@@ -34,11 +39,18 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
         await schema.ensureSchema();
         missing.delete(schema);
       } catch (error) {
-        faults.push(...faultsOf(error, schema));
+        faults.push(...faultsOf(error, schema, namesake(schema)));
       }
     }
     if (faults.length > 0) throw new ConfigurationError("the service", faults);
     finish();
+  }
+
+  /** Returns the key of another table with the same name. */
+  function namesake({ key }: SchemaPart): string | undefined {
+    const name = settingOf(key);
+    return schemas.find((each) => name !== undefined && each.key !== key && settingOf(each.key) === name)
+      ?.key;
   }
 
   // Retry, so that a service started without its database works as soon as the database is available.
@@ -74,9 +86,12 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
 }
 
 /** Returns the faults of an existing table with its configuration key. Rethrows an error that is not about a table. */
-function faultsOf(error: unknown, { key }: SchemaPart): readonly Fault[] {
+function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefined): readonly Fault[] {
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
+  if (namesake !== undefined) {
+    return [{ key, message: `names the table of ${namesake}; give each of them a separate table` }];
+  }
   return faults.map((fault: string) => ({ key, message: `names a table with another structure: ${fault}` }));
 }
 

@@ -25,13 +25,17 @@ export interface Work {
 /** How long to wait for the release, in milliseconds; at most a fifth of the time limit. */
 const longestGraceMs = 2000;
 
-/** @param parts in the order of their stop */
+/**
+ * @param parts in the order of their stop
+ * @param settingOf returns the setting of a key of the file, for the names of tables
+ */
 export function createWork(
   parts: readonly BackgroundPart[],
   schemas: readonly SchemaPart[],
+  settingOf: (key: string) => unknown,
   logger: Logger,
 ): Work {
-  const preparation = createPreparation(schemas, logger);
+  const preparation = createPreparation(schemas, settingOf, logger);
   let begun: readonly BackgroundPart[] = [];
   let stopped: Promise<void> | undefined;
 

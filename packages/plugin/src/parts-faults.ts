@@ -1,0 +1,96 @@
+import {
+  boolean,
+  func,
+  type Fault,
+  type Kind,
+  listOf,
+  objectWith,
+  optional,
+  type OptionalKind,
+  oneOf,
+  string,
+} from "@svc/options";
+import { type PluginParts, stopPhases } from "./slots.ts";
+
+const middleware = optional(func());
+
+/** Whether a value is a phase with a hook. */
+export function isStop(value: unknown): value is NonNullable<PluginParts["stop"]> {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  return oneOf(...stopPhases).accepts(value[0]) && typeof value[1] === "function";
+}
+
+/** An object with members of certain types. */
+function shaped(expects: string, members: Readonly<Record<string, Kind<unknown>>>): Kind<object> {
+  return {
+    expects,
+    accepts: (value): value is object =>
+      typeof value === "object" &&
+      value !== null &&
+      Object.entries(members).every(([name, kind]) => kind.accepts((value as Record<string, unknown>)[name])),
+  };
+}
+
+const route = shaped('an object such as { path: "/status", handler }', {
+  path: string({ pattern: /^\//, expects: "a path" }),
+  handler: func(),
+});
+const check = shaped("a readiness check such as { name, critical: false, check() }", {
+  name: string(),
+  critical: boolean(),
+  check: func(),
+});
+const schema = shaped("a table such as { key, ensureSchema() }", { key: string(), ensureSchema: func() });
+const part = shaped("a background part such as { name, start(), stop() }", {
+  name: string(),
+  start: func(),
+  stop: func(),
+});
+
+const handlers: Kind<object> = {
+  expects: "an object of functions by task",
+  accepts: (value): value is object =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((each) => typeof each === "function"),
+};
+
+/** The kind of each slot. */
+const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefined> } = {
+  parts: optional(objectWith("an object of parts by name")),
+  offers: optional(objectWith("an object of objects by name")),
+  edge: middleware,
+  identity: middleware,
+  admission: middleware,
+  behindBody: middleware,
+  page: middleware,
+  routes: optional(listOf(route)),
+  checks: optional(listOf(check)),
+  info: optional(objectWith("an object or a function")),
+  schemas: optional(listOf(schema)),
+  handlers: optional(handlers),
+  work: optional(listOf(part)),
+  stop: optional({ expects: "a pair of a phase and a function", accepts: isStop }),
+  finish: middleware,
+};
+
+/** Returns the faults in the shape of what `start()` or `finish()` of a plugin has returned. */
+export function faultsOfParts(name: string, made: unknown): readonly Fault[] {
+  const key = `plugin.${name}`;
+  if (typeof made !== "object" || made === null || Array.isArray(made)) {
+    return [{ key, message: "must return an object of parts" }];
+  }
+  return Object.entries(made).flatMap(([slot, value]): Fault[] => {
+    const kind = Object.hasOwn(slots, slot) ? slots[slot as keyof PluginParts] : undefined;
+    if (kind === undefined) {
+      return [
+        {
+          key,
+          message: `returned ${slot}, which no service has; there are ${Object.keys(slots).join(", ")}`,
+        },
+      ];
+    }
+    if (value === undefined || kind.accepts(value)) return [];
+    return [{ key, message: `returned a wrong ${slot}: it must be ${kind.expects}` }];
+  });
+}
