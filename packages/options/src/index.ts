@@ -1,5 +1,6 @@
-export { ConfigurationError, type Fault } from "./configuration-error.ts";
+export { ConfigurationError, fault, type Fault } from "./configuration-error.ts";
 export {
+  type CheckableDefinition,
   type Definition,
   defineOptions,
   type FileKind,
@@ -18,12 +19,17 @@ export { type EnvironmentName, environmentNames } from "./environment-names.ts";
 export {
   boolean,
   type Bounds,
+  checkName,
   either,
   func,
+  instanceOf,
   integer,
+  isServerUrl,
   type JsonSchema,
   type Kind,
   listOf,
+  LONGEST_MS,
+  milliseconds,
   number,
   objectWith,
   oneOf,
@@ -34,7 +40,7 @@ export {
   type StringRules,
   withDefault,
 } from "./kinds.ts";
-export { type Names, namesOf, takeOptions, withNames } from "./names.ts";
+export { type Names, namesOf, optionError, takeOptions, withNames } from "./names.ts";
 export { nearestName } from "./nearest.ts";
 export { errorText } from "./show.ts";
 export { type Kinds, type Resolved, resolveOptions, unknownOption, wrongValue } from "./resolve-options.ts";

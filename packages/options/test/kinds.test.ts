@@ -1,10 +1,14 @@
 import {
   boolean,
+  checkName,
   either,
   func,
+  instanceOf,
   integer,
+  isServerUrl,
   type Kind,
   listOf,
+  milliseconds,
   number,
   objectWith,
   oneOf,
@@ -43,6 +47,9 @@ const table: readonly (readonly [string, Kind<unknown>, readonly unknown[], read
     [{}, { query: 1 }, null, "query", undefined],
   ],
   ["a registry", objectWith<object>("a registry"), [{}, () => 1], [null, 1]],
+  ["bytes", instanceOf(Uint8Array, "bytes"), [new Uint8Array(1), Buffer.alloc(1)], [[1], "a", null]],
+  ["a number from 1 to 2147483647", milliseconds, [1, 2 ** 31 - 1], [0, 2 ** 31, "1"]],
+  ["1 to 64 letters, digits or _ . : -", checkName, ["a", "9_.:-"], ["", "-a", "a b", "a".repeat(65)]],
   ["true or false, or a function", either(boolean(), func()), [true, () => 1], [0, {}]],
 ];
 
@@ -54,6 +61,14 @@ describe("kinds", () => {
       for (const value of refused) expect(kind.accepts(value), String(value)).to.equal(false);
     });
   }
+
+  it("tell the URL of a server from another text", () => {
+    for (const url of ["nats://host:4222", "redis://u%20:p%3A@h", "tls://[::1]/"])
+      expect(isServerUrl(url), url).to.equal(true);
+    for (const url of ["nats://", "nats://%zz@h", "nats://h/0", "h:4222", "nats://h:99999"])
+      expect(isServerUrl(url), url).to.equal(false);
+    expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
+  });
 
   it("describe the values of a configuration file as JSON Schema", () => {
     const schemaOf = (kind: Kind<unknown>): unknown => JSON.parse(JSON.stringify(kind.schema ?? null));
