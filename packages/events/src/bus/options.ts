@@ -1,5 +1,6 @@
 import type { Logger } from "@svc/context";
 import {
+  fault,
   type Fault,
   integer,
   type Kind,
@@ -40,5 +41,5 @@ export function faultsOfPauses(
   name: (option: "retryBaseMs") => string,
 ): readonly Fault[] {
   if (retryMaxMs >= retryBaseMs) return [];
-  return [{ key: "retryMaxMs", message: `must not be less than ${name("retryBaseMs")}` }];
+  return [fault("retryMaxMs", `must not be less than ${name("retryBaseMs")}`)];
 }
