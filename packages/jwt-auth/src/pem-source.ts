@@ -1,9 +1,10 @@
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 import {
-  ConfigurationError,
+  type ConfigurationError,
   defineOptions,
   type Names,
   namesOf,
+  optionError,
   type OptionsOf,
   secret,
   string,
@@ -70,6 +71,6 @@ function readPem(given: string, names: Names): KeyObject {
   throw wrong(names, `is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
 }
 
-function wrong({ subject, of: name }: Names, message: string): ConfigurationError {
-  return new ConfigurationError(subject, [{ key: name("publicKey"), message }]);
+function wrong(names: Names, message: string): ConfigurationError {
+  return optionError(names, "publicKey", message);
 }

@@ -1,12 +1,13 @@
 import { createSecretKey } from "node:crypto";
 import {
-  ConfigurationError,
   defineOptions,
   either,
   environmentNames,
+  instanceOf,
   type Kind,
   namesOf,
   oneOf,
+  optionError,
   type OptionsOf,
   secret,
   string,
@@ -17,10 +18,7 @@ import { secretFault } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** Kind of a secret given as bytes, such as a Buffer. */
-export const bytes: Kind<Uint8Array> = {
-  expects: "bytes",
-  accepts: (value): value is Uint8Array => value instanceof Uint8Array,
-};
+export const bytes: Kind<Uint8Array> = instanceOf(Uint8Array, "bytes");
 
 export const secretSourceOptions = defineOptions("createSecretSource()", {
   /** The shared secret; a string is encoded as UTF-8. At least 32 bytes in `prod` (AUTH-31). Required. */
@@ -42,14 +40,14 @@ export type SecretSourceOptions = OptionsOf<typeof secretSourceOptions>;
  */
 export function createSecretSource(options: SecretSourceOptions): KeySource {
   const given = secretSourceOptions.resolve(options);
-  const { subject, of: name } = namesOf(options, secretSourceOptions.subject);
-  const algorithms = checkAlgorithms(subject, given.algorithms, name("algorithms"));
+  const names = namesOf(options, secretSourceOptions.subject);
+  const algorithms = checkAlgorithms(names.subject, given.algorithms, names.of("algorithms"));
   if (!algorithms.every(isSymmetric)) {
     const message = `must be HS256, HS384 or HS512 with a secret; ${algorithms.join(", ")} needs a public key`;
-    throw new ConfigurationError(subject, [{ key: name("algorithms"), message }]);
+    throw optionError(names, "algorithms", message);
   }
   const message = secretFault(given.secret, given.env);
-  if (message !== undefined) throw new ConfigurationError(subject, [{ key: name("secret"), message }]);
+  if (message !== undefined) throw optionError(names, "secret", message);
   const key = createSecretKey(Buffer.from(given.secret));
   return {
     generation: 0,
