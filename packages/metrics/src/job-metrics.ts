@@ -1,9 +1,9 @@
 import {
-  ConfigurationError,
   defineOptions,
   func,
   listOf,
   namesOf,
+  optionError,
   objectWith,
   type OptionsOf,
   string,
@@ -105,8 +105,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   const taken = addMetrics(own, registry);
   if (taken.length > 0) {
     const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
-    const { subject, of } = namesOf(options, jobMetricsOptions.subject);
-    throw new ConfigurationError(subject, [{ key: of("registry"), message }]);
+    throw optionError(namesOf(options, jobMetricsOptions.subject), "registry", message);
   }
 
   return function countJobEvent(event) {
