@@ -1,10 +1,11 @@
 import {
   boolean,
-  ConfigurationError,
+  type ConfigurationError,
   defineOptions,
   func,
   namesOf,
   optional,
+  optionError,
   type OptionsOf,
   type ResolvedOptions,
   withDefault,
@@ -32,18 +33,17 @@ export function readOptions(
   options: RequestIdOptions | undefined,
 ): ResolvedOptions<(typeof requestIdOptions)["keys"]> {
   const resolved = requestIdOptions.resolve(options);
-  const { subject, of } = namesOf(options, requestIdOptions.subject);
-  const fault = (found: string, errorOptions?: ErrorOptions): ConfigurationError => {
+  const wrong = (found: string, errorOptions?: ErrorOptions): ConfigurationError => {
     const message = `must make ids of 1 to 128 visible ASCII characters without a space; ${found}`;
-    return new ConfigurationError(subject, [{ key: of("generate"), message }], errorOptions);
+    return optionError(namesOf(options, requestIdOptions.subject), "generate", message, errorOptions);
   };
   if (resolved.generate === undefined) return resolved;
   let id: unknown;
   try {
     id = resolved.generate();
   } catch (cause) {
-    throw fault("it threw", { cause });
+    throw wrong("it threw", { cause });
   }
   if (isRequestId(id)) return resolved;
-  throw fault(`it made ${typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id}`);
+  throw wrong(`it made ${typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id}`);
 }
