@@ -2,7 +2,6 @@ import { hostname } from "node:os";
 import type { Logger } from "@svc/context";
 import { type JobTable, tableAccess } from "@svc/job-table";
 import {
-  ConfigurationError,
   defineOptions,
   func,
   integer,
@@ -10,6 +9,7 @@ import {
   namesOf,
   objectWith,
   optional,
+  optionError,
   type OptionsOf,
   pickOptions,
   withDefault,
@@ -54,14 +54,10 @@ export type SchedulerOptions = OptionsOf<typeof schedulerOptions>;
 export function resolveSchedulerOptions(given: SchedulerOptions) {
   const options = schedulerOptions.resolve(given);
   const { table, ticksTable, now } = options;
-  const { subject, of } = namesOf(given, schedulerOptions.subject);
+  const names = namesOf(given, schedulerOptions.subject);
   const access = tableAccess(schedulerOptions.subject, table, options.commandTimeoutMs);
-  const schedules = resolveSchedules(subject, options.schedules, access);
-  if (!tableName.accepts(ticksTable)) {
-    throw new ConfigurationError(subject, [
-      { key: of("ticksTable"), message: `must be ${tableName.expects}` },
-    ]);
-  }
+  const schedules = resolveSchedules(names.subject, options.schedules, access);
+  if (!tableName.accepts(ticksTable)) throw optionError(names, "ticksTable", `must be ${tableName.expects}`);
   return {
     ...options,
     access,
