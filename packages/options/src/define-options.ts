@@ -162,6 +162,17 @@ export function pickOptions<E extends OptionEntries, const N extends keyof E>(
   return Object.fromEntries(names.map((name) => [name, keys[name]])) as { readonly [K in N]: E[K] };
 }
 
+type KeyedNames<E> = { [N in keyof E]: E[N] extends { readonly key: string } ? N : never }[keyof E];
+
+/** Returns the entries of a definition that a file can set, to be used in the definition of a plugin. */
+export function fileOptions<E extends OptionEntries, N extends keyof E = KeyedNames<E>>({
+  keys,
+}: Definition<E>): { readonly [K in N]: E[K] } {
+  return Object.fromEntries(Object.entries(keys).filter(([, { key }]) => key !== undefined)) as {
+    readonly [K in N]: E[K];
+  };
+}
+
 /** Entries as a reader of files sees them: of a definition, or of a table with the same members. */
 export interface KeyedEntries {
   readonly keys: Readonly<

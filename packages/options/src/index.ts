@@ -4,6 +4,7 @@ export {
   type Definition,
   defineOptions,
   type FileKind,
+  fileOptions,
   inSeconds,
   type NamedOptionTables,
   type Option,

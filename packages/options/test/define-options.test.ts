@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   defineOptions,
   fault,
+  fileOptions,
   inSeconds,
   integer,
   number,
@@ -127,6 +128,9 @@ describe("defineOptions", () => {
   it("names the variables in order, and picks a part of the options", () => {
     expect(variablesOf(definition)).to.deep.equal(["SVC_THING_NAME", "SVC_THING_SIZE", "SVC_SIZE"]);
     expect(Object.keys(pickOptions(definition, "size", "name"))).to.deep.equal(["size", "name"]);
+    expect(Object.keys(fileOptions(definition))).to.deep.equal(["name", "timeoutMs", "size"]);
+    // @ts-expect-error -- repeat has no key
+    expect(fileOptions(definition).repeat).to.equal(undefined);
   });
 
   it("converts seconds of a file to milliseconds without an error of rounding", () => {
