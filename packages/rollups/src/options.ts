@@ -1,6 +1,5 @@
 import {
   boolean,
-  ConfigurationError,
   defineOptions,
   type Kind,
   objectWith,
@@ -13,29 +12,18 @@ import {
 import {
   COMMAND_TIMEOUT_MS,
   commandTimeoutKind,
-  identifier,
   MAINTENANCE_TIMEOUT_MS,
   maintenanceTimeoutKind,
-  qualified,
 } from "@svc/sql";
-import { checkFloats, checkSql, checkWhenNull } from "./checks.ts";
-import { combineOf } from "./combine.ts";
-import type { Definition, Group, Measure } from "./definition.ts";
-import { checkZone } from "./zone.ts";
 
-const SUBJECT = "defineRollup()";
-const NAME = /^[a-z][a-z0-9_]{0,39}$/;
-// Columns that every table of totals has, and system columns.
-const RESERVED: ReadonlySet<string> = new Set("tenant_id month tableoid xmin cmin xmax cmax ctid".split(" "));
-const MAX_TABLE_BYTES = 48;
-// An index entry has at most 2,704 bytes; a tenant takes up to 1,020 of them.
-const MAX_GROUP_CHARACTERS = 400;
+/** The factory as it appears in error messages. */
+export const SUBJECT = "defineRollup()";
 const MEASURE_TYPE = /^[a-z][a-z0-9]*(?: precision)?(?:\(\s*\d{1,4}\s*(?:,\s*\d{1,4}\s*)?\))?$/;
-const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
 
 const membersOf = <T>(): Kind<Readonly<Record<string, T>>> => objectWith("an object");
-const name = string({
-  pattern: NAME,
+/** The name of a rollup, a group or a measure. */
+export const nameKind: Kind<string> = string({
+  pattern: /^[a-z][a-z0-9_]{0,39}$/,
   expects: "up to 40 lower-case letters, digits and underscores, a letter first",
 });
 const nullOr = <T>(kind: Kind<T>): Kind<T | null> => ({
@@ -43,7 +31,7 @@ const nullOr = <T>(kind: Kind<T>): Kind<T | null> => ({
   accepts: (value): value is T | null => value === null || kind.accepts(value),
 });
 
-const sourceOptions = defineOptions(`${SUBJECT} source`, {
+export const sourceOptions = defineOptions(`${SUBJECT} source`, {
   /** Name of the table, or `schema.name`. Required. */
   table: { kind: string() },
   /** Column with the tenant; null if rows have no tenant, and every call passes `tenant: null`. Required. */
@@ -59,7 +47,7 @@ const sourceOptions = defineOptions(`${SUBJECT} source`, {
 /** The source: the rows to add up. */
 export type RollupSource = OptionsOf<typeof sourceOptions>;
 
-function groupOptions(subject: string) {
+export function groupOptions(subject: string) {
   return defineOptions(`${SUBJECT} ${subject}`, {
     /** Column of the source. Required. */
     column: { kind: string() },
@@ -78,7 +66,7 @@ function groupOptions(subject: string) {
 /** A column to group totals by. */
 export type RollupGroup = OptionsOf<ReturnType<typeof groupOptions>>;
 
-function measureOptions(subject: string) {
+export function measureOptions(subject: string) {
   return defineOptions(`${SUBJECT} ${subject}`, {
     /** SQL aggregate over rows of the table, named `source`; never build it from a request. Required. */
     sql: { kind: string({ pattern: /\S/, expects: "an aggregate, as sum(amount)" }) },
@@ -94,9 +82,9 @@ function measureOptions(subject: string) {
 /** A figure computed by an aggregate. */
 export type RollupMeasure = OptionsOf<ReturnType<typeof measureOptions>>;
 
-const rollupOptions = defineOptions(SUBJECT, {
+export const rollupOptions = defineOptions(SUBJECT, {
   /** Lower-case letters, digits and underscores, at most 40; the task of its jobs is `rollup.refresh.<name>`. Required. */
-  name: { kind: name },
+  name: { kind: nameKind },
   /** Table of totals, by name (at most 48 bytes) or `schema.name`. Default: the name. */
   table: { kind: optional(string()) },
   /** The rows to add up. Required. */
@@ -131,112 +119,3 @@ const rollupOptions = defineOptions(SUBJECT, {
 
 /** Options of {@link defineRollup}. */
 export type RollupOptions = OptionsOf<typeof rollupOptions>;
-
-/** @throws ConfigurationError */
-export function resolveRollup(given: RollupOptions): Definition {
-  const options = rollupOptions.resolve(given);
-  const source = sourceOptions.resolve(options.source);
-  if (source.where !== undefined) checkSql(SUBJECT, "source.where", source.where);
-  checkZone(SUBJECT, options.timeZone);
-  const table = options.table ?? options.name;
-  if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) > MAX_TABLE_BYTES) {
-    throw fault("table", `must be a name of at most ${MAX_TABLE_BYTES} bytes, or schema.name`);
-  }
-  const groups = Object.entries(options.groupBy).map(([each, group]) => resolveGroup(each, group));
-  const measures = Object.entries(options.measures).map(([each, one]) => resolveMeasure(each, one));
-  checkNames(groups, measures);
-  return {
-    name: options.name,
-    givenTable: table,
-    table: quoted("table", table, qualified),
-    givenSource: source.table,
-    source: quoted("source.table", source.table, qualified),
-    givenTenant: source.tenantColumn ?? undefined,
-    tenant: source.tenantColumn === null ? undefined : quoted("source.tenantColumn", source.tenantColumn),
-    tenantType: source.tenantType,
-    givenTime: source.timeColumn,
-    time: quoted("source.timeColumn", source.timeColumn),
-    where: source.where,
-    groups,
-    measures,
-    zone: options.timeZone,
-    setting: options.tenantSetting ?? undefined,
-    commandTimeoutMs: options.commandTimeoutMs,
-    maintenanceTimeoutMs: options.maintenanceTimeoutMs,
-  };
-}
-
-function resolveGroup(given: string, group: RollupGroup): Group {
-  const subject = `groupBy.${given}`;
-  const { column, type, whenNull, tooLong } = groupOptions(subject).resolve(group);
-  const text = /^varchar\(([1-9]\d{0,3})\)$/.exec(type);
-  if (text === null && !PLAIN_TYPES.includes(type)) {
-    throw fault(
-      `${subject}.type`,
-      `must be varchar(n), ${PLAIN_TYPES.join(", ")}; it is ${JSON.stringify(type.slice(0, 80))}`,
-    );
-  }
-  const length = text === null ? undefined : Number(text[1]);
-  if (whenNull !== undefined) checkWhenNull(SUBJECT, `${subject}.whenNull`, whenNull, { type, length });
-  const sql = quoted(subject, given);
-  return {
-    name: given,
-    sql,
-    column: quoted(`${subject}.column`, column),
-    type,
-    length,
-    whenNull,
-    cut: tooLong === "cut",
-  };
-}
-
-function resolveMeasure(given: string, measure: RollupMeasure): Measure {
-  const subject = `measures.${given}`;
-  const { sql, type, combine, nonAdditive } = measureOptions(subject).resolve(measure);
-  checkSql(SUBJECT, `${subject}.sql`, sql);
-  if (nonAdditive && combine !== undefined)
-    throw fault(subject, "is nonAdditive and has combine: it cannot be both");
-  const adds = nonAdditive ? undefined : (combine ?? combineOf(sql));
-  if (!nonAdditive && adds === undefined) {
-    throw fault(subject, 'must say how months add up: combine: "sum", "min" or "max", or nonAdditive: true');
-  }
-  if (adds === "sum") checkFloats(SUBJECT, subject, type);
-  return { name: given, sql: quoted(subject, given), aggregate: sql, type, combine: adds };
-}
-
-function checkNames(groups: readonly Group[], measures: readonly Measure[]): void {
-  if (groups.length > 8) throw fault("groupBy", "must have at most 8 groups");
-  if (measures.length < 1 || measures.length > 50) throw fault("measures", "must have 1 to 50 measures");
-  const seen = new Set(RESERVED);
-  for (const { name: each } of [...groups, ...measures]) {
-    if (!NAME.test(each)) {
-      throw fault(
-        "groupBy, measures",
-        `${JSON.stringify(each.slice(0, 80))} is not a valid name: up to 40 lower-case letters, digits and underscores, a letter first`,
-      );
-    }
-    // Internal columns of query results begin with svc_.
-    if (seen.has(each) || each.startsWith("svc_"))
-      throw fault("groupBy, measures", `the name ${each} is taken; choose another one`);
-    seen.add(each);
-  }
-  const characters = groups.reduce((sum, { length = 4 }) => sum + length, 0);
-  if (characters > MAX_GROUP_CHARACTERS) {
-    throw fault(
-      "groupBy",
-      `the groups have ${characters} characters together, at most ${MAX_GROUP_CHARACTERS} fit into an index`,
-    );
-  }
-}
-
-function quoted(key: string, given: string, quote: (name: string) => string = identifier): string {
-  try {
-    return quote(given);
-  } catch (error) {
-    throw fault(key, error instanceof Error ? error.message : "is not a valid name");
-  }
-}
-
-function fault(key: string, message: string): ConfigurationError {
-  return new ConfigurationError(SUBJECT, [{ key, message }]);
-}
