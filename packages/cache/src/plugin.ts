@@ -1,4 +1,4 @@
-import { defineOptions, pickOptions, secret, string } from "@svc/options";
+import { defineOptions, fileOptions, secret, string } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { cacheOptions } from "./options.ts";
 
@@ -10,7 +10,7 @@ export const cachePlugin = definePlugin({
   options: defineOptions("[plugin.cache]", {
     /** `redis://...`; usually a reference such as `${REDIS_URL}`. Required. */
     url: { key: "url", kind: secret(string({ pattern: /^rediss?:\/\//, expects: "a URL redis://..." })) },
-    ...pickOptions(cacheOptions, "keyPrefix", "commandTimeoutMs"),
+    ...fileOptions(cacheOptions),
   }),
   async start({ options, logger }) {
     const { createCache } = await import("./cache.ts");
