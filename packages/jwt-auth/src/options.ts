@@ -12,7 +12,7 @@ import {
   oneOf,
   optional,
   type OptionsOf,
-  pickOptions,
+  fileOptions,
   type ResolvedOptions,
   secret,
   string,
@@ -55,16 +55,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
    * those of that source, if it lists any.
    */
   algorithms: { key: "algorithms", env: "SVC_AUTH_ALGORITHMS", kind: optional(algorithmList) },
-  ...pickOptions(
-    verifierOptions,
-    "issuer",
-    "audience",
-    "leewaySeconds",
-    "scopeClaim",
-    "rolesClaim",
-    "tenantClaim",
-    "cacheTokens",
-  ),
+  ...fileOptions(verifierOptions),
   /** Timeout of one fetch of the key set in seconds, including all attempts and the body. Default: 5. */
   jwksTimeoutSeconds: { ...keySetOptions.keys.timeoutSeconds, key: "jwks_timeout" },
   /** Attempts per fetch, including the first. Default: 2. */
