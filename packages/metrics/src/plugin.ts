@@ -1,4 +1,4 @@
-import { defineOptions, type Kind, pickOptions, withDefault } from "@svc/options";
+import { defineOptions, fileOptions, type Kind, withDefault } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { metricsOptions } from "./options.ts";
 
@@ -18,7 +18,7 @@ export const metricsPlugin = definePlugin({
   options: defineOptions("[plugin.metrics]", {
     /** The path of the metrics. Default: /metrics. */
     path: { key: "path", kind: withDefault(freePath, "/metrics") },
-    ...pickOptions(metricsOptions, "buckets", "defaultMetrics"),
+    ...fileOptions(metricsOptions),
   }),
   async start({ options: { path, ...options }, service: { name, version } }) {
     const { metrics: createMetrics } = await import("./metrics.ts");
