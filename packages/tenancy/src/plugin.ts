@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { defineOptions, pickOptions } from "@svc/options";
+import { defineOptions, fileOptions } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { tenancyOptions } from "./options.ts";
 
@@ -7,19 +7,7 @@ import { tenancyOptions } from "./options.ts";
 export const tenancyPlugin = definePlugin({
   name: "tenancy",
   uses: ["auth", "metrics"],
-  options: defineOptions(
-    "[plugin.tenancy]",
-    pickOptions(
-      tenancyOptions,
-      "sources",
-      "baseDomain",
-      "requireTenant",
-      "trustUnscopedPrincipals",
-      "pathPrefix",
-      "reservedSubdomains",
-      "exemptPaths",
-    ),
-  ),
+  options: defineOptions("[plugin.tenancy]", fileOptions(tenancyOptions)),
   async start({ options, service: { env, behindProxies }, logger, isEnabled, systemPaths }) {
     const { tenancy } = await import("./tenancy.ts");
     const auth = isEnabled("auth");
