@@ -6,6 +6,7 @@ import {
   ConfigurationError,
   defineOptions,
   optional,
+  fileOptions,
   pickOptions,
   type ResolvedOptions,
   string,
@@ -40,13 +41,7 @@ const issuingOptions = defineOptions("[plugin.auth]", {
   issueTokens: { key: "issue_tokens", kind: withDefault(boolean(), false) },
   /** A file or folder of signing keys made by `svc-keys`; its keys also verify, in place of those of the mode. Default: none. */
   signingKeys: { key: "signing_keys", kind: optional(string()) },
-  ...pickOptions(
-    tokenIssuerOptions,
-    "accessLifetimeMinutes",
-    "refreshLifetimeDays",
-    "refreshGraceSeconds",
-    "sessionLifetimeDays",
-  ),
+  ...fileOptions(tokenIssuerOptions),
   /** Called at every refresh; returns the current rights of the session (REF-9). Needs `issueTokens`. Default: none. */
   onRefresh: tokenIssuerOptions.keys.onRefresh,
 });
