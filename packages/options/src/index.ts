@@ -17,11 +17,14 @@ export {
   variablesOf,
 } from "./define-options.ts";
 export { type EnvironmentName, environmentNames } from "./environment-names.ts";
+export * as kinds from "./kinds.ts";
 export {
   boolean,
   type Bounds,
   checkName,
   either,
+  environmentKind,
+  fetchKind,
   func,
   instanceOf,
   integer,
@@ -31,6 +34,7 @@ export {
   listOf,
   LONGEST_MS,
   milliseconds,
+  monotonicClock,
   number,
   objectWith,
   oneOf,
@@ -39,6 +43,7 @@ export {
   secret,
   string,
   type StringRules,
+  wallClock,
   withDefault,
 } from "./kinds.ts";
 export { type Names, namesOf, optionError, takeOptions, withNames } from "./names.ts";

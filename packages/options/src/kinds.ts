@@ -1,3 +1,5 @@
+import { type EnvironmentName, environmentNames } from "./environment-names.ts";
+
 /**
  * Describes which values one option accepts. `expects` completes the sentence "must be ..."; `accepts` is never called
  * with undefined.
@@ -144,6 +146,29 @@ export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
     secret: a.secret === true || b.secret === true,
   };
 }
+
+/** A clock in milliseconds since the Unix epoch. Default: `Date.now`. */
+export const wallClock: OptionalKind<() => number, () => number> = withDefault(func<() => number>(), () =>
+  Date.now(),
+);
+
+/** A monotonic clock in milliseconds. Default: `performance.now`. */
+export const monotonicClock: OptionalKind<() => number, () => number> = withDefault(
+  func<() => number>(),
+  () => performance.now(),
+);
+
+/** A function that fetches. Default: the global `fetch`, looked up at each call, because it may be replaced later. */
+export const fetchKind: OptionalKind<typeof fetch, typeof fetch> = withDefault(
+  func<typeof fetch>(),
+  (input, init) => globalThis.fetch(input, init),
+);
+
+/** The environment that a service runs in. Default: `prod`, whose rules are the strictest. */
+export const environmentKind: OptionalKind<EnvironmentName, EnvironmentName> = withDefault(
+  oneOf(...environmentNames),
+  "prod",
+);
 
 /** Milliseconds for which a timer can wait, at least 1. */
 export const milliseconds: Kind<number> = number({ min: 1, max: LONGEST_MS });

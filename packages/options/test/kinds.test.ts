@@ -2,19 +2,24 @@ import {
   boolean,
   checkName,
   either,
+  environmentKind,
+  fetchKind,
   func,
   instanceOf,
   integer,
   isServerUrl,
   type Kind,
+  kinds,
   listOf,
   milliseconds,
+  monotonicClock,
   number,
   objectWith,
   oneOf,
   optional,
   secret,
   string,
+  wallClock,
   withDefault,
   wrongValue,
 } from "@svc/options";
@@ -68,6 +73,26 @@ describe("kinds", () => {
     for (const url of ["nats://", "nats://%zz@h", "nats://h/0", "h:4222", "nats://h:99999"])
       expect(isServerUrl(url), url).to.equal(false);
     expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
+  });
+
+  it("have defaults that look up the clock, the environment and fetch when they are used", async () => {
+    expect(wallClock.fallback()).to.be.closeTo(Date.now(), 1000);
+    expect(monotonicClock.fallback()).to.be.closeTo(performance.now(), 1000);
+    expect(environmentKind).to.include({
+      fallback: "prod",
+      expects: 'one of "local", "dev", "staging", "prod"',
+    });
+    const { fetch } = globalThis;
+    try {
+      globalThis.fetch = () => Promise.resolve(new Response("replaced"));
+      expect(await (await fetchKind.fallback("http://127.0.0.1")).text()).to.equal("replaced");
+    } finally {
+      globalThis.fetch = fetch;
+    }
+  });
+
+  it("are all members of kinds", () => {
+    expect(kinds).to.include({ integer, milliseconds, optional, string, withDefault });
   });
 
   it("describe the values of a configuration file as JSON Schema", () => {
