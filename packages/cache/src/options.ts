@@ -1,15 +1,4 @@
-import {
-  checkName,
-  defineOptions,
-  func,
-  inSeconds,
-  integer,
-  milliseconds,
-  number,
-  optional,
-  type OptionsOf,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, inSeconds, kinds as k, type OptionsOf } from "@svc/options";
 // The subpath loads no client, so the plugin can read its options without one.
 import { faultsOfServer, redisOptions } from "@svc/redis/options";
 
@@ -30,19 +19,19 @@ export const cacheOptions = defineOptions("createCache()", {
   commandTimeoutMs: {
     ...commandTimeoutMs,
     key: "command_timeout",
-    inFile: inSeconds(number({ min: 0.001, max: 60 })),
+    inFile: inSeconds(k.number({ min: 0.001, max: 60 })),
   },
   /** Name of the readiness check, and of the cache in log messages. Default: `cache`. */
-  name: { kind: withDefault(checkName, "cache") },
+  name: { kind: k.withDefault(k.checkName, "cache") },
   /** Maximum size of a value in bytes of JSON. Default: 1,048,576. */
-  maxValueBytes: { kind: withDefault(integer({ min: 1, max: 512 * 1024 * 1024 }), 1024 * 1024) },
+  maxValueBytes: { kind: k.withDefault(k.integer({ min: 1, max: 512 * 1024 * 1024 }), 1024 * 1024) },
   /** Time limit of a filler of `getOrSet`, whose signal aborts then. Default: 10,000. */
-  fillTimeoutMs: { kind: withDefault(milliseconds, 10_000) },
+  fillTimeoutMs: { kind: k.withDefault(k.milliseconds, 10_000) },
   /**
    * Receives `hit`, `miss`, `suppressed`, `unavailable`, `error` and `too_large`, for metrics. Its errors are ignored.
    * Default: none.
    */
-  onEvent: { kind: optional(func<(event: CacheEvent) => void>()) },
+  onEvent: { kind: k.optional(k.func<(event: CacheEvent) => void>()) },
 }).withCheck((options, name) => faultsOfServer(options, name, "the cache"));
 
 /** Options of {@link createCache}. Times are in milliseconds. */
