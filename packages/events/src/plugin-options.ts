@@ -1,48 +1,42 @@
 import {
-  boolean,
   ConfigurationError,
   defineOptions,
   fault,
-  integer,
+  kinds as k,
   namesOf,
-  oneOf,
-  optional,
   pickOptions,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
   withNames,
 } from "@svc/options";
 import { natsJetStreamOptions } from "./nats/options.ts";
 import { busConsumerOptions, eventsOptions, relayOptions } from "./options.ts";
 import { redisStreamsOptions } from "./redis/options.ts";
 
-const days = integer({ min: 0, max: 3650 });
+const days = k.integer({ min: 0, max: 3650 });
 const { group, concurrency } = busConsumerOptions.keys;
 
 /** `[plugin.events]`. The names of tables are checked by the factories, whose definitions would load `@svc/sql`. */
 export const pluginOptions = defineOptions("[plugin.events]", {
   /** The bus that carries events to other services. Default: none. */
-  bus: { key: "bus", kind: withDefault(oneOf("none", "redis", "nats"), "none") },
+  bus: { key: "bus", kind: k.withDefault(k.oneOf("none", "redis", "nats"), "none") },
   /** The URL of the bus; usually a reference such as `${REDIS_URL}`. Required with a bus. */
-  url: { key: "url", kind: secret(optional(string())) },
+  url: { key: "url", kind: k.secret(k.optional(k.string())) },
   ...pickOptions(eventsOptions, "topicPrefix"),
   /** The consumer group, whose replicas share the events of the bus. Default: the name of the service. */
-  consumerGroup: { ...group, kind: optional(group.kind) },
+  consumerGroup: { ...group, kind: k.optional(group.kind) },
   /** How many events of the bus are queued concurrently; with more than one, their order is lost. Default: 1. */
   consumeConcurrency: concurrency,
   /** The prefix of the keys in Redis; only with bus `redis`. Default: empty. */
-  keyPrefix: { ...redisStreamsOptions.keys.prefix, kind: withDefault(string({ allowEmpty: true }), "") },
+  keyPrefix: { ...redisStreamsOptions.keys.prefix, kind: k.withDefault(k.string({ allowEmpty: true }), "") },
   /** The name of the JetStream stream; only with bus `nats`. Default: events. */
-  stream: { ...natsJetStreamOptions.keys.stream, kind: withDefault(string(), "events") },
+  stream: { ...natsJetStreamOptions.keys.stream, kind: k.withDefault(k.string(), "events") },
   ...pickOptions(eventsOptions, "maxEventBytes"),
   /** Whether events are stored in an outbox before they are sent. Default: true with a bus. */
-  outbox: { key: "outbox", kind: optional(boolean()) },
+  outbox: { key: "outbox", kind: k.optional(k.boolean()) },
   /** The table of the outbox, as name or `schema.name` (OUT-4). Default: svc_outbox. */
-  outboxTable: { key: "outbox_table", kind: withDefault(string(), "svc_outbox") },
+  outboxTable: { key: "outbox_table", kind: k.withDefault(k.string(), "svc_outbox") },
   /** How many days sent events are kept; 0: forever. Default: 7. */
-  outboxRetentionDays: { ...relayOptions.keys.purgeAfterDays, kind: withDefault(days, 7) },
+  outboxRetentionDays: { ...relayOptions.keys.purgeAfterDays, kind: k.withDefault(days, 7) },
   /** How many events a relay claims at a time. Default: 100. */
   relayBatch: relayOptions.keys.batch,
   /** How often a relay polls the outbox. Default: 1 second. */
@@ -52,9 +46,9 @@ export const pluginOptions = defineOptions("[plugin.events]", {
   /** The attempts to send an event before it is dead-lettered. Default: 20. */
   relayMaxAttempts: relayOptions.keys.maxAttempts,
   /** The table of processed messages, as name or `schema.name` (OUT-3). Default: svc_inbox. */
-  inboxTable: { key: "inbox_table", kind: withDefault(string(), "svc_inbox") },
+  inboxTable: { key: "inbox_table", kind: k.withDefault(k.string(), "svc_inbox") },
   /** How many days processed messages are kept; 0: forever. Default: 30. */
-  inboxRetentionDays: { key: "inbox_retention_days", kind: withDefault(days, 30) },
+  inboxRetentionDays: { key: "inbox_retention_days", kind: k.withDefault(days, 30) },
 }).withCheck(({ bus, url }) => {
   if (bus === "none" || url !== undefined) return [];
   const variable = bus === "redis" ? "${REDIS_URL}" : "${NATS_URL}";

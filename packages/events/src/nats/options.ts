@@ -1,22 +1,4 @@
-import {
-  boolean,
-  defineOptions,
-  either,
-  fault,
-  integer,
-  isServerUrl,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { prefix } from "../bus/messages.ts";
 import { busEntries, faultsOfPauses, milliseconds } from "../bus/options.ts";
@@ -34,54 +16,54 @@ const FIXED = [
 /** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
 export type NatsConnectOptions = Omit<NodeConnectionOptions, (typeof FIXED)[number]>;
 
-const server: Kind<string> = {
+const server: k.Kind<string> = {
   expects: "a URL such as nats://host:4222, or tls://host:4222",
   accepts: (value): value is string =>
-    typeof value === "string" && /^(nats|tls):\/\/[^?#\s]+$/.test(value) && isServerUrl(value),
+    typeof value === "string" && /^(nats|tls):\/\/[^?#\s]+$/.test(value) && k.isServerUrl(value),
 };
 
 export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
   /** `nats://user:password@host:4222` or `tls://`; several for a cluster. Either this or `connection` is required. */
-  servers: { kind: optional(secret(either(server, listOf(server)))) },
+  servers: { kind: k.optional(k.secret(k.either(server, k.listOf(server)))) },
   /** Further options for connecting to `servers`. Default: none. */
-  connect: { kind: optional(secret(objectWith<NatsConnectOptions>("an object of options of NATS"))) },
+  connect: { kind: k.optional(k.secret(k.objectWith<NatsConnectOptions>("an object of options of NATS"))) },
   /**
    * An open connection, which the bus does not close. It should reconnect without limit (`maxReconnectAttempts: -1`).
    * Default: the bus opens its own.
    */
   connection: {
-    kind: optional(objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
+    kind: k.optional(k.objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
   },
   /** The name of the JetStream stream. Default: `events`. */
   stream: {
     key: "stream",
-    kind: withDefault(
-      string({ pattern: /^[A-Za-z0-9_-]{1,64}$/, expects: "1 to 64 letters, digits, _ or -" }),
+    kind: k.withDefault(
+      k.string({ pattern: /^[A-Za-z0-9_-]{1,64}$/, expects: "1 to 64 letters, digits, _ or -" }),
       "events",
     ),
   },
   /** Prefix of all subjects: a subject is prefix + topic. Default: empty. */
-  prefix: { kind: withDefault(prefix, "") },
+  prefix: { kind: k.withDefault(prefix, "") },
   /** Whether to create a missing stream and add missing subjects. Otherwise either is an error. Default: true. */
-  manageStream: { kind: withDefault(boolean(), true) },
+  manageStream: { kind: k.withDefault(k.boolean(), true) },
   /** Replicas of a stream that the bus creates. Default: 1. */
-  replicas: { kind: withDefault(integer({ min: 1, max: 5 }), 1) },
+  replicas: { kind: k.withDefault(k.integer({ min: 1, max: 5 }), 1) },
   /** Storage of a stream that the bus creates. Default: `file`. */
-  storage: { kind: withDefault(oneOf("file", "memory"), "file") },
+  storage: { kind: k.withDefault(k.oneOf("file", "memory"), "file") },
   /**
    * Days that a stream created by the bus keeps messages, consumed or not; 0 keeps them forever. A group that is
    * offline for longer misses messages. Default: 7.
    */
-  maxAgeDays: { kind: withDefault(number({ min: 0, max: 3650 }), 7) },
+  maxAgeDays: { kind: k.withDefault(k.number({ min: 0, max: 3650 }), 7) },
   /** The duplicate window of a stream that the bus creates, in seconds. Default: 120. */
-  dedupSeconds: { kind: withDefault(number({ min: 1, max: 86_400 }), 120) },
+  dedupSeconds: { kind: k.withDefault(k.number({ min: 1, max: 86_400 }), 120) },
   /**
    * Milliseconds without a sign of life after which the server delivers a message to another consumer; for consumers
    * that the bus creates. A consumer signals every third of it, however long its handlers run. Default: 30,000.
    */
-  ackWaitMs: { kind: withDefault(milliseconds, 30_000) },
+  ackWaitMs: { kind: k.withDefault(milliseconds, 30_000) },
   /** The largest body of a message in bytes; the server has its own limit. Default: 1,000,000. */
-  maxBodyBytes: { kind: withDefault(integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000) },
+  maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000) },
   ...busEntries,
 }).withCheck(function* (options, name) {
   const { servers, connection, connect, maxAgeDays, dedupSeconds } = options;
