@@ -1,32 +1,19 @@
 import { createSecretKey } from "node:crypto";
-import {
-  defineOptions,
-  either,
-  environmentNames,
-  instanceOf,
-  type Kind,
-  namesOf,
-  oneOf,
-  optionError,
-  type OptionsOf,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, namesOf, optionError, type OptionsOf } from "@svc/options";
 import { algorithmTexts, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 import { secretFault } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** Kind of a secret given as bytes, such as a Buffer. */
-export const bytes: Kind<Uint8Array> = instanceOf(Uint8Array, "bytes");
+export const bytes: k.Kind<Uint8Array> = k.instanceOf(Uint8Array, "bytes");
 
 export const secretSourceOptions = defineOptions("createSecretSource()", {
   /** The shared secret; a string is encoded as UTF-8. At least 32 bytes in `prod` (AUTH-31). Required. */
-  secret: { kind: secret(either(string({ allowEmpty: true }), bytes)) },
+  secret: { kind: k.secret(k.either(k.string({ allowEmpty: true }), bytes)) },
   /** One or more of HS256, HS384 and HS512. Default: `["HS256"]`. */
-  algorithms: { kind: withDefault(algorithmTexts, ["HS256"]) },
+  algorithms: { kind: k.withDefault(algorithmTexts, ["HS256"]) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
-  env: { kind: withDefault(oneOf(...environmentNames), "prod") },
+  env: { kind: k.environmentKind },
 });
 
 /** Options of `createSecretSource()`. */
