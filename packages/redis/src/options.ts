@@ -1,25 +1,11 @@
 import type { Logger } from "@svc/context";
 import {
-  boolean,
-  checkName,
   defineOptions,
   fault,
   type Fault,
-  func,
-  integer,
-  isServerUrl,
-  type Kind,
-  listOf,
-  LONGEST_MS,
-  milliseconds,
-  number,
-  objectWith,
-  optional,
+  kinds as k,
   type OptionsOf,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
 } from "@svc/options";
 import type { RedisOptions as IoredisOptions } from "ioredis";
 import type { RedisClient } from "./client.ts";
@@ -69,7 +55,7 @@ export interface RedisOwner {
   readonly CommandError: new (command: string, text: string) => RedisCommandError;
 }
 
-const seed: Kind<ClusterSeed> = {
+const seed: k.Kind<ClusterSeed> = {
   expects: 'an object such as { host: "redis-1", port: 6379 }',
   accepts: (value): value is ClusterSeed => {
     if (typeof value !== "object" || value === null) return false;
@@ -80,7 +66,7 @@ const seed: Kind<ClusterSeed> = {
 };
 
 // ioredis would ignore a client or a list here and connect to 127.0.0.1:6379.
-const connectionOptions: Kind<ConnectionOptions> = {
+const connectionOptions: k.Kind<ConnectionOptions> = {
   expects: "an object of options of ioredis, not a client, which is the option client",
   accepts: (value): value is ConnectionOptions =>
     typeof value === "object" && value !== null && !Array.isArray(value) && !("sendCommand" in value),
@@ -90,9 +76,9 @@ const connectionOptions: Kind<ConnectionOptions> = {
 export const redisOptions = defineOptions("createRedis()", {
   /** `redis://user:password@host:6379/0`, or `rediss://` for TLS; without parameters. Default: none. */
   url: {
-    kind: optional(
-      secret(
-        string({
+    kind: k.optional(
+      k.secret(
+        k.string({
           pattern: /^rediss?:\/\/[^?#]+$/,
           expects: "a URL that begins with redis:// or rediss://",
         }),
@@ -100,27 +86,29 @@ export const redisOptions = defineOptions("createRedis()", {
     ),
   },
   /** First nodes of a Redis Cluster to ask, `{ host, port }`; instead of `url`. Default: none. */
-  cluster: { kind: optional(listOf(seed)) },
+  cluster: { kind: k.optional(k.listOf(seed)) },
   /**
    * More options of ioredis for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
    * `url`, `cluster` and `client`. Default: none.
    */
-  connection: { kind: optional(secret(connectionOptions)) },
+  connection: { kind: k.optional(k.secret(connectionOptions)) },
   /**
    * A client of the caller, used instead of opening a connection: of ioredis, its `Cluster`, or with their members.
    * Stays open unless `closeClient` is set. Default: none.
    */
   client: {
-    kind: optional(
-      secret(objectWith<RedisClient>("a client of ioredis", "call", "on", "off", "connect", "disconnect")),
+    kind: k.optional(
+      k.secret(
+        k.objectWith<RedisClient>("a client of ioredis", "call", "on", "off", "connect", "disconnect"),
+      ),
     ),
   },
   /** Whether `stop()` closes `client`. Default: false. */
-  closeClient: { kind: withDefault(boolean(), false) },
+  closeClient: { kind: k.withDefault(k.boolean(), false) },
   /** Prefix of all keys, after the prefix of `client`; without braces, which would decide the slot. Default: empty. */
   keyPrefix: {
-    kind: withDefault(
-      string({
+    kind: k.withDefault(
+      k.string({
         allowEmpty: true,
         pattern: /^[^{}\s]{0,64}$/,
         expects: "at most 64 characters without braces and white space",
@@ -129,28 +117,28 @@ export const redisOptions = defineOptions("createRedis()", {
     ),
   },
   /** Deadline of a command, including the wait for a connection (REV-7). Default: 1,000. */
-  commandTimeoutMs: { kind: withDefault(milliseconds, 1000) },
+  commandTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },
   /** Time limit for making a connection. Default: 1,000. */
-  connectTimeoutMs: { kind: withDefault(milliseconds, 1000) },
+  connectTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },
   /**
    * Consecutive replies that Redis is unusable (such as LOADING) that open the circuit breaker (REV-8). A single timeout
    * opens it too. Default: 3.
    */
-  breakerFailures: { kind: withDefault(integer({ min: 1 }), 3) },
+  breakerFailures: { kind: k.withDefault(k.integer({ min: 1 }), 3) },
   /** Time between probes while the circuit breaker is open (REV-8). Default: 2,000. */
-  breakerCoolDownMs: { kind: withDefault(number({ min: 0, max: LONGEST_MS }), 2000) },
+  breakerCoolDownMs: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS }), 2000) },
   /** Maximum number of commands in flight, per node; more are rejected. Default: 10,000. */
-  maxInFlight: { kind: withDefault(integer({ min: 1 }), 10_000) },
+  maxInFlight: { kind: k.withDefault(k.integer({ min: 1 }), 10_000) },
   /** Time limit of the readiness check; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
-  readinessTimeoutMs: { kind: withDefault(milliseconds, 1500) },
+  readinessTimeoutMs: { kind: k.withDefault(k.milliseconds, 1500) },
   /** Logs when Redis stops answering, at most every 10 s, and when it answers again. Default: none. */
-  logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
-  now: { kind: withDefault(func<() => number>(), () => performance.now()) },
+  now: { kind: k.monotonicClock },
   /** Name of the readiness check, and of the connection in log messages. Default: `redis`. */
-  name: { kind: withDefault(checkName, "redis") },
+  name: { kind: k.withDefault(k.checkName, "redis") },
   /** Receives failed commands, for metrics. Its errors are ignored. Default: none. */
-  onEvent: { kind: optional(func<(event: RedisEvent) => void>()) },
+  onEvent: { kind: k.optional(k.func<(event: RedisEvent) => void>()) },
 }).withCheck((options, name) => faultsOfServer(options, name, "the connection"));
 
 /** Options of {@link createRedis}. */
@@ -189,7 +177,7 @@ export function faultsOfServer(
     const others = `${name("cluster")}, or ${name("connection")}, or ${name("client")}`;
     return [fault("url", `is required, or ${others}`)];
   }
-  if (url !== undefined && !isServerUrl(url, /^\/?\d{0,5}$/)) {
+  if (url !== undefined && !k.isServerUrl(url, /^\/?\d{0,5}$/)) {
     const hint =
       "user and password are percent-encoded, what follows the address is the number of a database";
     return [fault("url", `cannot be understood (the value is not shown); ${hint}`)];
