@@ -1,14 +1,11 @@
 import {
-  boolean,
   type ConfigurationError,
   defineOptions,
-  func,
+  kinds as k,
   namesOf,
-  optional,
   optionError,
   type OptionsOf,
   type ResolvedOptions,
-  withDefault,
 } from "@svc/options";
 import { isRequestId } from "@svc/context";
 
@@ -17,12 +14,12 @@ const requestIdOptions = defineOptions("requestId()", {
    * Whether the caller's `X-Request-ID`, `traceparent` and `tracestate` are used. Set it to false for a service on the
    * open internet that accepts only its own ids. Default: true.
    */
-  trustIncoming: { kind: withDefault(boolean(), true) },
+  trustIncoming: { kind: k.withDefault(k.boolean(), true) },
   /**
    * Makes the id of a request that came without one: 1 to 128 visible ASCII characters. The factory calls it once to check
    * it; an illegal id at a later call is replaced by a minted one. Default: `mintRequestId`.
    */
-  generate: { kind: optional(func<() => string>()) },
+  generate: { kind: k.optional(k.func<() => string>()) },
 });
 
 /** Options of `requestId()`. */
