@@ -1,14 +1,4 @@
-import {
-  boolean,
-  defineOptions,
-  type Kind,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import {
   COMMAND_TIMEOUT_MS,
   commandTimeoutKind,
@@ -20,28 +10,28 @@ import {
 export const SUBJECT = "defineRollup()";
 const MEASURE_TYPE = /^[a-z][a-z0-9]*(?: precision)?(?:\(\s*\d{1,4}\s*(?:,\s*\d{1,4}\s*)?\))?$/;
 
-const membersOf = <T>(): Kind<Readonly<Record<string, T>>> => objectWith("an object");
+const membersOf = <T>(): k.Kind<Readonly<Record<string, T>>> => k.objectWith("an object");
 /** The name of a rollup, a group or a measure. */
-export const nameKind: Kind<string> = string({
+export const nameKind: k.Kind<string> = k.string({
   pattern: /^[a-z][a-z0-9_]{0,39}$/,
   expects: "up to 40 lower-case letters, digits and underscores, a letter first",
 });
-const nullOr = <T>(kind: Kind<T>): Kind<T | null> => ({
+const nullOr = <T>(kind: k.Kind<T>): k.Kind<T | null> => ({
   expects: `${kind.expects}, or null`,
   accepts: (value): value is T | null => value === null || kind.accepts(value),
 });
 
 export const sourceOptions = defineOptions(`${SUBJECT} source`, {
   /** Name of the table, or `schema.name`. Required. */
-  table: { kind: string() },
+  table: { kind: k.string() },
   /** Column with the tenant; null if rows have no tenant, and every call passes `tenant: null`. Required. */
-  tenantColumn: { kind: nullOr(string()) },
+  tenantColumn: { kind: nullOr(k.string()) },
   /** Type of that column: `text` (also for `varchar`), `uuid`, `integer` or `bigint`. Default: `text`. */
-  tenantType: { kind: withDefault(oneOf("text", "uuid", "integer", "bigint"), "text") },
+  tenantType: { kind: k.withDefault(k.oneOf("text", "uuid", "integer", "bigint"), "text") },
   /** Column of type `timestamptz` that determines the month of a row. Required. */
-  timeColumn: { kind: string() },
+  timeColumn: { kind: k.string() },
   /** SQL condition for the rows to count, where the table is `source`; never build it from a request. Default: all rows. */
-  where: { kind: optional(string()) },
+  where: { kind: k.optional(k.string()) },
 });
 
 /** The source: the rows to add up. */
@@ -50,16 +40,16 @@ export type RollupSource = OptionsOf<typeof sourceOptions>;
 export function groupOptions(subject: string) {
   return defineOptions(`${SUBJECT} ${subject}`, {
     /** Column of the source. Required. */
-    column: { kind: string() },
+    column: { kind: k.string() },
     /** `varchar(n)`, `smallint`, `integer`, `bigint`, `boolean` or `uuid`. Default: `varchar(64)`. */
-    type: { kind: withDefault(string(), "varchar(64)") },
+    type: { kind: k.withDefault(k.string(), "varchar(64)") },
     /** Value to use for NULL. Default: none; NULL is a separate group (ROLL-6). */
-    whenNull: { kind: optional(string({ allowEmpty: true })) },
+    whenNull: { kind: k.optional(k.string({ allowEmpty: true })) },
     /**
      * How to treat a text of more than `n` characters: `refuse` throws and leaves the bucket unchanged, `cut` adds it to the
      * group of its first `n` characters. Default: `refuse`.
      */
-    tooLong: { kind: withDefault(oneOf("refuse", "cut"), "refuse") },
+    tooLong: { kind: k.withDefault(k.oneOf("refuse", "cut"), "refuse") },
   });
 }
 
@@ -69,13 +59,13 @@ export type RollupGroup = OptionsOf<ReturnType<typeof groupOptions>>;
 export function measureOptions(subject: string) {
   return defineOptions(`${SUBJECT} ${subject}`, {
     /** SQL aggregate over rows of the table, named `source`; never build it from a request. Required. */
-    sql: { kind: string({ pattern: /\S/, expects: "an aggregate, as sum(amount)" }) },
+    sql: { kind: k.string({ pattern: /\S/, expects: "an aggregate, as sum(amount)" }) },
     /** Type of the result, for example `numeric(14, 2)`. A sum must not be `real` or `double precision`. Required. */
-    type: { kind: string({ pattern: MEASURE_TYPE, expects: "a type, as numeric(14, 2)" }) },
+    type: { kind: k.string({ pattern: MEASURE_TYPE, expects: "a type, as numeric(14, 2)" }) },
     /** How to combine months. Default: derived from a single `count`, `sum`, `min` or `max`; otherwise required. */
-    combine: { kind: optional(oneOf("sum", "min", "max")) },
+    combine: { kind: k.optional(k.oneOf("sum", "min", "max")) },
     /** Set if months and groups cannot be combined, as with `count(distinct ...)` and averages. Default: false. */
-    nonAdditive: { kind: withDefault(boolean(), false) },
+    nonAdditive: { kind: k.withDefault(k.boolean(), false) },
   });
 }
 
@@ -86,22 +76,22 @@ export const rollupOptions = defineOptions(SUBJECT, {
   /** Lower-case letters, digits and underscores, at most 40; the task of its jobs is `rollup.refresh.<name>`. Required. */
   name: { kind: nameKind },
   /** Table of totals, by name (at most 48 bytes) or `schema.name`. Default: the name. */
-  table: { kind: optional(string()) },
+  table: { kind: k.optional(k.string()) },
   /** The rows to add up. Required. */
-  source: { kind: objectWith<RollupSource>("an object with table, tenantColumn and timeColumn") },
+  source: { kind: k.objectWith<RollupSource>("an object with table, tenantColumn and timeColumn") },
   /** Columns to group by, keyed by their name in the table of totals; up to 8. Default: none. */
-  groupBy: { kind: withDefault(membersOf<RollupGroup>(), {}) },
+  groupBy: { kind: k.withDefault(membersOf<RollupGroup>(), {}) },
   /** Figures, keyed by their name in the table of totals; 1 to 50. Required. */
   measures: { kind: membersOf<RollupMeasure>() },
   /** Time zone that defines the months, for example `Europe/Berlin` (ROLL-4). Required. */
-  timeZone: { kind: string() },
+  timeZone: { kind: k.string() },
   /**
    * Setting from which row security reads the tenant; null if the policies work differently: then nothing is set or checked.
    * Default: `svc.tenant`.
    */
   tenantSetting: {
-    kind: withDefault(
-      nullOr(string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name as svc.tenant" })),
+    kind: k.withDefault(
+      nullOr(k.string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name as svc.tenant" })),
       "svc.tenant",
     ),
   },
@@ -109,12 +99,12 @@ export const rollupOptions = defineOptions(SUBJECT, {
    * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
    * a `SqlDeadlineError`; a statement that was sent may still take effect. Default: 15,000.
    */
-  commandTimeoutMs: { kind: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
+  commandTimeoutMs: { kind: k.withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
   /**
    * Milliseconds for each statement of `rebuild()`, `rebuildAll()` and `verify()`, and for those of `ensureSchema()` that
    * create something, 10 to 86,400,000. Default: 600,000.
    */
-  maintenanceTimeoutMs: { kind: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
+  maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
 });
 
 /** Options of {@link defineRollup}. */
