@@ -1,21 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
-import {
-  boolean,
-  defineOptions,
-  environmentNames,
-  fault,
-  func,
-  type Kind,
-  listOf,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  type ResolvedOptions,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import { EXEMPT_PATH } from "./exempt-paths.ts";
 import { RESERVED_SUBDOMAINS } from "./host.ts";
 import { type Caller, TENANT_SOURCES, type TenantSource } from "./resolution.ts";
@@ -26,10 +11,11 @@ const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const DOMAIN_OR_NONE = new RegExp(`^$|^(?![\\d.]+$)(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*\\.?$`, "i");
 const PREFIX = /^(?:\/[A-Za-z0-9_~.-]+)+$/;
 
-const someSource = oneOf(...TENANT_SOURCES);
-const sourceList: Kind<readonly TenantSource[]> = {
+const someSource = k.oneOf(...TENANT_SOURCES);
+const sourceList: k.Kind<readonly TenantSource[]> = {
   expects: `a list with at least one entry, each entry ${someSource.expects}`,
-  accepts: (value): value is readonly TenantSource[] => listOf(someSource).accepts(value) && value.length > 0,
+  accepts: (value): value is readonly TenantSource[] =>
+    k.listOf(someSource).accepts(value) && value.length > 0,
 };
 
 export const tenancyOptions = defineOptions("tenancy()", {
@@ -40,7 +26,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
   sources: {
     key: "sources",
     env: "SVC_TENANCY_SOURCES",
-    kind: withDefault(sourceList, ["token", "subdomain"]),
+    kind: k.withDefault(sourceList, ["token", "subdomain"]),
   },
   /**
    * The domain whose subdomains are tenants, such as `example.com`; required by `subdomain`, one of the default sources
@@ -50,8 +36,8 @@ export const tenancyOptions = defineOptions("tenancy()", {
     key: "base_domain",
     env: "SVC_TENANCY_BASE_DOMAIN",
     wins: "env",
-    kind: withDefault(
-      string({
+    kind: k.withDefault(
+      k.string({
         allowEmpty: true,
         pattern: DOMAIN_OR_NONE,
         expects:
@@ -64,7 +50,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
   requireTenant: {
     key: "require_tenant",
     env: "SVC_TENANCY_REQUIRE_TENANT",
-    kind: withDefault(boolean(), false),
+    kind: k.withDefault(k.boolean(), false),
   },
   /**
    * Whether a caller without a tenant may act in the one that the request names. The application must then check
@@ -73,28 +59,28 @@ export const tenancyOptions = defineOptions("tenancy()", {
   trustUnscopedPrincipals: {
     key: "trust_unscoped_principals",
     env: "SVC_TENANCY_TRUST_UNSCOPED_PRINCIPALS",
-    kind: withDefault(boolean(), false),
+    kind: k.withDefault(k.boolean(), false),
   },
   /**
    * Whether an earlier middleware verifies callers. When false, a request without a caller is granted the tenant that
    * it names (TEN-9). Default: true.
    */
-  auth: { kind: withDefault(boolean(), true) },
+  auth: { kind: k.withDefault(k.boolean(), true) },
   /**
    * Returns the verified caller of a request, `{ subject, tenant }`, or undefined. Must not return a promise. Default: the
    * `principal` of the request's context.
    */
-  callerOf: { kind: optional(func<(req: IncomingMessage) => Caller | undefined>()) },
+  callerOf: { kind: k.optional(k.func<(req: IncomingMessage) => Caller | undefined>()) },
   /**
    * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy:
    * `(req) => req.hostname` follows `trust proxy` of Express and uses the first of several. Default: the header `Host`.
    */
-  hostOf: { kind: optional(func<(req: IncomingMessage) => string | undefined>()) },
+  hostOf: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
   /** Path prefix in front of the tenant's segment (TEN-14). Default: `/t`. */
   pathPrefix: {
     key: "path_prefix",
-    kind: withDefault(
-      string({ pattern: PREFIX, expects: "a path such as /t, without a slash at its end" }),
+    kind: k.withDefault(
+      k.string({ pattern: PREFIX, expects: "a path such as /t, without a slash at its end" }),
       "/t",
     ),
   },
@@ -104,8 +90,8 @@ export const tenancyOptions = defineOptions("tenancy()", {
    */
   reservedSubdomains: {
     key: "reserved_subdomains",
-    kind: withDefault(
-      listOf(string({ pattern: SLUG, expects: "a label in lower case such as www" })),
+    kind: k.withDefault(
+      k.listOf(k.string({ pattern: SLUG, expects: "a label in lower case such as www" })),
       RESERVED_SUBDOMAINS,
     ),
   },
@@ -115,9 +101,9 @@ export const tenancyOptions = defineOptions("tenancy()", {
    */
   exemptPaths: {
     key: "exempt_paths",
-    kind: withDefault(
-      listOf(
-        string({
+    kind: k.withDefault(
+      k.listOf(
+        k.string({
           pattern: EXEMPT_PATH,
           expects: "a path such as /about, POST /hooks/:name or /public/*",
         }),
@@ -126,9 +112,9 @@ export const tenancyOptions = defineOptions("tenancy()", {
     ),
   },
   /** Where the service runs; in `prod`, a warning is logged for the source `header` (TEN-22). Default: `prod`. */
-  env: { kind: withDefault(oneOf(...environmentNames), "prod") },
+  env: { kind: k.environmentKind },
   /** Logs that warning once, at construction. Default: none. */
-  logger: { kind: optional(objectWith<Pick<Logger, "warn">>("a logger", "warn")) },
+  logger: { kind: k.optional(k.objectWith<Pick<Logger, "warn">>("a logger", "warn")) },
 }).withCheck(({ baseDomain, sources }, name) => {
   if (baseDomain !== "" || !sources.includes("subdomain")) return [];
   const message =
