@@ -64,20 +64,12 @@ export const verifierOptions = defineOptions("createVerifier()", {
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   now: { kind: k.wallClock },
 }).withCheck(function* (options) {
-  for (const key of claims) {
-    // `grt` lists the rights of a session, not those of a request (CLAIM-5).
-    if (options[key] === "grt")
-      yield fault(
-        key,
-        "must not be grt: that claim lists what a session may ask for, and authorizes no request",
-      );
-  }
+  // `grt` lists the rights of a session, not those of a request (CLAIM-5).
+  const grt = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
+  yield* claims.filter((key) => options[key] === "grt").map((key) => fault(key, grt));
   // Without `generation`, cached tokens would stay valid after their key was removed.
-  if (typeof options.keys.generation !== "number")
-    yield fault(
-      "keys",
-      "must have generation, a number that goes up when a key changes; 0 where none ever does",
-    );
+  const stale = "must have generation, a number that goes up when a key changes; 0 where none ever does";
+  if (typeof options.keys.generation !== "number") yield fault("keys", stale);
 });
 
 /** Options of `createVerifier()`. */
