@@ -16,7 +16,7 @@ const startsType = /^(?:export )?(?:interface|type) \w*(?:Options|Settings)\b/;
 const startsTable = /^(?:export )?const \w+(?:: Table<.*| = defineOptions\(.*)$/;
 const startsObject = /^(?:export )?const \w+.*\{$/;
 const kind =
-  /: (?:boolean|either|func|integer|listOf|number|objectWith|oneOf|optional|secret|string|withDefault)\(/;
+  /: (?:k\.)?(?:boolean|either|func|integer|listOf|number|objectWith|oneOf|optional|secret|string|withDefault)\(/;
 
 const counted = sources(process.argv[2])
   .filter(({ file }) => !file.startsWith("packages/options/"))

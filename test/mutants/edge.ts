@@ -326,8 +326,8 @@ export const edge: Mutants = {
   },
   "LOG-5": {
     file: "packages/log/src/options.ts",
-    find: "fd: { kind: withDefault(integer({ min: 0 }), 1) }",
-    replace: "fd: { kind: withDefault(integer({ min: 0 }), 2) }",
+    find: "fd: { kind: k.withDefault(k.integer({ min: 0 }), 1) }",
+    replace: "fd: { kind: k.withDefault(k.integer({ min: 0 }), 2) }",
   },
   "LOG-6": {
     file: "packages/log/src/logger.ts",
@@ -378,8 +378,8 @@ export const edge: Mutants = {
   },
   "RDY-13": {
     file: "packages/database/src/options.ts",
-    find: 'critical: { key: "critical", kind: withDefault(boolean(), true) },',
-    replace: 'critical: { key: "critical", kind: withDefault(boolean(), false) },',
+    find: 'critical: { key: "critical", kind: k.withDefault(k.boolean(), true) },',
+    replace: 'critical: { key: "critical", kind: k.withDefault(k.boolean(), false) },',
   },
   "RDY-14": {
     file: "packages/jwt-auth/src/refreshed-keys.ts",

@@ -9,8 +9,8 @@ export const identity: Mutants = {
   },
   "AUTH-2": {
     file: "packages/jwt-auth/src/plugin-options.ts",
-    find: 'kind: withDefault(oneOf("jwks", "public_key", "secret"), "jwks")',
-    replace: 'kind: withDefault(oneOf("jwks", "public_key", "secret"), "public_key")',
+    find: 'kind: k.withDefault(k.oneOf("jwks", "public_key", "secret"), "jwks")',
+    replace: 'kind: k.withDefault(k.oneOf("jwks", "public_key", "secret"), "public_key")',
   },
   "AUTH-3": {
     file: "packages/jwt-auth/src/token-parser.ts",
@@ -39,8 +39,8 @@ export const identity: Mutants = {
   },
   "AUTH-8": {
     file: "packages/jwt-auth/src/verifier-options.ts",
-    find: "kind: withDefault(number({ min: 0, max: 3600 }), 30),",
-    replace: "kind: withDefault(number({ min: 0, max: 3600 }), 60),",
+    find: "kind: k.withDefault(k.number({ min: 0, max: 3600 }), 30),",
+    replace: "kind: k.withDefault(k.number({ min: 0, max: 3600 }), 60),",
   },
   "AUTH-9": {
     file: "packages/jwt-auth/src/claims.ts",
@@ -315,8 +315,8 @@ export const identity: Mutants = {
   },
   "KEY-14": {
     file: "packages/jwt-auth/src/key-set-options.ts",
-    find: 'if (protocol === "http:" && env === "prod") {',
-    replace: 'if (protocol === "http:" && env === "staging") {',
+    find: 'if (protocol === "https:" || env !== "prod") return',
+    replace: 'if (protocol === "https:" || env !== "staging") return',
   },
   "KEY-15": {
     file: "packages/jwt-auth/src/refreshed-keys.ts",
@@ -325,8 +325,8 @@ export const identity: Mutants = {
   },
   "TEN-1": {
     file: "packages/tenancy/src/options.ts",
-    find: 'kind: withDefault(sourceList, ["token", "subdomain"])',
-    replace: 'kind: withDefault(sourceList, ["token"])',
+    find: 'kind: k.withDefault(sourceList, ["token", "subdomain"])',
+    replace: 'kind: k.withDefault(sourceList, ["token"])',
   },
   "TEN-2": {
     file: "packages/tenancy/src/options.ts",

@@ -20,8 +20,8 @@ export const sessions: Mutants = {
   },
   "ISS-4": {
     file: "packages/token-issuer/src/options.ts",
-    find: "kind: withDefault(number({ min: 1, max: 1440 }), 15),",
-    replace: "kind: withDefault(number({ min: 1, max: 1440 }), 60),",
+    find: "kind: k.withDefault(k.number({ min: 1, max: 1440 }), 15),",
+    replace: "kind: k.withDefault(k.number({ min: 1, max: 1440 }), 60),",
   },
   "ISS-5": {
     file: "packages/token-issuer/src/token-issuer.ts",
@@ -82,8 +82,8 @@ export const sessions: Mutants = {
   },
   "ISS-16": {
     file: "packages/token-issuer/src/options.ts",
-    find: "if (store.shared === true) return [];",
-    replace: "return [];",
+    find: 'if (env === "prod" && store.shared !== true) yield',
+    replace: 'if (env === "staging" && store.shared !== true) yield',
   },
   "ISS-17": {
     file: "packages/token-issuer/src/refusals.ts",
@@ -132,8 +132,8 @@ export const sessions: Mutants = {
   },
   "REV-7": {
     file: "packages/redis/src/options.ts",
-    find: "commandTimeoutMs: { kind: withDefault(milliseconds, 1000) },",
-    replace: "commandTimeoutMs: { kind: withDefault(milliseconds, 5000) },",
+    find: "commandTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },",
+    replace: "commandTimeoutMs: { kind: k.withDefault(k.milliseconds, 5000) },",
   },
   "REV-8": {
     file: "packages/redis/src/guard.ts",

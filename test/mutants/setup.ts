@@ -9,8 +9,8 @@ export const setup: Mutants = {
   },
   "PROF-2": {
     file: "packages/jwt-auth/src/reduced-profile.ts",
-    find: 'kind: withDefault(oneOf("secret", "public_key"), mode)',
-    replace: 'kind: withDefault(oneOf("secret", "public_key"), "secret")',
+    find: 'kind: k.withDefault(k.oneOf("secret", "public_key"), mode)',
+    replace: 'kind: k.withDefault(k.oneOf("secret", "public_key"), "secret")',
   },
   "PROF-3": {
     file: "packages/jwt-auth/src/plugin.ts",
@@ -29,8 +29,8 @@ export const setup: Mutants = {
   },
   "PROF-6": {
     file: "packages/express/src/service-options.ts",
-    find: 'kind: withDefault(oneOf("api"), "api")',
-    replace: 'kind: withDefault(oneOf("api", "web"), "api")',
+    find: 'kind: k.withDefault(k.oneOf("api"), "api")',
+    replace: 'kind: k.withDefault(k.oneOf("api", "web"), "api")',
   },
   "PORT-1": {
     file: "packages/config/src/ports.ts",
@@ -120,9 +120,8 @@ export const setup: Mutants = {
   },
   "CFG-3": {
     file: "packages/config/src/service-table.ts",
-    find: 'env: { key: "env", kind: withDefault(oneOf(...environmentNames), "local"), env: "SVC_ENV", wins: "env" }',
-    replace:
-      'env: { key: "env", kind: withDefault(oneOf(...environmentNames), "local"), env: "SVC_ENV", wins: "file" }',
+    find: 'env: "SVC_ENV",\n    wins: "env",',
+    replace: 'env: "SVC_ENV",\n    wins: "file",',
   },
   "CFG-4": {
     file: "packages/jwt-auth/src/options.ts",

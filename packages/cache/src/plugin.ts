@@ -1,4 +1,4 @@
-import { defineOptions, pickOptions, secret, string } from "@svc/options";
+import { defineOptions, fileOptions, kinds as k } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { cacheOptions } from "./options.ts";
 
@@ -9,8 +9,8 @@ export const cachePlugin = definePlugin({
   name: "cache",
   options: defineOptions("[plugin.cache]", {
     /** `redis://...`; usually a reference such as `${REDIS_URL}`. Required. */
-    url: { key: "url", kind: secret(string({ pattern: /^rediss?:\/\//, expects: "a URL redis://..." })) },
-    ...pickOptions(cacheOptions, "keyPrefix", "commandTimeoutMs"),
+    url: { key: "url", kind: k.secret(k.string({ pattern: /^rediss?:\/\//, expects: "a URL redis://..." })) },
+    ...fileOptions(cacheOptions),
   }),
   async start({ options, logger }) {
     const { createCache } = await import("./cache.ts");

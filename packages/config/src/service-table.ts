@@ -1,37 +1,24 @@
 import { isIP } from "node:net";
-import {
-  boolean,
-  defineOptions,
-  environmentNames,
-  integer,
-  type Kind,
-  listOf,
-  number,
-  oneOf,
-  optional,
-  type ResolvedOptions,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, environmentNames, fault, kinds as k, type ResolvedOptions } from "@svc/options";
 
 const levels = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SILENT"];
 
-const level: Kind<string> = {
+const level: k.Kind<string> = {
   expects: `one of ${levels.join(", ")}, in any case`,
   accepts: (value): value is string => typeof value === "string" && levels.includes(value.toUpperCase()),
   schema: { anyOf: [{ enum: levels }, { type: "string" }] },
 };
 
-const words: Kind<readonly string[]> = listOf(
-  string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
+const words: k.Kind<readonly string[]> = k.listOf(
+  k.string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
 );
 
 // Zero means "at once" to a timer and "never" to Node's servers, so it is not accepted.
-function seconds(highest: number): Kind<number> {
-  return number({ min: 0.01, max: highest });
+function seconds(highest: number): k.Kind<number> {
+  return k.number({ min: 0.01, max: highest });
 }
 
-const origin: Kind<string> = {
+const origin: k.Kind<string> = {
   schema: { type: "string" },
   expects: 'an origin such as "https://app.example.com" (no path), or "*"',
   accepts(value): value is string {
@@ -45,7 +32,7 @@ const origin: Kind<string> = {
   },
 };
 
-const proxy: Kind<string> = {
+const proxy: k.Kind<string> = {
   schema: { type: "string" },
   expects: 'an IP address, a range such as "10.0.0.0/8", "loopback", "linklocal" or "uniquelocal"',
   accepts(value): value is string {
@@ -59,135 +46,124 @@ const proxy: Kind<string> = {
 };
 
 /** `[service.cors]`: which pages of other origins may call the service (EDGE-4). */
-const corsTable = defineOptions(
-  "[service.cors]",
-  {
-    /** Origins such as `https://app.example.com`, or `*`. Default: none, which switches CORS off. */
-    origins: { key: "origins", kind: withDefault(listOf(origin), []) },
-    /** Whether browsers send cookies and other credentials; refused together with `*` (EDGE-5). Default: false. */
-    credentials: { key: "credentials", kind: withDefault(boolean(), false) },
-    /** Methods that a page may use. Default: GET, HEAD, PUT, PATCH, POST, DELETE. */
-    methods: { key: "methods", kind: withDefault(words, ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"]) },
-    /** Request headers that a page may send. Default: those that the browser requests. */
-    allowedHeaders: { key: "allowed_headers", kind: optional(words) },
-    /** Response headers that a page may read. Default: X-Request-ID. */
-    exposedHeaders: { key: "exposed_headers", kind: withDefault(words, ["X-Request-ID"]) },
-    /** How long a browser may cache the answer to a preflight request, in seconds. Default: 600. */
-    maxAgeSeconds: { key: "max_age", kind: withDefault(integer({ min: 0, max: 86_400 }), 600) },
-  },
-  ({ origins, credentials }, name) => {
-    if (!credentials || !origins.includes("*")) return [];
-    const message = `must not hold "*" while ${name("credentials")} is true: any site could act for its visitors; name the origins`;
-    return [{ key: "origins", message }];
-  },
-);
+const corsTable = defineOptions("[service.cors]", {
+  /** Origins such as `https://app.example.com`, or `*`. Default: none, which switches CORS off. */
+  origins: { key: "origins", kind: k.withDefault(k.listOf(origin), []) },
+  /** Whether browsers send cookies and other credentials; refused together with `*` (EDGE-5). Default: false. */
+  credentials: { key: "credentials", kind: k.withDefault(k.boolean(), false) },
+  /** Methods that a page may use. Default: GET, HEAD, PUT, PATCH, POST, DELETE. */
+  methods: { key: "methods", kind: k.withDefault(words, ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"]) },
+  /** Request headers that a page may send. Default: those that the browser requests. */
+  allowedHeaders: { key: "allowed_headers", kind: k.optional(words) },
+  /** Response headers that a page may read. Default: X-Request-ID. */
+  exposedHeaders: { key: "exposed_headers", kind: k.withDefault(words, ["X-Request-ID"]) },
+  /** How long a browser may cache the answer to a preflight request, in seconds. Default: 600. */
+  maxAgeSeconds: { key: "max_age", kind: k.withDefault(k.integer({ min: 0, max: 86_400 }), 600) },
+}).withCheck(({ origins, credentials }, name) => {
+  if (!credentials || !origins.includes("*")) return [];
+  const message = `must not hold "*" while ${name("credentials")} is true: any site could act for its visitors; name the origins`;
+  return [fault("origins", message)];
+});
 
 /** `[service.cors]`. */
 export type CorsSettings = ResolvedOptions<(typeof corsTable)["keys"]>;
 
 /** The keys of `[service]` and `[service.cors]`, with their defaults (CFG-3, CFG-18). */
-export const serviceTable = defineOptions(
-  "[service]",
-  {
-    /** Name of the service, also in logs and metrics; variable `SVC_APP_NAME` (ENV-1). Required. */
-    name: {
-      key: "name",
-      kind: string({ pattern: /^\P{C}{1,100}$/u, expects: "1 to 100 characters without control characters" }),
-      env: "SVC_APP_NAME",
-    },
-    /** Version of the service. Default: 0.1.0. */
-    version: {
-      key: "version",
-      kind: withDefault(
-        string({ pattern: /^[!-~]{1,100}$/, expects: "1 to 100 visible characters" }),
-        "0.1.0",
-      ),
-    },
-    /** The environment; `SVC_ENV` wins (ENV-2). Default: local. */
-    env: { key: "env", kind: withDefault(oneOf(...environmentNames), "local"), env: "SVC_ENV", wins: "env" },
-    /** Address to listen on. Default: 127.0.0.1 in local, 0.0.0.0 elsewhere. */
-    host: {
-      key: "host",
-      kind: string({ pattern: /^[\w.:-]{1,253}$/, expects: "an address or host name to listen on" }),
-      defaultIn: (environment) => (environment === "local" ? "127.0.0.1" : "0.0.0.0"),
-    },
-    /** HTTP port, the first of the service's ten; 0 selects any free port; `SVC_PORT` wins (ENV-3). Default: 8000. */
-    port: {
-      key: "port",
-      kind: withDefault(integer({ min: 0, max: 65_535 }), 8000),
-      env: "SVC_PORT",
-      wins: "env",
-    },
-    /** Whether internal error detail reaches clients; `SVC_DEBUG` wins (ENV-4). Default: false. */
-    debug: { key: "debug", kind: withDefault(boolean(), false), env: "SVC_DEBUG", wins: "env" },
-    /** How long a stopping service still accepts requests, in seconds. Default: 0 in local, 5 elsewhere. */
-    drainDelaySeconds: {
-      key: "drain_delay",
-      kind: number({ min: 0, max: 3600 }),
-      defaultIn: (environment) => (environment === "local" ? 0 : 5),
-    },
-    /** How long a whole stop may take, in seconds. Default: 25. */
-    shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: withDefault(seconds(3600), 25) },
-    /** How long a request may take until its answer begins, in seconds. Default: 30. */
-    requestTimeoutSeconds: { key: "request_timeout", kind: withDefault(seconds(3600), 30) },
-    /** How long a client may take to send its headers, in seconds. Default: 10. */
-    headersTimeoutSeconds: { key: "headers_timeout", kind: withDefault(seconds(600), 10) },
-    /** How long a client may take to send a whole request, in seconds. Default: 60. */
-    receiveTimeoutSeconds: { key: "receive_timeout", kind: withDefault(seconds(3600), 60) },
-    /** How long an idle connection stays open, in seconds; longer than the load balancer's. Default: 65. */
-    keepAliveTimeoutSeconds: { key: "keep_alive_timeout", kind: withDefault(seconds(3600), 65) },
-    /** How long a client may stop reading its answer, in seconds. Default: 60. */
-    sendTimeoutSeconds: { key: "send_timeout", kind: withDefault(seconds(3600), 60) },
-    /** The most open connections. Default: no limit. */
-    maxConnections: { key: "max_connections", kind: optional(integer({ min: 1 })) },
-    /** Largest request body, in bytes. Default: 2,097,152. */
-    maxBodyBytes: {
-      key: "max_body_bytes",
-      kind: withDefault(integer({ min: 1, max: 2 ** 30 }), 2 * 1024 * 1024),
-    },
-    /** Whether answers carry an ETag. Default: true. */
-    etag: { key: "etag", kind: withDefault(boolean(), true) },
-    /** Whether Express is optimised; the answers stay the same. Default: true. */
-    tune: { key: "tune", kind: withDefault(boolean(), true) },
-    /** How long one readiness check may take, in seconds. Default: 2. */
-    readinessTimeoutSeconds: { key: "readiness_timeout", kind: withDefault(seconds(60), 2) },
-    /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
-    trustedProxies: { key: "trusted_proxies", kind: withDefault(listOf(proxy), []) },
-    /** Accepted host names, without port; `*.example.com` accepts every subdomain (EDGE-3). Default: any. */
-    trustedHosts: {
-      key: "trusted_hosts",
-      kind: withDefault(
-        listOf(
-          string({
-            pattern: /^((\*\.)?[\w.-]{1,253}|\[[\da-f:.]+\])$/i,
-            expects: "a host name without a port",
-          }),
-        ),
-        [],
-      ),
-    },
-    /** Whether answers carry security headers. Default: true. */
-    securityHeaders: { key: "security_headers", kind: withDefault(boolean(), true) },
-    /** Which pages of other origins may call the service (EDGE-4). */
-    cors: { key: "cors", table: corsTable },
+export const serviceTable = defineOptions("[service]", {
+  /** Name of the service, also in logs and metrics; variable `SVC_APP_NAME` (ENV-1). Required. */
+  name: {
+    key: "name",
+    kind: k.string({ pattern: /^\P{C}{1,100}$/u, expects: "1 to 100 characters without control characters" }),
+    env: "SVC_APP_NAME",
   },
-  ({ headersTimeoutSeconds, receiveTimeoutSeconds, drainDelaySeconds, shutdownTimeoutSeconds }, name) => {
-    const faults = [];
-    if (headersTimeoutSeconds > receiveTimeoutSeconds) {
-      faults.push({
-        key: "headersTimeoutSeconds",
-        message: `must not be longer than ${name("receiveTimeoutSeconds")}`,
-      });
-    }
-    if (drainDelaySeconds >= shutdownTimeoutSeconds) {
-      faults.push({
-        key: "drainDelaySeconds",
-        message: `must be shorter than ${name("shutdownTimeoutSeconds")}, the cap on a whole stop`,
-      });
-    }
-    return faults;
+  /** Version of the service. Default: 0.1.0. */
+  version: {
+    key: "version",
+    kind: k.withDefault(
+      k.string({ pattern: /^[!-~]{1,100}$/, expects: "1 to 100 visible characters" }),
+      "0.1.0",
+    ),
   },
-);
+  /** The environment; `SVC_ENV` wins (ENV-2). Default: local. */
+  env: {
+    key: "env",
+    kind: k.withDefault(k.oneOf(...environmentNames), "local"),
+    env: "SVC_ENV",
+    wins: "env",
+  },
+  /** Address to listen on. Default: 127.0.0.1 in local, 0.0.0.0 elsewhere. */
+  host: {
+    key: "host",
+    kind: k.string({ pattern: /^[\w.:-]{1,253}$/, expects: "an address or host name to listen on" }),
+    defaultIn: (environment) => (environment === "local" ? "127.0.0.1" : "0.0.0.0"),
+  },
+  /** HTTP port, the first of the service's ten; 0 selects any free port; `SVC_PORT` wins (ENV-3). Default: 8000. */
+  port: {
+    key: "port",
+    kind: k.withDefault(k.integer({ min: 0, max: 65_535 }), 8000),
+    env: "SVC_PORT",
+    wins: "env",
+  },
+  /** Whether internal error detail reaches clients; `SVC_DEBUG` wins (ENV-4). Default: false. */
+  debug: { key: "debug", kind: k.withDefault(k.boolean(), false), env: "SVC_DEBUG", wins: "env" },
+  /** How long a stopping service still accepts requests, in seconds. Default: 0 in local, 5 elsewhere. */
+  drainDelaySeconds: {
+    key: "drain_delay",
+    kind: k.number({ min: 0, max: 3600 }),
+    defaultIn: (environment) => (environment === "local" ? 0 : 5),
+  },
+  /** How long a whole stop may take, in seconds. Default: 25. */
+  shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: k.withDefault(seconds(3600), 25) },
+  /** How long a request may take until its answer begins, in seconds. Default: 30. */
+  requestTimeoutSeconds: { key: "request_timeout", kind: k.withDefault(seconds(3600), 30) },
+  /** How long a client may take to send its headers, in seconds. Default: 10. */
+  headersTimeoutSeconds: { key: "headers_timeout", kind: k.withDefault(seconds(600), 10) },
+  /** How long a client may take to send a whole request, in seconds. Default: 60. */
+  receiveTimeoutSeconds: { key: "receive_timeout", kind: k.withDefault(seconds(3600), 60) },
+  /** How long an idle connection stays open, in seconds; longer than the load balancer's. Default: 65. */
+  keepAliveTimeoutSeconds: { key: "keep_alive_timeout", kind: k.withDefault(seconds(3600), 65) },
+  /** How long a client may stop reading its answer, in seconds. Default: 60. */
+  sendTimeoutSeconds: { key: "send_timeout", kind: k.withDefault(seconds(3600), 60) },
+  /** The most open connections. Default: no limit. */
+  maxConnections: { key: "max_connections", kind: k.optional(k.integer({ min: 1 })) },
+  /** Largest request body, in bytes. Default: 2,097,152. */
+  maxBodyBytes: {
+    key: "max_body_bytes",
+    kind: k.withDefault(k.integer({ min: 1, max: 2 ** 30 }), 2 * 1024 * 1024),
+  },
+  /** Whether answers carry an ETag. Default: true. */
+  etag: { key: "etag", kind: k.withDefault(k.boolean(), true) },
+  /** Whether Express is optimised; the answers stay the same. Default: true. */
+  tune: { key: "tune", kind: k.withDefault(k.boolean(), true) },
+  /** How long one readiness check may take, in seconds. Default: 2. */
+  readinessTimeoutSeconds: { key: "readiness_timeout", kind: k.withDefault(seconds(60), 2) },
+  /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
+  trustedProxies: { key: "trusted_proxies", kind: k.withDefault(k.listOf(proxy), []) },
+  /** Accepted host names, without port; `*.example.com` accepts every subdomain (EDGE-3). Default: any. */
+  trustedHosts: {
+    key: "trusted_hosts",
+    kind: k.withDefault(
+      k.listOf(
+        k.string({
+          pattern: /^((\*\.)?[\w.-]{1,253}|\[[\da-f:.]+\])$/i,
+          expects: "a host name without a port",
+        }),
+      ),
+      [],
+    ),
+  },
+  /** Whether answers carry security headers. Default: true. */
+  securityHeaders: { key: "security_headers", kind: k.withDefault(k.boolean(), true) },
+  /** Which pages of other origins may call the service (EDGE-4). */
+  cors: { key: "cors", table: corsTable },
+}).withCheck(function* (options, name) {
+  if (options.headersTimeoutSeconds > options.receiveTimeoutSeconds)
+    yield fault("headersTimeoutSeconds", `must not be longer than ${name("receiveTimeoutSeconds")}`);
+  if (options.drainDelaySeconds >= options.shutdownTimeoutSeconds) {
+    const message = `must be shorter than ${name("shutdownTimeoutSeconds")}, the cap on a whole stop`;
+    yield fault("drainDelaySeconds", message);
+  }
+});
 
 /** `[service]`. */
 export type ServiceSettings = ResolvedOptions<(typeof serviceTable)["keys"]>;
@@ -195,9 +171,9 @@ export type ServiceSettings = ResolvedOptions<(typeof serviceTable)["keys"]>;
 /** The keys of `[logging]`, with their defaults (CFG-18). */
 export const loggingTable = defineOptions("[logging]", {
   /** Lines below this level are not written; the name in upper or lower case, as written. Default: INFO. */
-  level: { key: "level", kind: withDefault(level, "INFO") },
+  level: { key: "level", kind: k.withDefault(level, "INFO") },
   /** Whether a line is a JSON object; variable `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
-  json: { key: "json_logs", kind: withDefault(boolean(), true), env: "SVC_LOG_JSON_LOGS" },
+  json: { key: "json_logs", kind: k.withDefault(k.boolean(), true), env: "SVC_LOG_JSON_LOGS" },
 });
 
 /** `[logging]`. */

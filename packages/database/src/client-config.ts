@@ -1,4 +1,4 @@
-import { ConfigurationError, type Names } from "@svc/options";
+import { type Names, optionError } from "@svc/options";
 import { Client, type ClientConfig } from "pg";
 import type { ResolvedDatabase } from "./options.ts";
 
@@ -30,7 +30,7 @@ export function clientConfig(options: ResolvedDatabase, names: Names): ClientCon
     // Its message may quote the URL.
     const { code } = error as NodeJS.ErrnoException;
     const message = `cannot be understood by pg${code === undefined ? "" : ` (${code})`}`;
-    throw new ConfigurationError(names.subject, [{ key: names.of("url"), message }]);
+    throw optionError(names, "url", message);
   }
   return config;
 }

@@ -1,120 +1,100 @@
 import type { Logger } from "@svc/context";
 import {
-  boolean,
   defineOptions,
-  either,
-  type Fault,
-  func,
+  fault,
   inSeconds,
-  integer,
-  number,
-  objectWith,
-  optional,
+  kinds as k,
   type OptionsOf,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
 } from "@svc/options";
 
-const LONGEST_MS = 2 ** 31 - 1;
-const milliseconds = number({ min: 1, max: LONGEST_MS });
-const inFile = inSeconds(number({ min: 0.001, max: 3600 }));
+const inFile = inSeconds(k.number({ min: 0.001, max: 3600 }));
 
 const PLACE = ["host", "port", "database", "user", "password"] as const;
 const REQUIRED = ["host", "user", "database"] as const;
 
-export const databaseOptions = defineOptions(
-  "createDatabase()",
-  {
-    /**
-     * `postgres://user:password@host:5432/database`; its parameters (`?sslmode=...`) override the options here.
-     * Default: none; then `host`, `user` and `database` are required.
-     */
-    url: {
-      kind: optional(
-        secret(string({ pattern: /^postgres(?:ql)?:\/\//, expects: "a URL that begins with postgres://" })),
-      ),
-    },
-    /** Name or address of the server, or the folder of its socket. Default: that of the URL. */
-    host: { kind: optional(string()) },
-    /** TCP port. Default: 5432. */
-    port: { kind: optional(integer({ min: 1, max: 65_535 })) },
-    /** Name of the database. Default: that of the URL. */
-    database: { kind: optional(string()) },
-    /** Name of the login. Default: that of the URL. */
-    user: { kind: optional(string()) },
-    /** Password of the login. Default: none. */
-    password: { kind: optional(secret(string({ allowEmpty: true }))) },
-    /** TLS: true, or options of `tls.connect`. Default: as in the URL, else no TLS. */
-    ssl: { kind: optional(either(boolean(), objectWith<object>("an object of TLS options"))) },
-    /** Name of the readiness check, and of the database in log messages. Default: `database`. */
-    name: {
-      kind: withDefault(
-        string({ pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/, expects: "1 to 64 letters, digits or _ . : -" }),
-        "database",
-      ),
-    },
-    /** Name of the client in `pg_stat_activity`. Default: `svc`. */
-    applicationName: { kind: withDefault(string(), "svc") },
-    /** Largest number of connections. Default: 10. */
-    max: { kind: withDefault(integer({ min: 1, max: 10_000 }), 10) },
-    /** Time limit for opening a connection. Default: 2,000. */
-    connectTimeoutMs: { key: "connect_timeout", inFile, kind: withDefault(milliseconds, 2000) },
-    /**
-     * How long a request waits for a connection, idle or new; for a new one the smaller of both limits applies.
-     * Default: 2,000.
-     */
-    acquireTimeoutMs: { key: "acquire_timeout", inFile, kind: withDefault(milliseconds, 2000) },
-    /**
-     * Time limit of a statement, after which the server cancels it. A server that does not cancel it counts as hung half a
-     * second later. Default: 10,000.
-     */
-    statementTimeoutMs: { key: "statement_timeout", inFile, kind: withDefault(milliseconds, 10_000) },
-    /** Time after which an unused connection is closed. Default: 30,000. */
-    idleTimeoutMs: { kind: withDefault(milliseconds, 30_000) },
-    /** Time limit of the readiness check; keep it below the deadline of `/ready` for one check. Default: 1,500. */
-    readinessTimeoutMs: { kind: withDefault(milliseconds, 1500) },
-    /** How long `stop()` waits for connections in use before it cuts them. Default: 5,000. */
-    stopTimeoutMs: { kind: withDefault(milliseconds, 5000) },
-    /** Failed connection attempts in a row that open the circuit breaker. Default: 2. */
-    breakerFailures: { kind: withDefault(integer({ min: 1 }), 2) },
-    /** How long the open breaker allows no connection attempt. Default: 5,000. */
-    breakerCoolDownMs: { kind: withDefault(number({ min: 0, max: LONGEST_MS }), 5000) },
-    /** Whether the service cannot work without the database (RDY-13). Default: true. */
-    critical: { key: "critical", kind: withDefault(boolean(), true) },
-    /**
-     * Whether tables rely on row security: `/ready` then reports a login that bypasses it (a superuser, or one with
-     * BYPASSRLS). Default: false until the first `withTenant`, true afterwards.
-     */
-    rowSecurity: { kind: optional(boolean()) },
-    /** Setting that holds the tenant of a transaction; policies must use the same one. Default: `svc.tenant`. */
-    tenantSetting: {
-      kind: withDefault(
-        string({
-          pattern: /^[a-z_][a-z0-9_]{0,29}\.[a-z_][a-z0-9_]{0,29}$/,
-          expects: "two names in small letters with a dot between, such as svc.tenant",
-        }),
-        "svc.tenant",
-      ),
-    },
-    /** Logs when the database stops answering and when it answers again. Default: none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
-    /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
-    now: { kind: withDefault(func<() => number>(), () => performance.now()) },
+export const databaseOptions = defineOptions("createDatabase()", {
+  /**
+   * `postgres://user:password@host:5432/database`; its parameters (`?sslmode=...`) override the options here.
+   * Default: none; then `host`, `user` and `database` are required.
+   */
+  url: {
+    kind: k.optional(
+      k.secret(k.string({ pattern: /^postgres(?:ql)?:\/\//, expects: "a URL that begins with postgres://" })),
+    ),
   },
-  (options, name): readonly Fault[] => {
-    if (options.url !== undefined) {
-      const message = `says what ${name("url")} says already; give one of the two`;
-      return PLACE.filter((key) => options[key] !== undefined).map((key) => ({ key, message }));
-    }
-    const missing = REQUIRED.filter((key) => options[key] === undefined);
-    if (missing.length < REQUIRED.length)
-      return missing.map((key) => ({ key, message: `is required where there is no ${name("url")}` }));
-    const [host, user, database] = REQUIRED.map(name);
-    return [{ key: "url", message: `is required, or ${host}, ${user} and ${database}` }];
+  /** Name or address of the server, or the folder of its socket. Default: that of the URL. */
+  host: { kind: k.optional(k.string()) },
+  /** TCP port. Default: 5432. */
+  port: { kind: k.optional(k.integer({ min: 1, max: 65_535 })) },
+  /** Name of the database. Default: that of the URL. */
+  database: { kind: k.optional(k.string()) },
+  /** Name of the login. Default: that of the URL. */
+  user: { kind: k.optional(k.string()) },
+  /** Password of the login. Default: none. */
+  password: { kind: k.optional(k.secret(k.string({ allowEmpty: true }))) },
+  /** TLS: true, or options of `tls.connect`. Default: as in the URL, else no TLS. */
+  ssl: { kind: k.optional(k.either(k.boolean(), k.objectWith<object>("an object of TLS options"))) },
+  /** Name of the readiness check, and of the database in log messages. Default: `database`. */
+  name: { kind: k.withDefault(k.checkName, "database") },
+  /** Name of the client in `pg_stat_activity`. Default: `svc`. */
+  applicationName: { kind: k.withDefault(k.string(), "svc") },
+  /** Largest number of connections. Default: 10. */
+  max: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 10) },
+  /** Time limit for opening a connection. Default: 2,000. */
+  connectTimeoutMs: { key: "connect_timeout", inFile, kind: k.withDefault(k.milliseconds, 2000) },
+  /**
+   * How long a request waits for a connection, idle or new; for a new one the smaller of both limits applies.
+   * Default: 2,000.
+   */
+  acquireTimeoutMs: { key: "acquire_timeout", inFile, kind: k.withDefault(k.milliseconds, 2000) },
+  /**
+   * Time limit of a statement, after which the server cancels it. A server that does not cancel it counts as hung half a
+   * second later. Default: 10,000.
+   */
+  statementTimeoutMs: { key: "statement_timeout", inFile, kind: k.withDefault(k.milliseconds, 10_000) },
+  /** Time after which an unused connection is closed. Default: 30,000. */
+  idleTimeoutMs: { kind: k.withDefault(k.milliseconds, 30_000) },
+  /** Time limit of the readiness check; keep it below the deadline of `/ready` for one check. Default: 1,500. */
+  readinessTimeoutMs: { kind: k.withDefault(k.milliseconds, 1500) },
+  /** How long `stop()` waits for connections in use before it cuts them. Default: 5,000. */
+  stopTimeoutMs: { kind: k.withDefault(k.milliseconds, 5000) },
+  /** Failed connection attempts in a row that open the circuit breaker. Default: 2. */
+  breakerFailures: { kind: k.withDefault(k.integer({ min: 1 }), 2) },
+  /** How long the open breaker allows no connection attempt. Default: 5,000. */
+  breakerCoolDownMs: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS }), 5000) },
+  /** Whether the service cannot work without the database (RDY-13). Default: true. */
+  critical: { key: "critical", kind: k.withDefault(k.boolean(), true) },
+  /**
+   * Whether tables rely on row security: `/ready` then reports a login that bypasses it (a superuser, or one with
+   * BYPASSRLS). Default: false until the first `withTenant`, true afterwards.
+   */
+  rowSecurity: { kind: k.optional(k.boolean()) },
+  /** Setting that holds the tenant of a transaction; policies must use the same one. Default: `svc.tenant`. */
+  tenantSetting: {
+    kind: k.withDefault(
+      k.string({
+        pattern: /^[a-z_][a-z0-9_]{0,29}\.[a-z_][a-z0-9_]{0,29}$/,
+        expects: "two names in small letters with a dot between, such as svc.tenant",
+      }),
+      "svc.tenant",
+    ),
   },
-);
+  /** Logs when the database stops answering and when it answers again. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
+  /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
+  now: { kind: k.monotonicClock },
+}).withCheck((options, name) => {
+  if (options.url !== undefined) {
+    const message = `says what ${name("url")} says already; give one of the two`;
+    return PLACE.filter((key) => options[key] !== undefined).map((key) => fault(key, message));
+  }
+  const missing = REQUIRED.filter((key) => options[key] === undefined);
+  if (missing.length < REQUIRED.length)
+    return missing.map((key) => fault(key, `is required where there is no ${name("url")}`));
+  const [host, user, database] = REQUIRED.map(name);
+  return [fault("url", `is required, or ${host}, ${user} and ${database}`)];
+});
 
 /** Options of {@link createDatabase}. All times are in milliseconds. */
 export type DatabaseOptions = OptionsOf<typeof databaseOptions>;

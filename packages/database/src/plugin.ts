@@ -1,4 +1,4 @@
-import { defineOptions, integer, pickOptions, secret, string, withDefault } from "@svc/options";
+import { defineOptions, kinds as k, pickOptions } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { databaseOptions } from "./options.ts";
 
@@ -11,10 +11,10 @@ export const databasePlugin = definePlugin({
     /** `postgres://...`; usually a reference such as `${DATABASE_URL}`. Required. */
     url: {
       key: "url",
-      kind: secret(string({ pattern: /^postgres(ql)?:\/\//, expects: "a URL postgres://..." })),
+      kind: k.secret(k.string({ pattern: /^postgres(ql)?:\/\//, expects: "a URL postgres://..." })),
     },
     /** Largest number of connections. Default: 10. */
-    max: { key: "max", kind: withDefault(integer({ min: 1, max: 1000 }), 10) },
+    max: { key: "max", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 10) },
     ...pickOptions(databaseOptions, "connectTimeoutMs", "statementTimeoutMs", "acquireTimeoutMs", "critical"),
   }),
   async start({ options, service, logger }) {

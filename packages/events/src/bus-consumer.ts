@@ -1,5 +1,5 @@
 import { atMostEvery, backoff, safeLogger } from "@svc/resilience";
-import { ConfigurationError, namesOf } from "@svc/options";
+import { namesOf, optionError } from "@svc/options";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type BusConsumerOptions, busConsumerOptions } from "./options.ts";
 import type { Consumption } from "./event-bus.ts";
@@ -30,9 +30,8 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const resolved = busConsumerOptions.resolve(given);
   const { bus, events, group, topics = events.topics, concurrency, retryMs } = resolved;
   if (topics.length === 0) {
-    const { subject, of } = namesOf(given, busConsumerOptions.subject);
     const message = "must name a topic, because no type has a subscriber";
-    throw new ConfigurationError(subject, [{ key: of("topics"), message }]);
+    throw optionError(namesOf(given, busConsumerOptions.subject), "topics", message);
   }
   const logger = safeLogger(resolved.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>

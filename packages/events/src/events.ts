@@ -1,5 +1,5 @@
 import type { JobHandler, NewJob } from "@svc/job-table";
-import { ConfigurationError, namesOf } from "@svc/options";
+import { namesOf, optionError } from "@svc/options";
 import { atMostEvery, createEmitter, DeadlineError, safeLogger, withDeadline } from "@svc/resilience";
 import { isConnectionError, type Queryable, sqlStateOf, transactionOf, type Within } from "@svc/sql";
 import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "./envelope.ts";
@@ -227,7 +227,7 @@ function resolveEvents<M>(given: EventsOptions<M>) {
   const subscriptions = subscriptionsOf(subscribers, names);
   if (subscriptions.size > 0 && options.table === undefined) {
     const message = "is required where there are subscribers: their jobs are queued in it";
-    throw new ConfigurationError(names.subject, [{ key: names.of("table"), message }]);
+    throw optionError(names, "table", message);
   }
   return { ...options, subscriptions };
 }

@@ -1,29 +1,16 @@
 import type { Logger } from "@svc/context";
 import type { JobTable } from "@svc/job-table";
-import {
-  defineOptions,
-  func,
-  inSeconds,
-  integer,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  optional,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, inSeconds, kinds as k, type OptionsOf } from "@svc/options";
 import type { EventEnvelope } from "./envelope.ts";
 import type { BusMessage, EventBus } from "./event-bus.ts";
 import type { Outbox } from "./outbox/outbox.ts";
 import type { SubscribersOf } from "./subscribers.ts";
 
-const logger = optional(objectWith<Logger>("a logger", "info", "warn", "error"));
-const deadline = withDefault(integer({ min: 10, max: 600_000 }), 10_000);
+const logger = k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error"));
+const deadline = k.withDefault(k.integer({ min: 10, max: 600_000 }), 10_000);
 
 // Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
-const byType: Kind<object> = {
+const byType: k.Kind<object> = {
   expects: "an object with the subscribers of every type",
   accepts: (value): value is object =>
     typeof value === "object" && value !== null && !(Symbol.iterator in value),
@@ -47,18 +34,18 @@ export type EventsEvent =
 
 export const eventsOptions = defineOptions("createEvents()", {
   /** The name of this service, the `source` of its events; 1 to 100 characters. Required. */
-  source: { kind: string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }) },
+  source: { kind: k.string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }) },
   /** The result of `createJobTable()`, which queues the subscribers' jobs. Required with subscribers. */
-  table: { kind: optional(objectWith<JobTable>("a job table", "enqueueMany", "readiness")) },
+  table: { kind: k.optional(k.objectWith<JobTable>("a job table", "enqueueMany", "readiness")) },
   /**
    * The subscribers (EVT-10): `{ [type]: { [name]: (event, job) => ... } }`. Keep the names stable: the task is
    * `<type>-><name>`. Default: none.
    */
-  subscribers: { kind: withDefault(byType, {}) },
+  subscribers: { kind: k.withDefault(byType, {}) },
   /** The result of `createOutbox()`: events are written there and a relay sends them. Default: none. */
-  outbox: { kind: optional(objectWith<Outbox>("an outbox", "add", "readiness")) },
+  outbox: { kind: k.optional(k.objectWith<Outbox>("an outbox", "add", "readiness")) },
   /** The bus to other services (EVT-2). Default: none. */
-  bus: { kind: optional(objectWith<EventBus>("an event bus", "publish", "consume")) },
+  bus: { kind: k.optional(k.objectWith<EventBus>("an event bus", "publish", "consume")) },
   /**
    * Milliseconds that the bus may take to publish without an outbox. Choose more than the bus's own `timeoutMs`, so
    * that the bus reports its own error. Default: 10,000.
@@ -67,8 +54,8 @@ export const eventsOptions = defineOptions("createEvents()", {
   /** Prefix of the type in a topic (EVT-8), for instance `eu.`: characters of a type, at most 100. Default: `""`. */
   topicPrefix: {
     key: "topic_prefix",
-    kind: withDefault(
-      string({
+    kind: k.withDefault(
+      k.string({
         allowEmpty: true,
         pattern: /^(?=.{0,100}$)(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]*$/,
         expects:
@@ -84,16 +71,16 @@ export const eventsOptions = defineOptions("createEvents()", {
    */
   maxEventBytes: {
     key: "max_event_bytes",
-    kind: withDefault(integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
+    kind: k.withDefault(k.integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
   },
   /** Milliseconds that queueing a received event may take. Default: 10,000. */
   receiveTimeoutMs: { kind: deadline },
   /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
   logger: { kind: logger },
   /** Receives `published`, `received` and `refused`, for metrics. Default: none. */
-  onEvent: { kind: optional(func<(event: EventsEvent) => void>()) },
+  onEvent: { kind: k.optional(k.func<(event: EventsEvent) => void>()) },
   /** Returns the current time in milliseconds since the Unix epoch. Default: `Date.now`. */
-  now: { kind: withDefault(func<() => number>(), Date.now) },
+  now: { kind: k.wallClock },
 });
 
 type AnyEventsOptions = OptionsOf<typeof eventsOptions>;
@@ -111,22 +98,22 @@ interface EventReceiver {
 
 export const busConsumerOptions = defineOptions("createBusConsumer()", {
   /** The bus that delivers the events. Required. */
-  bus: { kind: objectWith<EventBus>("an event bus", "publish", "consume") },
+  bus: { kind: k.objectWith<EventBus>("an event bus", "publish", "consume") },
   /** The result of `createEvents()`, whose subscribers handle the events. Required. */
-  events: { kind: objectWith<EventReceiver>("what createEvents() answers", "receive") },
+  events: { kind: k.objectWith<EventReceiver>("what createEvents() answers", "receive") },
   /** The consumer group, normally the service's name: its replicas share the events of the group. Required. */
   group: {
     key: "consumer_group",
-    kind: string({ pattern: /^[\w.-]{1,100}$/, expects: "1 to 100 letters, digits, ., _ or -" }),
+    kind: k.string({ pattern: /^[\w.-]{1,100}$/, expects: "1 to 100 letters, digits, ., _ or -" }),
   },
   /** The topics to consume, full names with the publisher's prefix. Default: those of the types that have subscribers. */
-  topics: { kind: optional(listOf(string())) },
+  topics: { kind: k.optional(k.listOf(k.string())) },
   /** Events queued concurrently, 1 to 1,000; values above 1 give up the order. Default: 1. */
-  concurrency: { key: "consume_concurrency", kind: withDefault(integer({ min: 1, max: 1000 }), 1) },
+  concurrency: { key: "consume_concurrency", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 1) },
   /**
    * Milliseconds before the first retry of a failed subscription; doubles up to 30 times this value. Default: 1,000.
    */
-  retryMs: { kind: withDefault(integer({ min: 1, max: 60_000 }), 1000) },
+  retryMs: { kind: k.withDefault(k.integer({ min: 1, max: 60_000 }), 1000) },
   /** Receives a warning while the subscription to the bus fails. Default: none. */
   logger: { kind: logger },
 });
@@ -151,26 +138,26 @@ export type RelayEvent =
 
 export const relayOptions = defineOptions("createRelay()", {
   /** The result of `createOutbox()`. Required. */
-  outbox: { kind: objectWith<Outbox>("an outbox", "add", "readiness") },
+  outbox: { kind: k.objectWith<Outbox>("an outbox", "add", "readiness") },
   /** The result of `createEvents()`, which must write to this outbox: its subscribers get jobs, its bus the events. Required. */
-  events: { kind: objectWith<{ readonly source: string }>("what createEvents() answers") },
+  events: { kind: k.objectWith<{ readonly source: string }>("what createEvents() answers") },
   /** Events claimed at a time, 1 to 500. Default: 100. */
-  batch: { key: "relay_batch", kind: withDefault(integer({ min: 1, max: 500 }), 100) },
+  batch: { key: "relay_batch", kind: k.withDefault(k.integer({ min: 1, max: 500 }), 100) },
   /** Milliseconds between two polls of an empty outbox; events of the same process are seen at once. Default: 1,000. */
   everyMs: {
     key: "relay_every",
-    kind: withDefault(integer({ min: 5, max: 600_000 }), 1000),
+    kind: k.withDefault(k.integer({ min: 5, max: 600_000 }), 1000),
     inFile: {
-      ...inSeconds(number({ min: 0.005, max: 600 })),
+      ...inSeconds(k.number({ min: 0.005, max: 600 })),
       toOption: (seconds: number) => Math.round(seconds * 1000),
     },
   },
   /** Seconds of an event's lease (OUT-5), 2 to 3,600; the bus may use half of it. Default: 60. */
-  leaseSeconds: { key: "relay_lease", kind: withDefault(number({ min: 2, max: 3600 }), 60) },
+  leaseSeconds: { key: "relay_lease", kind: k.withDefault(k.number({ min: 2, max: 3600 }), 60) },
   /** Attempts before an event is dead, 1 to 1,000; an outage of the bus makes no event dead. Default: 20. */
-  maxAttempts: { key: "relay_max_attempts", kind: withDefault(integer({ min: 1, max: 1000 }), 20) },
+  maxAttempts: { key: "relay_max_attempts", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 20) },
   /** Days after which published events are deleted, checked once an hour; 0 keeps them. Default: 7. */
-  purgeAfterDays: { key: "outbox_retention_days", kind: withDefault(number({ min: 0, max: 3660 }), 7) },
+  purgeAfterDays: { key: "outbox_retention_days", kind: k.withDefault(k.number({ min: 0, max: 3660 }), 7) },
   /** Milliseconds for one call of the bus. Default: 10,000, but at most a quarter of the lease. */
   busTimeoutMs: { kind: deadline },
   /** Milliseconds for one transaction. Default: 10,000. */
@@ -178,7 +165,7 @@ export const relayOptions = defineOptions("createRelay()", {
   /** Logs every dead event, and failures of the bus or the database. Default: none. */
   logger: { kind: logger },
   /** Receives `relayed`, `failed`, `dead`, `lost`, `purged` and `fault`, for metrics. Default: none. */
-  onEvent: { kind: optional(func<(event: RelayEvent) => void>()) },
+  onEvent: { kind: k.optional(k.func<(event: RelayEvent) => void>()) },
 });
 
 /** Options of {@link createRelay}. */

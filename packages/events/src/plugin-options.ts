@@ -1,68 +1,59 @@
 import {
-  boolean,
   ConfigurationError,
   defineOptions,
-  integer,
+  fault,
+  kinds as k,
   namesOf,
-  oneOf,
-  optional,
   pickOptions,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
   withNames,
 } from "@svc/options";
 import { natsJetStreamOptions } from "./nats/options.ts";
 import { busConsumerOptions, eventsOptions, relayOptions } from "./options.ts";
 import { redisStreamsOptions } from "./redis/options.ts";
 
-const days = integer({ min: 0, max: 3650 });
+const days = k.integer({ min: 0, max: 3650 });
 const { group, concurrency } = busConsumerOptions.keys;
 
 /** `[plugin.events]`. The names of tables are checked by the factories, whose definitions would load `@svc/sql`. */
-export const pluginOptions = defineOptions(
-  "[plugin.events]",
-  {
-    /** The bus that carries events to other services. Default: none. */
-    bus: { key: "bus", kind: withDefault(oneOf("none", "redis", "nats"), "none") },
-    /** The URL of the bus; usually a reference such as `${REDIS_URL}`. Required with a bus. */
-    url: { key: "url", kind: secret(optional(string())) },
-    ...pickOptions(eventsOptions, "topicPrefix"),
-    /** The consumer group, whose replicas share the events of the bus. Default: the name of the service. */
-    consumerGroup: { ...group, kind: optional(group.kind) },
-    /** How many events of the bus are queued concurrently; with more than one, their order is lost. Default: 1. */
-    consumeConcurrency: concurrency,
-    /** The prefix of the keys in Redis; only with bus `redis`. Default: empty. */
-    keyPrefix: { ...redisStreamsOptions.keys.prefix, kind: withDefault(string({ allowEmpty: true }), "") },
-    /** The name of the JetStream stream; only with bus `nats`. Default: events. */
-    stream: { ...natsJetStreamOptions.keys.stream, kind: withDefault(string(), "events") },
-    ...pickOptions(eventsOptions, "maxEventBytes"),
-    /** Whether events are stored in an outbox before they are sent. Default: true with a bus. */
-    outbox: { key: "outbox", kind: optional(boolean()) },
-    /** The table of the outbox, as name or `schema.name` (OUT-4). Default: svc_outbox. */
-    outboxTable: { key: "outbox_table", kind: withDefault(string(), "svc_outbox") },
-    /** How many days sent events are kept; 0: forever. Default: 7. */
-    outboxRetentionDays: { ...relayOptions.keys.purgeAfterDays, kind: withDefault(days, 7) },
-    /** How many events a relay claims at a time. Default: 100. */
-    relayBatch: relayOptions.keys.batch,
-    /** How often a relay polls the outbox. Default: 1 second. */
-    relayEveryMs: relayOptions.keys.everyMs,
-    /** How long a relay leases events, in seconds (OUT-5). Default: 60. */
-    relayLeaseSeconds: relayOptions.keys.leaseSeconds,
-    /** The attempts to send an event before it is dead-lettered. Default: 20. */
-    relayMaxAttempts: relayOptions.keys.maxAttempts,
-    /** The table of processed messages, as name or `schema.name` (OUT-3). Default: svc_inbox. */
-    inboxTable: { key: "inbox_table", kind: withDefault(string(), "svc_inbox") },
-    /** How many days processed messages are kept; 0: forever. Default: 30. */
-    inboxRetentionDays: { key: "inbox_retention_days", kind: withDefault(days, 30) },
-  },
-  ({ bus, url }) => {
-    if (bus === "none" || url !== undefined) return [];
-    const variable = bus === "redis" ? "${REDIS_URL}" : "${NATS_URL}";
-    return [{ key: "url", message: `is required with bus = "${bus}", for example "${variable}"` }];
-  },
-);
+export const pluginOptions = defineOptions("[plugin.events]", {
+  /** The bus that carries events to other services. Default: none. */
+  bus: { key: "bus", kind: k.withDefault(k.oneOf("none", "redis", "nats"), "none") },
+  /** The URL of the bus; usually a reference such as `${REDIS_URL}`. Required with a bus. */
+  url: { key: "url", kind: k.secret(k.optional(k.string())) },
+  ...pickOptions(eventsOptions, "topicPrefix"),
+  /** The consumer group, whose replicas share the events of the bus. Default: the name of the service. */
+  consumerGroup: { ...group, kind: k.optional(group.kind) },
+  /** How many events of the bus are queued concurrently; with more than one, their order is lost. Default: 1. */
+  consumeConcurrency: concurrency,
+  /** The prefix of the keys in Redis; only with bus `redis`. Default: empty. */
+  keyPrefix: { ...redisStreamsOptions.keys.prefix, kind: k.withDefault(k.string({ allowEmpty: true }), "") },
+  /** The name of the JetStream stream; only with bus `nats`. Default: events. */
+  stream: { ...natsJetStreamOptions.keys.stream, kind: k.withDefault(k.string(), "events") },
+  ...pickOptions(eventsOptions, "maxEventBytes"),
+  /** Whether events are stored in an outbox before they are sent. Default: true with a bus. */
+  outbox: { key: "outbox", kind: k.optional(k.boolean()) },
+  /** The table of the outbox, as name or `schema.name` (OUT-4). Default: svc_outbox. */
+  outboxTable: { key: "outbox_table", kind: k.withDefault(k.string(), "svc_outbox") },
+  /** How many days sent events are kept; 0: forever. Default: 7. */
+  outboxRetentionDays: { ...relayOptions.keys.purgeAfterDays, kind: k.withDefault(days, 7) },
+  /** How many events a relay claims at a time. Default: 100. */
+  relayBatch: relayOptions.keys.batch,
+  /** How often a relay polls the outbox. Default: 1 second. */
+  relayEveryMs: relayOptions.keys.everyMs,
+  /** How long a relay leases events, in seconds (OUT-5). Default: 60. */
+  relayLeaseSeconds: relayOptions.keys.leaseSeconds,
+  /** The attempts to send an event before it is dead-lettered. Default: 20. */
+  relayMaxAttempts: relayOptions.keys.maxAttempts,
+  /** The table of processed messages, as name or `schema.name` (OUT-3). Default: svc_inbox. */
+  inboxTable: { key: "inbox_table", kind: k.withDefault(k.string(), "svc_inbox") },
+  /** How many days processed messages are kept; 0: forever. Default: 30. */
+  inboxRetentionDays: { key: "inbox_retention_days", kind: k.withDefault(days, 30) },
+}).withCheck(({ bus, url }) => {
+  if (bus === "none" || url !== undefined) return [];
+  const variable = bus === "redis" ? "${REDIS_URL}" : "${NATS_URL}";
+  return [fault("url", `is required with bus = "${bus}", for example "${variable}"`)];
+});
 
 /** The settings of [plugin.events]. */
 export type EventsSettings = ResolvedOptions<(typeof pluginOptions)["keys"]>;
@@ -98,7 +89,7 @@ export function groupOf({ consumerGroup }: EventsSettings, service: string): str
   if (consumerGroup !== undefined) return consumerGroup;
   if (group.kind.accepts(service)) return service;
   const message = `is required: the name of the service, ${JSON.stringify(service)}, is not ${group.kind.expects}`;
-  throw new ConfigurationError("the service", [{ key: "plugin.events.consumer_group", message }]);
+  throw new ConfigurationError("the service", [fault("plugin.events.consumer_group", message)]);
 }
 
 /**
@@ -109,7 +100,7 @@ export function groupOf({ consumerGroup }: EventsSettings, service: string): str
 export function sourceOf(service: string): string {
   if (eventsOptions.keys.source.kind.accepts(service)) return service;
   const message = `must be ASCII with the plugin events: it is the source of every event; it is ${JSON.stringify(service)}`;
-  throw new ConfigurationError("the service", [{ key: "service.name", message }]);
+  throw new ConfigurationError("the service", [fault("service.name", message)]);
 }
 
 /** Returns the keys of settings that have no effect with the configured bus. */

@@ -1,4 +1,4 @@
-import { defineOptions, func, type OptionsOf, type ResolvedOptions, withDefault } from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import {
   COMMAND_TIMEOUT_MS,
   commandTimeoutKind,
@@ -21,9 +21,9 @@ const timeouts = {
    * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
    * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
    */
-  commandTimeoutMs: { kind: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
+  commandTimeoutMs: { kind: k.withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
   /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
-  maintenanceTimeoutMs: { kind: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
+  maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
 };
 
 /** Deadlines of calls on a table. */
@@ -41,10 +41,10 @@ export const outboxOptions = defineOptions("createOutbox()", {
   /** The database of the table, the same as the job table's. The caller closes it. Required. */
   db: { kind: databaseKind },
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
-  name: { kind: withDefault(tableName, DEFAULT_OUTBOX) },
+  name: { kind: k.withDefault(tableName, DEFAULT_OUTBOX) },
   ...timeouts,
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
-  now: { kind: withDefault(func<() => number>(), () => performance.now()) },
+  now: { kind: k.monotonicClock },
 });
 
 /** Options of {@link createOutbox}. */
@@ -52,7 +52,7 @@ export type OutboxOptions = OptionsOf<typeof outboxOptions>;
 
 export const inboxOptions = defineOptions("createInbox()", {
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
-  name: { kind: withDefault(tableName, DEFAULT_INBOX) },
+  name: { kind: k.withDefault(tableName, DEFAULT_INBOX) },
   ...timeouts,
 });
 

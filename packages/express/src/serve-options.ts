@@ -1,70 +1,51 @@
 import type { Logger } from "@svc/context";
-import {
-  boolean,
-  defineOptions,
-  type Fault,
-  integer,
-  number,
-  objectWith,
-  optional,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
 import type { StateListener } from "./runner.ts";
 
-const seconds = number({ min: 0, max: 86_400 });
+const seconds = k.number({ min: 0, max: 86_400 });
 
-export const serveOptions = defineOptions(
-  "serve()",
-  {
-    /** Address to listen on. Default `0.0.0.0`. */
-    host: { kind: withDefault(string(), "0.0.0.0") },
-    /** Port to listen on; 0 selects a free port. Default 8000. */
-    port: { kind: withDefault(integer({ min: 0, max: 65_535 }), 8000) },
-    /**
-     * How long to accept requests after `/ready` answers 503, in seconds. At least the period of the probe, times its failure threshold,
-     * plus the time until the load balancer reacts. Default 5.
-     */
-    drainDelaySeconds: { kind: withDefault(seconds, 5) },
-    /** Time limit in seconds for a whole stop, including the drain delay; then connections are cut. Default 25. */
-    shutdownTimeoutSeconds: { kind: withDefault(seconds, 25) },
-    /** Time limit for the stop hooks of one phase, in seconds. Default 10. */
-    hookTimeoutSeconds: { kind: withDefault(seconds, 10) },
-    /** Seconds until the first byte of an answer, else a 504 problem; 0 means no limit. Default 30. */
-    requestTimeoutSeconds: { kind: withDefault(seconds, 30) },
-    /** Seconds for a client to send the headers of a request. Default 10. */
-    headersTimeoutSeconds: { kind: withDefault(seconds, 10) },
-    /** Seconds for a client to send a whole request. Default 60. */
-    receiveTimeoutSeconds: { kind: withDefault(seconds, 60) },
-    /** Seconds between two requests of a connection; longer than the idle timeout of the load balancer. Default 65. */
-    keepAliveTimeoutSeconds: { kind: withDefault(seconds, 65) },
-    /** Seconds for a client to read the next part of an answer, else its connection is cut; 0 means no limit. Default 60. */
-    sendTimeoutSeconds: { kind: withDefault(seconds, 60) },
-    /** The result of `health()`, which gets the state of the service. Default none. */
-    health: { kind: optional(objectWith<StateListener>("what health() returned", "setState")) },
-    /** The logger; without one, an uncaught error goes to standard error. Default none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "info", "error", "fatal")) },
-    /** Whether signals and uncaught errors of the process stop the server. Default true. */
-    signals: { kind: withDefault(boolean(), true) },
-    /** Whether an Express application is passed to {@link tune}; the answers stay the same. Default true. */
-    tune: { kind: withDefault(boolean(), true) },
-  },
-  (options) => {
-    const { drainDelaySeconds, shutdownTimeoutSeconds, headersTimeoutSeconds, receiveTimeoutSeconds } =
-      options;
-    const faults: Fault[] = [];
-    if (drainDelaySeconds >= shutdownTimeoutSeconds) {
-      const message = `must be shorter than shutdownTimeoutSeconds (${shutdownTimeoutSeconds}); it is ${drainDelaySeconds}`;
-      faults.push({ key: "drainDelaySeconds", message });
-    }
-    if (receiveTimeoutSeconds > 0 && headersTimeoutSeconds > receiveTimeoutSeconds) {
-      const message = `must not be longer than receiveTimeoutSeconds (${receiveTimeoutSeconds}); it is ${headersTimeoutSeconds}`;
-      faults.push({ key: "headersTimeoutSeconds", message });
-    }
-    return faults;
-  },
-);
+export const serveOptions = defineOptions("serve()", {
+  /** Address to listen on. Default `0.0.0.0`. */
+  host: { kind: k.withDefault(k.string(), "0.0.0.0") },
+  /** Port to listen on; 0 selects a free port. Default 8000. */
+  port: { kind: k.withDefault(k.integer({ min: 0, max: 65_535 }), 8000) },
+  /**
+   * How long to accept requests after `/ready` answers 503, in seconds. At least the period of the probe, times its failure threshold,
+   * plus the time until the load balancer reacts. Default 5.
+   */
+  drainDelaySeconds: { kind: k.withDefault(seconds, 5) },
+  /** Time limit in seconds for a whole stop, including the drain delay; then connections are cut. Default 25. */
+  shutdownTimeoutSeconds: { kind: k.withDefault(seconds, 25) },
+  /** Time limit for the stop hooks of one phase, in seconds. Default 10. */
+  hookTimeoutSeconds: { kind: k.withDefault(seconds, 10) },
+  /** Seconds until the first byte of an answer, else a 504 problem; 0 means no limit. Default 30. */
+  requestTimeoutSeconds: { kind: k.withDefault(seconds, 30) },
+  /** Seconds for a client to send the headers of a request. Default 10. */
+  headersTimeoutSeconds: { kind: k.withDefault(seconds, 10) },
+  /** Seconds for a client to send a whole request. Default 60. */
+  receiveTimeoutSeconds: { kind: k.withDefault(seconds, 60) },
+  /** Seconds between two requests of a connection; longer than the idle timeout of the load balancer. Default 65. */
+  keepAliveTimeoutSeconds: { kind: k.withDefault(seconds, 65) },
+  /** Seconds for a client to read the next part of an answer, else its connection is cut; 0 means no limit. Default 60. */
+  sendTimeoutSeconds: { kind: k.withDefault(seconds, 60) },
+  /** The result of `health()`, which gets the state of the service. Default none. */
+  health: { kind: k.optional(k.objectWith<StateListener>("what health() returned", "setState")) },
+  /** The logger; without one, an uncaught error goes to standard error. Default none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "error", "fatal")) },
+  /** Whether signals and uncaught errors of the process stop the server. Default true. */
+  signals: { kind: k.withDefault(k.boolean(), true) },
+  /** Whether an Express application is passed to {@link tune}; the answers stay the same. Default true. */
+  tune: { kind: k.withDefault(k.boolean(), true) },
+}).withCheck(function* (options) {
+  const { drainDelaySeconds: drain, shutdownTimeoutSeconds: stop } = options;
+  if (drain >= stop)
+    yield fault("drainDelaySeconds", `must be shorter than shutdownTimeoutSeconds (${stop}); it is ${drain}`);
+  const { headersTimeoutSeconds: headers, receiveTimeoutSeconds: whole } = options;
+  if (whole > 0 && headers > whole) {
+    const message = `must not be longer than receiveTimeoutSeconds (${whole}); it is ${headers}`;
+    yield fault("headersTimeoutSeconds", message);
+  }
+});
 
 /** Options of {@link serve}. Durations in seconds. */
 export type ServeOptions = OptionsOf<typeof serveOptions>;

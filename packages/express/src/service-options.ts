@@ -1,23 +1,13 @@
 import type { Environment } from "@svc/config";
 import type { Middleware, ReadinessCheck } from "@svc/context";
 import {
-  boolean,
   ConfigurationError,
-  type Definition,
   defineOptions,
-  either,
-  func,
-  type Kind,
-  listOf,
-  objectWith,
-  oneOf,
-  optional,
+  type Definition,
+  kinds as k,
   type OptionEntries,
   type OptionsOf,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
 } from "@svc/options";
 import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
@@ -92,8 +82,11 @@ export interface InlineConfig {
   readonly toml: string;
 }
 
-const fileUrl: Kind<URL> = { expects: "a file URL", accepts: (value): value is URL => value instanceof URL };
-const inline: Kind<InlineConfig> = {
+const fileUrl: k.Kind<URL> = {
+  expects: "a file URL",
+  accepts: (value): value is URL => value instanceof URL,
+};
+const inline: k.Kind<InlineConfig> = {
   expects: "{ toml } with the content of a file",
   accepts: (value): value is InlineConfig =>
     typeof value === "object" && value !== null && "toml" in value && typeof value.toml === "string",
@@ -104,44 +97,46 @@ const serviceOptions = defineOptions("createService()", {
    * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment, where
    * `SVC_APP_NAME` names the service.
    */
-  config: { kind: optional(either(string(), either(fileUrl, inline))) },
+  config: { kind: k.optional(k.either(k.string(), k.either(fileUrl, inline))) },
   /** Environment variables by name. Default: those of the process. */
-  env: { kind: optional(secret(objectWith<Environment>("an object of environment variables by name"))) },
+  env: {
+    kind: k.optional(k.secret(k.objectWith<Environment>("an object of environment variables by name"))),
+  },
   /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
-  profile: { kind: withDefault(oneOf("full", "reduced"), "full") },
+  profile: { kind: k.withDefault(k.oneOf("full", "reduced"), "full") },
   /** The kind of the service; `api` is the only one so far (PROF-6). Default `api`. */
-  kind: { kind: withDefault(oneOf("api"), "api") },
-  routes: { kind: optional(func<(app: Express, service: Service) => void | Promise<void>>()) },
-  plugins: { kind: withDefault(pluginKind, {}) },
+  kind: { kind: k.withDefault(k.oneOf("api"), "api") },
+  routes: { kind: k.optional(k.func<(app: Express, service: Service) => void | Promise<void>>()) },
+  plugins: { kind: k.withDefault(pluginKind, {}) },
   /** An Express application of either major to build on. Default a new one. */
-  app: { kind: optional(objectWith<Express>("an Express application", "use", "set", "get")) },
+  app: { kind: k.optional(k.objectWith<Express>("an Express application", "use", "set", "get")) },
   /** Runs for every request, after the request id and before the routes. Default none. */
-  middleware: { kind: withDefault(listOf(func<Middleware>()), []) },
-  jobs: { kind: optional(objectWith<ServiceJobs>("an object with a handler for every task")) },
+  middleware: { kind: k.withDefault(k.listOf(k.func<Middleware>()), []) },
+  jobs: { kind: k.optional(k.objectWith<ServiceJobs>("an object with a handler for every task")) },
   subscribers: {
-    kind: optional(objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
+    kind: k.optional(k.objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
   },
   /**
    * The schedules of jobs by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
    * Needs the plugin `queue`, and a handler in `jobs` for every task if this process runs jobs. Default none.
    */
-  schedules: { kind: optional(objectWith<Schedules>("an object of schedules by name")) },
+  schedules: { kind: k.optional(k.objectWith<Schedules>("an object of schedules by name")) },
   /**
    * Whether this process answers the application's requests (`server`), runs jobs (`worker`), or both. A worker still
    * answers `/health`, `/ready`, `/info` and `/metrics`, but does not use `routes` and `middleware`. Default `both`.
    */
-  role: { kind: withDefault(oneOf("server", "worker", "both"), "both") },
+  role: { kind: k.withDefault(k.oneOf("server", "worker", "both"), "both") },
   /**
    * The database of jobs and events, a pool of `pg` or a database of `@svc/database`. The caller closes it after the service
    * has stopped. Default that of the plugin `database`.
    */
-  db: { kind: optional(objectWith<JobDatabase>("a pool or a database")) },
+  db: { kind: k.optional(k.objectWith<JobDatabase>("a pool or a database")) },
   /** Readiness checks of the application. Default none. */
-  checks: { kind: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []) },
+  checks: { kind: k.withDefault(k.listOf(k.objectWith<ReadinessCheck>("a readiness check", "check")), []) },
   /** The destination of log lines, for example `{ write(line) {} }`. Default standard output. */
-  logDestination: { kind: optional(objectWith<LineDestination>("a destination", "write")) },
+  logDestination: { kind: k.optional(k.objectWith<LineDestination>("a destination", "write")) },
   /** Whether signals and uncaught errors of the process stop the service once it is started. Default true. */
-  signals: { kind: withDefault(boolean(), true) },
+  signals: { kind: k.withDefault(k.boolean(), true) },
 });
 
 type Resolved = ResolvedOptions<(typeof serviceOptions)["keys"]>;
@@ -168,7 +163,7 @@ export function resolveServiceOptions(
   const { plugins: own = {} } = (given ?? {}) as { readonly plugins?: unknown };
   const plugins = [...builtInPlugins, ...(pluginKind.accepts(own) ? Object.values(own) : [])] as AnyPlugin[];
   const ofPlugins = Object.fromEntries(
-    plugins.map((plugin) => [plugin.name, { kind: optional(codeObject(plugin)) }]),
+    plugins.map((plugin) => [plugin.name, { kind: k.optional(codeObject(plugin)) }]),
   );
   const { subject, keys } = serviceOptions;
   const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;

@@ -1,23 +1,12 @@
 import type { Logger, ReadinessCheck } from "@svc/context";
 import {
-  boolean,
   ConfigurationError,
   defineOptions,
-  either,
   environmentNames,
-  func,
-  integer,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
+  kinds as k,
   type OptionsOf,
   type ResolvedOptions,
   resolveOptions,
-  string,
-  withDefault,
 } from "@svc/options";
 import { type ReadinessReport, type ReadinessStatus, RESERVED_NAMES, type ServiceState } from "./report.ts";
 
@@ -37,7 +26,7 @@ export interface ReadinessChange {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 
-const readinessCheck: Kind<ReadinessCheck> = {
+const readinessCheck: k.Kind<ReadinessCheck> = {
   expects:
     "a check: { name, critical: true or false, check() }, its name 1 to 64 letters, digits or _ . : -, " +
     `and not ${RESERVED_NAMES.join(" or ")}`,
@@ -54,7 +43,7 @@ const readinessCheck: Kind<ReadinessCheck> = {
   },
 };
 
-const plugin: Kind<PluginInfo> = {
+const plugin: k.Kind<PluginInfo> = {
   expects: "an object with a name",
   accepts: (value): value is PluginInfo =>
     typeof value === "object" && value !== null && "name" in value && typeof value.name === "string",
@@ -64,29 +53,29 @@ const NONE: readonly never[] = [];
 
 export const healthOptions = defineOptions("health()", {
   /** The name of the service. Required. */
-  service: { kind: string() },
+  service: { kind: k.string() },
   /** The version of the service. Required. */
-  version: { kind: string() },
+  version: { kind: k.string() },
   /** The environment; `prod` has no `/info` (SYS-6). Required. */
-  env: { kind: oneOf(...environmentNames) },
+  env: { kind: k.oneOf(...environmentNames) },
   /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
-  checks: { kind: withDefault(listOf(readinessCheck), NONE) },
+  checks: { kind: k.withDefault(k.listOf(readinessCheck), NONE) },
   /** The deadline of a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
-  readinessTimeoutSeconds: { kind: withDefault(number({ min: 0.01, max: 60 }), 2) },
+  readinessTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.01, max: 60 }), 2) },
   /** How long a result of the checks is reused, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
-  reuseMs: { kind: withDefault(integer({ min: 0, max: 1000 }), 1000) },
+  reuseMs: { kind: k.withDefault(k.integer({ min: 0, max: 1000 }), 1000) },
   /** Whether `/info` exists; it never does in `prod`. Default: true. */
-  info: { kind: withDefault(boolean(), true) },
+  info: { kind: k.withDefault(k.boolean(), true) },
   /** The plugins that `/info` lists, `[{ name, ... }]`, or a function that is called at every request. Default: none. */
-  plugins: { kind: withDefault(either(listOf(plugin), func<() => readonly PluginInfo[]>()), NONE) },
+  plugins: { kind: k.withDefault(k.either(k.listOf(plugin), k.func<() => readonly PluginInfo[]>()), NONE) },
   /** The names of providers that `/info` lists, or a function that is called at every request. Default: none. */
-  providers: { kind: withDefault(either(listOf(string()), func<() => readonly string[]>()), NONE) },
+  providers: { kind: k.withDefault(k.either(k.listOf(k.string()), k.func<() => readonly string[]>()), NONE) },
   /** Gets one line for each change: info for `ok`, warn for `degraded`, error for `unavailable`. Default: none. */
-  logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
   /** Called with `{ from, to, report }` when readiness changes; its errors are logged. Default: none. */
-  onChange: { kind: optional(func<(change: ReadinessChange) => void>()) },
+  onChange: { kind: k.optional(k.func<(change: ReadinessChange) => void>()) },
   /** A monotonic clock in milliseconds; for tests. Default: `performance.now`. */
-  now: { kind: withDefault(func<() => number>(), () => performance.now()) },
+  now: { kind: k.monotonicClock },
 });
 
 /** Options of `health()`. */
@@ -97,7 +86,7 @@ export type ResolvedHealthOptions = ResolvedOptions<(typeof healthOptions)["keys
 
 /** @throws ConfigurationError for an unknown state */
 export function checkState(state: ServiceState): void {
-  resolveOptions("setState()", { state }, { state: oneOf("starting", "serving", "draining") });
+  resolveOptions("setState()", { state }, { state: k.oneOf("starting", "serving", "draining") });
 }
 
 /** @throws ConfigurationError for an invalid check, and for a name that is taken */

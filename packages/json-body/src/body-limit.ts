@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware } from "@svc/context";
-import { defineOptions, integer, type OptionsOf, withDefault } from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import { sendProblem, silence } from "@svc/problem";
 import { hasBody } from "./content-type.ts";
 import { tooLarge } from "./faults.ts";
 
 const bodyLimitOptions = defineOptions("bodyLimit()", {
   /** The largest body of any type, in bytes as sent (LIM-1). Default: 2,097,152 (2 MiB). */
-  maxBytes: { kind: withDefault(integer({ min: 1 }), 2 * 1024 * 1024) },
+  maxBytes: { kind: k.withDefault(k.integer({ min: 1 }), 2 * 1024 * 1024) },
 });
 
 /** Options of `bodyLimit()`. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import { defineOptions, integer, type OptionsOf } from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import { tooLarge } from "./faults.ts";
 import { readBody } from "./read-body.ts";
 
 const readTextOptions = defineOptions("readText()", {
   /** The largest body, in bytes as sent (LIM-1). Required, because a good limit depends on the kind of text. */
-  maxBytes: { kind: integer({ min: 1 }) },
+  maxBytes: { kind: k.integer({ min: 1 }) },
 });
 
 /** Options of `readText()`. */

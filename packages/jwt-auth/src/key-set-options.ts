@@ -2,20 +2,12 @@ import type { Logger } from "@svc/context";
 import {
   ConfigurationError,
   defineOptions,
-  environmentNames,
   type EnvironmentName,
+  fault,
   type Fault,
-  func,
-  integer,
-  number,
-  objectWith,
-  oneOf,
-  optional,
+  kinds as k,
   type OptionsOf,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
 } from "@svc/options";
 import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 
@@ -24,59 +16,49 @@ function isAnything(_value: unknown): _value is readonly Algorithm[] {
   return true;
 }
 
-export const refreshOptions = defineOptions(
-  "fromJwksRsa()",
-  {
-    /** Allowed asymmetric algorithms; keys for others are skipped. Default: `["RS256"]`. */
-    algorithms: { kind: withDefault({ expects: "a list of algorithms", accepts: isAnything }, ["RS256"]) },
-    /** Timeout of one refresh with all its attempts, in seconds, 0.05 to 60 (KEY-6). Default: 5. */
-    timeoutSeconds: { kind: withDefault(number({ min: 0.05, max: 60 }), 5) },
-    /** Consecutive failed refreshes that open the circuit breaker; 0 turns it off (KEY-9). Default: 3. */
-    breakerFailures: { kind: withDefault(integer({ min: 0, max: 100 }), 3) },
-    /** Time for which the breaker stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
-    breakerCoolDownSeconds: { kind: withDefault(number({ min: 1, max: 3600 }), 30) },
-    /** Age at which keys are fetched again, in seconds, 1 to 86,400, varied by up to a tenth. Default: 600. */
-    maxAgeSeconds: { kind: withDefault(number({ min: 1, max: 86_400 }), 600) },
-    /**
-     * Age at which keys are dropped when they cannot be fetched again, in seconds; at least twice `maxAgeSeconds`.
-     * Without keys, no token is accepted. Default: keys remain in use throughout an outage (KEY-4).
-     */
-    maxStaleSeconds: { kind: optional(number({ min: 2 })) },
-    /** Logs a change of the keys, a failed refresh, and the first success after a failure. Default: none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn")) },
-    /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
-    now: { kind: withDefault(func<() => number>(), () => performance.now()) },
-    /** Returns a random number from 0 to below 1, for tests. Default: `Math.random`. */
-    random: { kind: withDefault(func<() => number>(), () => Math.random()) },
-  },
-  refreshFaults,
-);
+export const refreshOptions = defineOptions("fromJwksRsa()", {
+  /** Allowed asymmetric algorithms; keys for others are skipped. Default: `["RS256"]`. */
+  algorithms: { kind: k.withDefault({ expects: "a list of algorithms", accepts: isAnything }, ["RS256"]) },
+  /** Timeout of one refresh with all its attempts, in seconds, 0.05 to 60 (KEY-6). Default: 5. */
+  timeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 60 }), 5) },
+  /** Consecutive failed refreshes that open the circuit breaker; 0 turns it off (KEY-9). Default: 3. */
+  breakerFailures: { kind: k.withDefault(k.integer({ min: 0, max: 100 }), 3) },
+  /** Time for which the breaker stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
+  breakerCoolDownSeconds: { kind: k.withDefault(k.number({ min: 1, max: 3600 }), 30) },
+  /** Age at which keys are fetched again, in seconds, 1 to 86,400, varied by up to a tenth. Default: 600. */
+  maxAgeSeconds: { kind: k.withDefault(k.number({ min: 1, max: 86_400 }), 600) },
+  /**
+   * Age at which keys are dropped when they cannot be fetched again, in seconds; at least twice `maxAgeSeconds`.
+   * Without keys, no token is accepted. Default: keys remain in use throughout an outage (KEY-4).
+   */
+  maxStaleSeconds: { kind: k.optional(k.number({ min: 2 })) },
+  /** Logs a change of the keys, a failed refresh, and the first success after a failure. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn")) },
+  /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
+  now: { kind: k.monotonicClock },
+  /** Returns a random number from 0 to below 1, for tests. Default: `Math.random`. */
+  random: { kind: k.withDefault(k.func<() => number>(), () => Math.random()) },
+}).withCheck(refreshFaults);
 
 /** Options for keys that are fetched and refreshed. */
 export type RefreshOptions = OptionsOf<typeof refreshOptions>;
 
-export const keySetOptions = defineOptions(
-  "createKeySetSource()",
-  {
-    ...refreshOptions.keys,
-    // Secret: an error must not show the query, which may contain a key.
-    /** URL of the issuer's key set: http or https, without user and password. Required. */
-    url: { kind: secret(string()) },
-    /** Where the service runs; in `prod` the URL must be https (KEY-14). Default: `prod`. */
-    env: { kind: withDefault(oneOf(...environmentNames), "prod") },
-    /** Attempts per refresh, including the first, 1 to 5 (KEY-6). Default: 2. */
-    attempts: { kind: withDefault(integer({ min: 1, max: 5 }), 2) },
-    // Look up the global at each call, because a tracer or test may replace it later.
-    /** Function that fetches. Default: the global `fetch`. */
-    fetch: {
-      kind: withDefault(func<typeof globalThis.fetch>(), (input, init) => globalThis.fetch(input, init)),
-    },
-  },
-  (options, name) => {
-    const message = urlFault(URL.parse(options.url), options.env);
-    return [...(message === undefined ? [] : [{ key: "url", message }]), ...refreshFaults(options, name)];
-  },
-);
+export const keySetOptions = defineOptions("createKeySetSource()", {
+  ...refreshOptions.keys,
+  // Secret: an error must not show the query, which may contain a key.
+  /** URL of the issuer's key set: http or https, without user and password. Required. */
+  url: { kind: k.secret(k.string()) },
+  /** Where the service runs; in `prod` the URL must be https (KEY-14). Default: `prod`. */
+  env: { kind: k.environmentKind },
+  /** Attempts per refresh, including the first, 1 to 5 (KEY-6). Default: 2. */
+  attempts: { kind: k.withDefault(k.integer({ min: 1, max: 5 }), 2) },
+  /** Function that fetches. Default: the global `fetch`. */
+  fetch: { kind: k.fetchKind },
+}).withCheck(function* (options, name) {
+  const message = urlFault(URL.parse(options.url), options.env);
+  if (message !== undefined) yield fault("url", message);
+  yield* refreshFaults(options, name);
+});
 
 /** Options of {@link createKeySetSource}. */
 export type KeySetOptions = OptionsOf<typeof keySetOptions>;
@@ -84,14 +66,11 @@ export type KeySetOptions = OptionsOf<typeof keySetOptions>;
 function urlFault(url: URL | null, env: EnvironmentName): string | undefined {
   if (url === null) return "must be a URL; it is not one";
   const { protocol, username, password } = url;
-  if (protocol !== "https:" && protocol !== "http:") {
+  if (protocol !== "https:" && protocol !== "http:")
     return `must begin with https://; it begins with ${protocol}`;
-  }
   if (username !== "" || password !== "") return "must not hold a user or a password; key sets are public";
-  if (protocol === "http:" && env === "prod") {
-    return "must begin with https:// in prod, the default env: over plain http anybody can put in a key";
-  }
-  return undefined;
+  if (protocol === "https:" || env !== "prod") return undefined;
+  return "must begin with https:// in prod, the default env: over plain http anybody can put in a key";
 }
 
 interface RefreshLimits {
@@ -100,27 +79,21 @@ interface RefreshLimits {
   readonly maxStaleSeconds: number | undefined;
 }
 
-function refreshFaults(
+function* refreshFaults(
   { algorithms, maxAgeSeconds, maxStaleSeconds }: RefreshLimits,
   name: (option: "maxAgeSeconds") => string,
-): Fault[] {
-  const faults: Fault[] = [];
+): Generator<Fault> {
   try {
-    const symmetric = checkAlgorithms("", algorithms).filter(isSymmetric);
-    if (symmetric.length > 0) {
-      const message = `has ${symmetric.join(", ")}; a key set is public, so name RS*, PS*, ES* or EdDSA`;
-      faults.push({ key: "algorithms", message });
-    }
+    const symmetric = checkAlgorithms("", algorithms).filter(isSymmetric).join(", ");
+    if (symmetric !== "")
+      yield fault("algorithms", `has ${symmetric}; a key set is public, so name RS*, PS*, ES* or EdDSA`);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    faults.push(...error.faults);
+    yield* error.faults;
   }
-  if (maxStaleSeconds !== undefined && maxStaleSeconds < 2 * maxAgeSeconds) {
-    const most = `${name("maxAgeSeconds")} (${2 * maxAgeSeconds})`;
-    const message = `must be at least twice ${most}; it is ${maxStaleSeconds}`;
-    faults.push({ key: "maxStaleSeconds", message });
-  }
-  return faults;
+  if (maxStaleSeconds === undefined || maxStaleSeconds >= 2 * maxAgeSeconds) return;
+  const least = `${name("maxAgeSeconds")} (${2 * maxAgeSeconds})`;
+  yield fault("maxStaleSeconds", `must be at least twice ${least}; it is ${maxStaleSeconds}`);
 }
 
 /** Returns the options of a refresh as `refreshedKeys()` takes them, with times in milliseconds. */

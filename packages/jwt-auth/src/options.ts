@@ -1,23 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
-import {
-  boolean,
-  defineOptions,
-  either,
-  environmentNames,
-  func,
-  type Kind,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  pickOptions,
-  type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fileOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import type { Algorithm } from "./algorithms.ts";
 import { keySetOptions } from "./key-set-options.ts";
 import type { KeySource } from "./key-source.ts";
@@ -25,7 +8,7 @@ import type { RevocationCheck } from "./revocation.ts";
 import { bytes } from "./secret-source.ts";
 import { verifierOptions } from "./verifier-options.ts";
 
-const algorithmList: Kind<readonly Algorithm[]> = {
+const algorithmList: k.Kind<readonly Algorithm[]> = {
   expects: "a list of algorithms",
   accepts: (value): value is readonly Algorithm[] => Array.isArray(value),
 };
@@ -33,38 +16,29 @@ const algorithmList: Kind<readonly Algorithm[]> = {
 /** Options of `jwtAuth()`. Exactly one of `jwksUrl`, `publicKey`, `secret` and `keys` is required. */
 export const jwtAuthOptions = defineOptions("jwtAuth()", {
   /** Where the key comes from (AUTH-2). Default: the mode of the given key option. */
-  mode: { key: "mode", env: "SVC_AUTH_MODE", kind: optional(oneOf("jwks", "public_key", "secret")) },
+  mode: { key: "mode", env: "SVC_AUTH_MODE", kind: k.optional(k.oneOf("jwks", "public_key", "secret")) },
   /** URL of the issuer's key set. Default: none. */
-  jwksUrl: { key: "jwks_url", env: "SVC_AUTH_JWKS_URL", wins: "env", kind: optional(secret(string())) },
+  jwksUrl: { key: "jwks_url", env: "SVC_AUTH_JWKS_URL", wins: "env", kind: k.optional(k.secret(k.string())) },
   /** A public key or certificate as PEM; `\n` may be written as two characters. Default: none. */
   publicKey: {
     key: "public_key",
     env: "SVC_AUTH_PUBLIC_KEY",
     wins: "env",
-    kind: optional(secret(string())),
+    kind: k.optional(k.secret(k.string())),
   },
   /** The secret shared with the issuer; at least 32 bytes in `prod` (AUTH-31, AUTH-32). Default: none. */
   secret: {
     key: "secret",
     env: "SVC_AUTH_SECRET",
     wins: "env",
-    kind: optional(secret(either(string(), bytes))),
+    kind: k.optional(k.secret(k.either(k.string(), bytes))),
   },
   /**
    * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with `secret`: `["HS256"]`; with `keys`:
    * those of that source, if it lists any.
    */
-  algorithms: { key: "algorithms", env: "SVC_AUTH_ALGORITHMS", kind: optional(algorithmList) },
-  ...pickOptions(
-    verifierOptions,
-    "issuer",
-    "audience",
-    "leewaySeconds",
-    "scopeClaim",
-    "rolesClaim",
-    "tenantClaim",
-    "cacheTokens",
-  ),
+  algorithms: { key: "algorithms", env: "SVC_AUTH_ALGORITHMS", kind: k.optional(algorithmList) },
+  ...fileOptions(verifierOptions),
   /** Timeout of one fetch of the key set in seconds, including all attempts and the body. Default: 5. */
   jwksTimeoutSeconds: { ...keySetOptions.keys.timeoutSeconds, key: "jwks_timeout" },
   /** Attempts per fetch, including the first. Default: 2. */
@@ -80,24 +54,24 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
    * Whether tokens are accepted while the revocation store is down (REV-4). When false, requests with a valid token get
    * a 503 (REV-5). Default: true.
    */
-  revocationFailOpen: { key: "revocation_fail_open", kind: withDefault(boolean(), true) },
+  revocationFailOpen: { key: "revocation_fail_open", kind: k.withDefault(k.boolean(), true) },
   /** Timeout of one query to the store, in seconds. Default: 1. */
-  revocationTimeoutSeconds: { kind: withDefault(number({ min: 0.001, max: 60 }), 1) },
+  revocationTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.001, max: 60 }), 1) },
   /** Revocation check, called at every use of a token. Default: revocation is not checked. */
-  revocation: { kind: optional(objectWith<RevocationCheck>("a revocation check", "isRevoked")) },
+  revocation: { kind: k.optional(k.objectWith<RevocationCheck>("a revocation check", "isRevoked")) },
   /**
    * Returns the token of a request without a bearer header, for example from a cookie (AUTH-33). Such a request must come
    * from the same origin if its method is unsafe (AUTH-34). Default: only the bearer header carries a token.
    */
-  tokenFrom: { kind: optional(func<(req: IncomingMessage) => string | undefined>()) },
+  tokenFrom: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
   /** Your own key source, instead of a mode. `stop()` of the middleware does not stop it. Default: none. */
-  keys: { kind: optional(objectWith<KeySource>("a key source", "find")) },
+  keys: { kind: k.optional(k.objectWith<KeySource>("a key source", "find")) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
-  env: { kind: withDefault(oneOf(...environmentNames), "prod") },
+  env: { kind: k.environmentKind },
   /** Logs startup warnings, and reasons of refused tokens when the context has no logger. Default: none. */
-  logger: { kind: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`, and a monotonic clock for waits. */
-  now: { kind: optional(func<() => number>()) },
+  now: { kind: k.optional(k.func<() => number>()) },
 });
 
 /** Options of {@link jwtAuth}. Exactly one of `jwksUrl`, `publicKey`, `secret` and `keys` is required. */

@@ -1,13 +1,12 @@
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 import {
-  ConfigurationError,
+  type ConfigurationError,
   defineOptions,
+  kinds as k,
   type Names,
   namesOf,
+  optionError,
   type OptionsOf,
-  secret,
-  string,
-  withDefault,
 } from "@svc/options";
 import { algorithms as allAlgorithms, algorithmTexts, checkAlgorithms } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
@@ -19,9 +18,9 @@ export const pemSourceOptions = defineOptions("createPemSource()", {
    * One PEM: a public key (SPKI or PKCS#1) or a certificate, whose dates are not checked. Line ends may be written as
    * `\n` in two characters, as in `.env` files. Required.
    */
-  publicKey: { kind: secret(string()) },
+  publicKey: { kind: k.secret(k.string()) },
   /** Allowed algorithms; the key must fit each of them (AUTH-26). Default: `["RS256"]`. */
-  algorithms: { kind: withDefault(algorithmTexts, ["RS256"]) },
+  algorithms: { kind: k.withDefault(algorithmTexts, ["RS256"]) },
 });
 
 /** Options of `createPemSource()`. */
@@ -70,6 +69,6 @@ function readPem(given: string, names: Names): KeyObject {
   throw wrong(names, `is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
 }
 
-function wrong({ subject, of: name }: Names, message: string): ConfigurationError {
-  return new ConfigurationError(subject, [{ key: name("publicKey"), message }]);
+function wrong(names: Names, message: string): ConfigurationError {
+  return optionError(names, "publicKey", message);
 }

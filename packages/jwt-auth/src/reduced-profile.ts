@@ -1,4 +1,4 @@
-import { ConfigurationError, listOf, oneOf, string, withDefault } from "@svc/options";
+import { ConfigurationError, kinds as k } from "@svc/options";
 import { authOptions } from "./plugin-options.ts";
 
 type Mode = "secret" | "public_key" | "jwks";
@@ -44,10 +44,10 @@ export function reducedMode(
 export function reducedAuth(mode: "secret" | "public_key") {
   const { keys } = authOptions;
   return {
-    mode: { ...keys.mode, kind: withDefault(oneOf("secret", "public_key"), mode) },
+    mode: { ...keys.mode, kind: k.withDefault(k.oneOf("secret", "public_key"), mode) },
     algorithms: {
       ...keys.algorithms,
-      kind: withDefault(listOf(string()), [mode === "secret" ? "HS256" : "RS256"]),
+      kind: k.withDefault(k.listOf(k.string()), [mode === "secret" ? "HS256" : "RS256"]),
     },
   };
 }

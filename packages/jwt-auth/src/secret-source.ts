@@ -1,34 +1,19 @@
 import { createSecretKey } from "node:crypto";
-import {
-  ConfigurationError,
-  defineOptions,
-  either,
-  environmentNames,
-  type Kind,
-  namesOf,
-  oneOf,
-  type OptionsOf,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, namesOf, optionError, type OptionsOf } from "@svc/options";
 import { algorithmTexts, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 import { secretFault } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** Kind of a secret given as bytes, such as a Buffer. */
-export const bytes: Kind<Uint8Array> = {
-  expects: "bytes",
-  accepts: (value): value is Uint8Array => value instanceof Uint8Array,
-};
+export const bytes: k.Kind<Uint8Array> = k.instanceOf(Uint8Array, "bytes");
 
 export const secretSourceOptions = defineOptions("createSecretSource()", {
   /** The shared secret; a string is encoded as UTF-8. At least 32 bytes in `prod` (AUTH-31). Required. */
-  secret: { kind: secret(either(string({ allowEmpty: true }), bytes)) },
+  secret: { kind: k.secret(k.either(k.string({ allowEmpty: true }), bytes)) },
   /** One or more of HS256, HS384 and HS512. Default: `["HS256"]`. */
-  algorithms: { kind: withDefault(algorithmTexts, ["HS256"]) },
+  algorithms: { kind: k.withDefault(algorithmTexts, ["HS256"]) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
-  env: { kind: withDefault(oneOf(...environmentNames), "prod") },
+  env: { kind: k.environmentKind },
 });
 
 /** Options of `createSecretSource()`. */
@@ -42,14 +27,14 @@ export type SecretSourceOptions = OptionsOf<typeof secretSourceOptions>;
  */
 export function createSecretSource(options: SecretSourceOptions): KeySource {
   const given = secretSourceOptions.resolve(options);
-  const { subject, of: name } = namesOf(options, secretSourceOptions.subject);
-  const algorithms = checkAlgorithms(subject, given.algorithms, name("algorithms"));
+  const names = namesOf(options, secretSourceOptions.subject);
+  const algorithms = checkAlgorithms(names.subject, given.algorithms, names.of("algorithms"));
   if (!algorithms.every(isSymmetric)) {
     const message = `must be HS256, HS384 or HS512 with a secret; ${algorithms.join(", ")} needs a public key`;
-    throw new ConfigurationError(subject, [{ key: name("algorithms"), message }]);
+    throw optionError(names, "algorithms", message);
   }
   const message = secretFault(given.secret, given.env);
-  if (message !== undefined) throw new ConfigurationError(subject, [{ key: name("secret"), message }]);
+  if (message !== undefined) throw optionError(names, "secret", message);
   const key = createSecretKey(Buffer.from(given.secret));
   return {
     generation: 0,

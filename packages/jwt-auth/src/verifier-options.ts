@@ -1,99 +1,76 @@
 import {
-  boolean,
-  ConfigurationError,
   defineOptions,
-  either,
-  func,
-  integer,
-  listOf,
+  fault,
+  kinds as k,
   type Names,
   namesOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
+  optionError,
   type OptionsOf,
-  string,
-  withDefault,
 } from "@svc/options";
 import { type Algorithm, algorithmTexts, checkAlgorithms } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 
 const claims = ["scopeClaim", "rolesClaim", "tenantClaim"] as const;
 
-export const verifierOptions = defineOptions(
-  "createVerifier()",
-  {
-    /** Where the keys come from. Required. */
-    keys: { kind: objectWith<KeySource>("a key source", "find") },
-    /**
-     * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
-     * `["RS256"]` when it lists none.
-     */
-    algorithms: { kind: optional(algorithmTexts) },
-    /** Required value of `iss` (AUTH-6); empty: not checked. Default: empty. */
-    issuer: {
-      key: "issuer",
-      env: "SVC_AUTH_ISSUER",
-      wins: "env",
-      kind: withDefault(string({ allowEmpty: true }), ""),
-    },
-    /** Makes `aud` required; it must contain this audience, or one of these (AUTH-6); empty: not checked. Default: empty. */
-    audience: {
-      key: "audience",
-      env: "SVC_AUTH_AUDIENCE",
-      wins: "env",
-      kind: withDefault(either(string({ allowEmpty: true }), listOf(string())), ""),
-    },
-    /** Leeway on exp, nbf and iat in seconds, 0 to 3,600 (AUTH-8). Default: 30. */
-    leewaySeconds: {
-      key: "leeway",
-      env: "SVC_AUTH_LEEWAY",
-      kind: withDefault(number({ min: 0, max: 3600 }), 30),
-    },
-    /** The claim that lists scopes (CLAIM-1). Default: `scope`. */
-    scopeClaim: { key: "scope_claim", env: "SVC_AUTH_SCOPE_CLAIM", kind: withDefault(string(), "scope") },
-    /** The claim that lists roles (CLAIM-1). Default: `roles`. */
-    rolesClaim: { key: "roles_claim", env: "SVC_AUTH_ROLES_CLAIM", kind: withDefault(string(), "roles") },
-    /** The claim that names the tenant (CLAIM-1). Default: `tenant_id`. */
-    tenantClaim: {
-      key: "tenant_claim",
-      env: "SVC_AUTH_TENANT_CLAIM",
-      kind: withDefault(string(), "tenant_id"),
-    },
-    /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
-    tokenUse: { kind: withDefault(oneOf("access", "refresh"), "access") },
-    /** Most cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
-    cacheTokens: { key: "cache_tokens", kind: withDefault(integer({ min: 0, max: 1_000_000 }), 5000) },
-    /** Most memory of the cache, in estimated bytes, at least 65,536. Default: 33,554,432 (32 MiB). */
-    cacheBytes: { kind: withDefault(integer({ min: 65_536 }), 32 * 1024 * 1024) },
-    /**
-     * Whether ES* and EdDSA signatures are checked in the thread pool: `verify` then returns a promise for a token that
-     * is not cached. RSA and HMAC are always checked synchronously. Default: true.
-     */
-    useThreadPool: { kind: withDefault(boolean(), true) },
-    /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
-    now: { kind: withDefault(func<() => number>(), () => Date.now()) },
+export const verifierOptions = defineOptions("createVerifier()", {
+  /** Where the keys come from. Required. */
+  keys: { kind: k.objectWith<KeySource>("a key source", "find") },
+  /**
+   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
+   * `["RS256"]` when it lists none.
+   */
+  algorithms: { kind: k.optional(algorithmTexts) },
+  /** Required value of `iss` (AUTH-6); empty: not checked. Default: empty. */
+  issuer: {
+    key: "issuer",
+    env: "SVC_AUTH_ISSUER",
+    wins: "env",
+    kind: k.withDefault(k.string({ allowEmpty: true }), ""),
   },
-  (options) => [
-    // `grt` lists the rights of a session, not those of a request (CLAIM-5).
-    ...claims
-      .filter((key) => options[key] === "grt")
-      .map((key) => ({
-        key,
-        message: "must not be grt: that claim lists what a session may ask for, and authorizes no request",
-      })),
-    // Without `generation`, cached tokens would stay valid after their key was removed.
-    ...(typeof options.keys.generation === "number"
-      ? []
-      : [
-          {
-            key: "keys",
-            message: "must have generation, a number that goes up when a key changes; 0 where none ever does",
-          },
-        ]),
-  ],
-);
+  /** Makes `aud` required; it must contain this audience, or one of these (AUTH-6); empty: not checked. Default: empty. */
+  audience: {
+    key: "audience",
+    env: "SVC_AUTH_AUDIENCE",
+    wins: "env",
+    kind: k.withDefault(k.either(k.string({ allowEmpty: true }), k.listOf(k.string())), ""),
+  },
+  /** Leeway on exp, nbf and iat in seconds, 0 to 3,600 (AUTH-8). Default: 30. */
+  leewaySeconds: {
+    key: "leeway",
+    env: "SVC_AUTH_LEEWAY",
+    kind: k.withDefault(k.number({ min: 0, max: 3600 }), 30),
+  },
+  /** The claim that lists scopes (CLAIM-1). Default: `scope`. */
+  scopeClaim: { key: "scope_claim", env: "SVC_AUTH_SCOPE_CLAIM", kind: k.withDefault(k.string(), "scope") },
+  /** The claim that lists roles (CLAIM-1). Default: `roles`. */
+  rolesClaim: { key: "roles_claim", env: "SVC_AUTH_ROLES_CLAIM", kind: k.withDefault(k.string(), "roles") },
+  /** The claim that names the tenant (CLAIM-1). Default: `tenant_id`. */
+  tenantClaim: {
+    key: "tenant_claim",
+    env: "SVC_AUTH_TENANT_CLAIM",
+    kind: k.withDefault(k.string(), "tenant_id"),
+  },
+  /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
+  tokenUse: { kind: k.withDefault(k.oneOf("access", "refresh"), "access") },
+  /** Most cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
+  cacheTokens: { key: "cache_tokens", kind: k.withDefault(k.integer({ min: 0, max: 1_000_000 }), 5000) },
+  /** Most memory of the cache, in estimated bytes, at least 65,536. Default: 33,554,432 (32 MiB). */
+  cacheBytes: { kind: k.withDefault(k.integer({ min: 65_536 }), 32 * 1024 * 1024) },
+  /**
+   * Whether ES* and EdDSA signatures are checked in the thread pool: `verify` then returns a promise for a token that
+   * is not cached. RSA and HMAC are always checked synchronously. Default: true.
+   */
+  useThreadPool: { kind: k.withDefault(k.boolean(), true) },
+  /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
+  now: { kind: k.wallClock },
+}).withCheck(function* (options) {
+  // `grt` lists the rights of a session, not those of a request (CLAIM-5).
+  const grt = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
+  yield* claims.filter((key) => options[key] === "grt").map((key) => fault(key, grt));
+  // Without `generation`, cached tokens would stay valid after their key was removed.
+  const stale = "must have generation, a number that goes up when a key changes; 0 where none ever does";
+  if (typeof options.keys.generation !== "number") yield fault("keys", stale);
+});
 
 /** Options of `createVerifier()`. */
 export type VerifierOptions = OptionsOf<typeof verifierOptions>;
@@ -116,15 +93,11 @@ export function resolveVerifierOptions(given: VerifierOptions) {
   };
 }
 
-function chooseAlgorithms(
-  given: readonly Algorithm[] | undefined,
-  keys: KeySource,
-  { subject, of: name }: Names,
-): readonly Algorithm[] {
-  const list = checkAlgorithms(subject, given ?? keys.algorithms ?? ["RS256"], name("algorithms"));
+function chooseAlgorithms(given: readonly Algorithm[] | undefined, keys: KeySource, names: Names) {
   const has = keys.algorithms;
+  const list = checkAlgorithms(names.subject, given ?? has ?? ["RS256"], names.of("algorithms"));
   const without = has === undefined ? [] : list.filter((each) => !has.includes(each));
   if (without.length === 0) return list;
   const message = `has ${without.join(", ")}, for which the key source has no keys; it is for ${has?.join(", ")}`;
-  throw new ConfigurationError(subject, [{ key: name("algorithms"), message }]);
+  throw optionError(names, "algorithms", message);
 }

@@ -1,17 +1,5 @@
 import type { Logger } from "@svc/context";
-import {
-  boolean,
-  defineOptions,
-  integer,
-  type Kind,
-  listOf,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 
 /** A destination that pino can write to. `line` ends in a newline. */
 export interface LineDestination {
@@ -33,34 +21,36 @@ const names: Readonly<Record<string, string>> = {
   silent: "silent",
 };
 
-const level: Kind<string> = {
+const level: k.Kind<string> = {
   expects: `one of ${Object.keys(names).join(", ")}, in any case`,
   accepts: (value): value is string => typeof value === "string" && Object.hasOwn(names, value.toLowerCase()),
 };
 
 export const loggerOptions = defineOptions("createLogger()", {
   /** The service's name, on every line (ENV-1). Required. */
-  service: { kind: string() },
+  service: { kind: k.string() },
   /** The environment, on every line. Required. */
-  env: { kind: string() },
+  env: { kind: k.string() },
   /** The service's version, on every line when given. Default: none. */
-  version: { kind: optional(string()) },
+  version: { kind: k.optional(k.string()) },
   /**
    * The lowest level to write: trace, debug, info, warn (or warning), error, fatal (or critical) or silent, in upper or
    * lower case. Default: `"INFO"`.
    */
-  level: { kind: withDefault(level, "INFO") },
+  level: { kind: k.withDefault(level, "INFO") },
   /** JSON lines; false writes text for people (LOG-6). Default: true. */
-  json: { kind: withDefault(boolean(), true) },
+  json: { kind: k.withDefault(k.boolean(), true) },
   /** Where the lines go. Default: one destination for standard output, shared by all loggers of the process. */
-  destination: { kind: optional(objectWith<LineDestination>("a destination", "write")) },
+  destination: { kind: k.optional(k.objectWith<LineDestination>("a destination", "write")) },
   /**
    * Additional names of fields with secret values; case, `-` and `_` do not matter, and a name also covers longer names
    * that end in it. Default: `[]`, which leaves the names that are always covered.
    */
   redact: {
-    kind: withDefault(
-      listOf(string({ pattern: /^[\w.-]{1,100}$/, expects: "a field name of letters, digits, _, - and ." })),
+    kind: k.withDefault(
+      k.listOf(
+        k.string({ pattern: /^[\w.-]{1,100}$/, expects: "a field name of letters, digits, _, - and ." }),
+      ),
       [],
     ),
   },
@@ -76,13 +66,13 @@ export function pinoLevel(given: string): string {
 
 export const accessLogOptions = defineOptions("accessLog()", {
   /** The logger of `createLogger()`, another pino logger, or an object with the same methods. Required. */
-  logger: { kind: objectWith<Logger>("a logger", "debug", "info", "warn", "error") },
+  logger: { kind: k.objectWith<Logger>("a logger", "debug", "info", "warn", "error") },
   /** The level of the access lines. Default: `"info"`. */
-  level: { kind: withDefault(oneOf("debug", "info", "warn", "error"), "info") },
+  level: { kind: k.withDefault(k.oneOf("debug", "info", "warn", "error"), "info") },
   /** Exact paths with access lines at debug level, for example `["/health"]`. Default: `[]`. */
   quietPaths: {
     key: "quiet_paths",
-    kind: withDefault(listOf(string({ pattern: /^\//, expects: "a path that starts with /" })), []),
+    kind: k.withDefault(k.listOf(k.string({ pattern: /^\//, expects: "a path that starts with /" })), []),
   },
 });
 
@@ -93,11 +83,11 @@ export type AccessLogOptions = OptionsOf<typeof accessLogOptions>;
 
 export const destinationOptions = defineOptions("createDestination()", {
   /** The open file descriptor to write to. Default: 1, standard output. */
-  fd: { kind: withDefault(integer({ min: 0 }), 1) },
+  fd: { kind: k.withDefault(k.integer({ min: 0 }), 1) },
   /** The most bytes to queue for a reader that does not read; further lines are dropped. Default: 8 MiB. */
-  maxQueuedBytes: { kind: withDefault(integer({ min: 1024 }), 8 * 1024 * 1024) },
+  maxQueuedBytes: { kind: k.withDefault(k.integer({ min: 1024 }), 8 * 1024 * 1024) },
   /** How long a process at its end waits for such a reader, in milliseconds. Default: 1000. */
-  exitWaitMs: { kind: withDefault(integer({ min: 0, max: 60_000 }), 1000) },
+  exitWaitMs: { kind: k.withDefault(k.integer({ min: 0, max: 60_000 }), 1000) },
 });
 
 /** Options of {@link createDestination}. */

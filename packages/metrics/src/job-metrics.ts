@@ -1,14 +1,4 @@
-import {
-  ConfigurationError,
-  defineOptions,
-  func,
-  listOf,
-  namesOf,
-  objectWith,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, namesOf, optionError, type OptionsOf } from "@svc/options";
 import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
@@ -32,11 +22,11 @@ export type JobEvent =
 
 const jobMetricsOptions = defineOptions("jobMetrics()", {
   /** The prom-client registry to add to, for example that of `metrics()`. Required. */
-  registry: { kind: objectWith<Registry>("a prom-client registry", "registerMetric", "metrics") },
+  registry: { kind: k.objectWith<Registry>("a prom-client registry", "registerMetric", "metrics") },
   /** The tasks that are counted by name; other tasks count as `<unknown>`. Required. */
-  tasks: { kind: listOf(string()) },
+  tasks: { kind: k.listOf(k.string()) },
   /** Returns the number of running jobs, at each scrape. The gauge is left out when it throws or returns no number. Default: 0. */
-  running: { kind: withDefault(func<() => number>(), () => 0) },
+  running: { kind: k.withDefault(k.func<() => number>(), () => 0) },
 });
 
 /** Options of `jobMetrics()`. */
@@ -105,8 +95,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   const taken = addMetrics(own, registry);
   if (taken.length > 0) {
     const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
-    const { subject, of } = namesOf(options, jobMetricsOptions.subject);
-    throw new ConfigurationError(subject, [{ key: of("registry"), message }]);
+    throw optionError(namesOf(options, jobMetricsOptions.subject), "registry", message);
   }
 
   return function countJobEvent(event) {

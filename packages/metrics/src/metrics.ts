@@ -6,7 +6,7 @@ import {
   type ReadinessCheck,
   type ResponseEndListener,
 } from "@svc/context";
-import { ConfigurationError, namesOf } from "@svc/options";
+import { type ConfigurationError, namesOf, optionError } from "@svc/options";
 import { routeTemplateOf } from "@svc/route-template";
 import type { Registry } from "prom-client";
 import PromRegistry from "prom-client/lib/registry.js";
@@ -86,11 +86,11 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
 
 /** Returns the error for a registry with metrics of these names; that of prom-client names only the first. */
 function duplicates(options: MetricsOptions | undefined, taken: readonly string[]): ConfigurationError {
-  const { subject, of } = namesOf(options, metricsOptions.subject);
+  const names = namesOf(options, metricsOptions.subject);
   const message =
     `already has ${taken.join(", ")}; give each metrics() its own registry, and pass ` +
-    `${of("defaultMetrics")}: false and ${of("eventLoopDelay")}: false where collectDefaultMetrics() was called`;
-  return new ConfigurationError(subject, [{ key: of("registry"), message }]);
+    `${names.of("defaultMetrics")}: false and ${names.of("eventLoopDelay")}: false where collectDefaultMetrics() was called`;
+  return optionError(names, "registry", message);
 }
 
 function responseListener(cells: RequestCells, of: MethodCells): ResponseEndListener {

@@ -1,17 +1,7 @@
-import {
-  boolean,
-  defineOptions,
-  integer,
-  type Kind,
-  objectWith,
-  optional,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
 import type { Registry } from "prom-client";
 
-const ascendingBounds: Kind<readonly number[]> = {
+const ascendingBounds: k.Kind<readonly number[]> = {
   expects: "a list of 1 to 50 numbers above 0, in seconds, each larger than the one before",
   accepts: (value): value is readonly number[] =>
     Array.isArray(value) &&
@@ -20,41 +10,37 @@ const ascendingBounds: Kind<readonly number[]> = {
     value.every((bound, index) => Number.isFinite(bound) && bound > (index === 0 ? 0 : value[index - 1])),
 };
 
-export const metricsOptions = defineOptions(
-  "metrics()",
-  {
-    /** Label `service` of `service_info` (MET-6). Default: `unknown`. */
-    service: { kind: withDefault(string(), "unknown") },
-    /** Label `version` of `service_info` (MET-6). Default: `unknown`. */
-    version: { kind: withDefault(string(), "unknown") },
-    /** The prom-client registry to add to, in the plain text format. Default: a new one, not the global one. */
-    registry: {
-      kind: optional(
-        objectWith<Registry>("a prom-client Registry", "getSingleMetric", "getMetricsAsJSON", "metrics"),
-      ),
-    },
-    /** Upper bounds of the duration buckets in seconds, ascending, 1 to 50. Default: prom-client's, 0.005 to 10. */
-    buckets: {
-      key: "buckets",
-      kind: withDefault(ascendingBounds, [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
-    },
-    /** Adds CPU, memory, file descriptors, heap and garbage collections of the process. Default: true. */
-    defaultMetrics: { key: "default_metrics", kind: withDefault(boolean(), true) },
-    /** Adds the delay of the event loop, `nodejs_eventloop_lag_*_seconds`. Default: true. */
-    eventLoopDelay: { kind: withDefault(boolean(), true) },
-    /**
-     * The most pairs of method and endpoint with their own series; later pairs count under the endpoint `<other>`. A pair
-     * has `buckets + 3` series and one more per status. Default: 1,000.
-     */
-    maxSeries: { kind: withDefault(integer({ min: 1, max: 100_000 }), 1_000) },
+export const metricsOptions = defineOptions("metrics()", {
+  /** Label `service` of `service_info` (MET-6). Default: `unknown`. */
+  service: { kind: k.withDefault(k.string(), "unknown") },
+  /** Label `version` of `service_info` (MET-6). Default: `unknown`. */
+  version: { kind: k.withDefault(k.string(), "unknown") },
+  /** The prom-client registry to add to, in the plain text format. Default: a new one, not the global one. */
+  registry: {
+    kind: k.optional(
+      k.objectWith<Registry>("a prom-client Registry", "getSingleMetric", "getMetricsAsJSON", "metrics"),
+    ),
   },
-  ({ registry }) => {
-    // A registry of that format writes OpenMetrics also for clients that ask for plain text.
-    if (!String(registry?.contentType).startsWith("application/openmetrics-text")) return [];
-    const message = "must be a registry of the plain text format; OpenMetrics is offered by Accept anyway";
-    return [{ key: "registry", message }];
+  /** Upper bounds of the duration buckets in seconds, ascending, 1 to 50. Default: prom-client's, 0.005 to 10. */
+  buckets: {
+    key: "buckets",
+    kind: k.withDefault(ascendingBounds, [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
   },
-);
+  /** Adds CPU, memory, file descriptors, heap and garbage collections of the process. Default: true. */
+  defaultMetrics: { key: "default_metrics", kind: k.withDefault(k.boolean(), true) },
+  /** Adds the delay of the event loop, `nodejs_eventloop_lag_*_seconds`. Default: true. */
+  eventLoopDelay: { kind: k.withDefault(k.boolean(), true) },
+  /**
+   * The most pairs of method and endpoint with their own series; later pairs count under the endpoint `<other>`. A pair
+   * has `buckets + 3` series and one more per status. Default: 1,000.
+   */
+  maxSeries: { kind: k.withDefault(k.integer({ min: 1, max: 100_000 }), 1_000) },
+}).withCheck(({ registry }) => {
+  // A registry of that format writes OpenMetrics also for clients that ask for plain text.
+  if (!String(registry?.contentType).startsWith("application/openmetrics-text")) return [];
+  const message = "must be a registry of the plain text format; OpenMetrics is offered by Accept anyway";
+  return [fault("registry", message)];
+});
 
 /** Options of `metrics()`. */
 export type MetricsOptions = OptionsOf<typeof metricsOptions>;

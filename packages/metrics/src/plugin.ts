@@ -1,4 +1,4 @@
-import { defineOptions, type Kind, pickOptions, withDefault } from "@svc/options";
+import { defineOptions, fileOptions, kinds as k } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { metricsOptions } from "./options.ts";
 
@@ -6,7 +6,7 @@ export type { MetricsMiddleware } from "./metrics.ts";
 
 const taken: readonly string[] = ["/health", "/ready", "/info"];
 
-const freePath: Kind<string> = {
+const freePath: k.Kind<string> = {
   expects: `a path such as "/metrics", and none of ${taken.join(", ")}`,
   accepts: (value): value is string =>
     typeof value === "string" && /^(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/.test(value) && !taken.includes(value),
@@ -17,8 +17,8 @@ export const metricsPlugin = definePlugin({
   name: "metrics",
   options: defineOptions("[plugin.metrics]", {
     /** The path of the metrics. Default: /metrics. */
-    path: { key: "path", kind: withDefault(freePath, "/metrics") },
-    ...pickOptions(metricsOptions, "buckets", "defaultMetrics"),
+    path: { key: "path", kind: k.withDefault(freePath, "/metrics") },
+    ...fileOptions(metricsOptions),
   }),
   async start({ options: { path, ...options }, service: { name, version } }) {
     const { metrics: createMetrics } = await import("./metrics.ts");

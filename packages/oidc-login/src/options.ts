@@ -1,36 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "@svc/context";
 import type { Algorithm } from "@svc/jwt-auth";
-import {
-  boolean,
-  defineOptions,
-  either,
-  environmentNames,
-  func,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import { GUID } from "./built-in.ts";
 import type { Identity, LoginIdentity } from "./identity.ts";
 
 // ASCII without quotes needs no escaping in headers and URLs.
-const scope = string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
-const guid = string({ pattern: new RegExp(GUID.source, "i"), expects: "the id of a directory (a GUID)" });
-const directoryName = string({
+const scope = k.string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
+const guid = k.string({ pattern: new RegExp(GUID.source, "i"), expects: "the id of a directory (a GUID)" });
+const directoryName = k.string({
   pattern: new RegExp(`^(?:common|organizations|consumers|${GUID.source.slice(1, -1)})$`, "i"),
   expects: "common, organizations, consumers or the id of a directory (a GUID)",
 });
 
-const textMap: Kind<Readonly<Record<string, string>>> = {
+const textMap: k.Kind<Readonly<Record<string, string>>> = {
   expects: "an object of strings",
   accepts: (value): value is Readonly<Record<string, string>> =>
     typeof value === "object" &&
@@ -41,42 +24,39 @@ const textMap: Kind<Readonly<Record<string, string>>> = {
 
 export const providerOptions = defineOptions("oidcLogin()", {
   /** The client id that the provider has assigned. Required. */
-  clientId: { key: "client_id", kind: string() },
+  clientId: { key: "client_id", kind: k.string() },
   /** The client secret that the provider has assigned. Required. */
-  clientSecret: { key: "client_secret", kind: secret(string()) },
+  clientSecret: { key: "client_secret", kind: k.secret(k.string()) },
   /** The callback as registered at the provider, without query and fragment; different for every provider. Required. */
-  redirectUri: { key: "redirect_uri", kind: string() },
+  redirectUri: { key: "redirect_uri", kind: k.string() },
   /** Requested scopes. Default: `openid email profile`; for `github` `read:user user:email`. */
-  scopes: { key: "scopes", kind: optional(listOf(scope)) },
+  scopes: { key: "scopes", kind: k.optional(k.listOf(scope)) },
   /** More parameters of the redirect, such as `prompt`. Default: none. */
-  authorizationParameters: {
-    key: "authorization_parameters",
-    kind: secret(withDefault(textMap, {})),
-  },
+  authorizationParameters: { key: "authorization_parameters", kind: k.secret(k.withDefault(textMap, {})) },
   /** How the code exchange sends the client secret: in the body or in a header. Default: `client_secret_post`. */
   clientAuthentication: {
     key: "client_authentication",
-    kind: withDefault(oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
+    kind: k.withDefault(k.oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
   },
   /** Expected `iss`; for `microsoft` a template with `{tenantid}`. Default: that of the built-in provider. */
-  issuer: { key: "issuer", kind: optional(string()) },
+  issuer: { key: "issuer", kind: k.optional(k.string()) },
   /** Address of the keys for its ID tokens. Default: that of the built-in provider. */
-  jwksUri: { key: "jwks_uri", kind: optional(string()) },
+  jwksUri: { key: "jwks_uri", kind: k.optional(k.string()) },
   /** Address to which people are redirected. Default: that of the built-in provider. */
-  authorizationEndpoint: { key: "authorization_endpoint", kind: optional(string()) },
+  authorizationEndpoint: { key: "authorization_endpoint", kind: k.optional(k.string()) },
   /** Address of the code exchange. Default: that of the built-in provider. */
-  tokenEndpoint: { key: "token_endpoint", kind: optional(string()) },
+  tokenEndpoint: { key: "token_endpoint", kind: k.optional(k.string()) },
   /** Accepted algorithms of its ID tokens, asymmetric ones of one family. Default: `["RS256"]`. */
   algorithms: {
     key: "algorithms",
-    kind: withDefault(listOf(string()) as Kind<readonly Algorithm[]>, ["RS256"]),
+    kind: k.withDefault(k.listOf(k.string()) as k.Kind<readonly Algorithm[]>, ["RS256"]),
   },
   /** Whether to reject callbacks without `iss` (RFC 9207), for providers that always send it. Default: false. */
-  issRequired: { key: "iss_required", kind: withDefault(boolean(), false) },
+  issRequired: { key: "iss_required", kind: k.withDefault(k.boolean(), false) },
   /** `microsoft` only: who may sign in, `common`, `organizations`, `consumers` or a directory's id. Default: `common`. */
-  directory: { key: "directory", kind: optional(directoryName) },
+  directory: { key: "directory", kind: k.optional(directoryName) },
   /** `microsoft` only: ids of the accepted directories. Default: `directory` if that is an id, else any. */
-  directories: { key: "directories", kind: optional(listOf(guid)) },
+  directories: { key: "directories", kind: k.optional(k.listOf(guid)) },
 });
 
 /**
@@ -102,29 +82,29 @@ export const oidcLoginOptions = defineOptions("oidcLogin()", {
   // Contains client secrets, so errors must not show it if it is a string by mistake.
   /** The providers by name, of lower case letters, digits, `-` and `_`. Required, at least one. */
   providers: {
-    kind: secret(objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name")),
+    kind: k.secret(k.objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name")),
   },
   /**
    * Gets the identity and creates a session. Its result is sent as 200 JSON, unless it has sent a response itself (OIDC-14).
    * Its errors go to `next`. Default: none; every callback returns a 500 that says so (OIDC-11).
    */
-  onIdentity: { kind: optional(func<IdentityHandler>()) },
+  onIdentity: { kind: k.optional(k.func<IdentityHandler>()) },
   /**
    * Returns the person who signed in at a provider without ID tokens; called before `onIdentity`. `githubIdentity` does this
    * for GitHub. Default: none; sign-in at such a provider is rejected (OIDC-17).
    */
-  onAccessToken: { kind: optional(func<AccessTokenHandler>()) },
+  onAccessToken: { kind: k.optional(k.func<AccessTokenHandler>()) },
   /**
    * Key material for the encryption of the login cookie: at least 32 random bytes, the same in every replica; or the current
    * one and the previous one. Required.
    */
-  cookieSecret: { key: "cookie_secret", kind: secret(either(string(), listOf(string()))) },
+  cookieSecret: { key: "cookie_secret", kind: k.secret(k.either(k.string(), k.listOf(k.string()))) },
   /** Where the service runs. In `staging` and `prod` cookies are Secure and every address must be https. Default: `prod`. */
-  env: { kind: withDefault(oneOf(...environmentNames), "prod") },
+  env: { kind: k.environmentKind },
   /** Prefix of `/<provider>/start` and `/<provider>/callback`. Default: `/auth`. */
   prefix: {
-    kind: withDefault(
-      string({
+    kind: k.withDefault(
+      k.string({
         allowEmpty: true,
         pattern: /^(?:\/[\w.~-]+)*$/,
         expects: "a path like /auth, without a slash at its end, or empty",
@@ -133,18 +113,15 @@ export const oidcLoginOptions = defineOptions("oidcLogin()", {
     ),
   },
   /** Time limit of a code exchange in seconds, including the body, 0.05 to 60. Default: 5. */
-  exchangeTimeoutSeconds: { kind: withDefault(number({ min: 0.05, max: 60 }), 5) },
+  exchangeTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 60 }), 5) },
   /** Tolerated difference between clocks in seconds, 0 to 300. Default: 30. */
-  leewaySeconds: { kind: withDefault(number({ min: 0, max: 300 }), 30) },
+  leewaySeconds: { kind: k.withDefault(k.number({ min: 0, max: 300 }), 30) },
   /** Receives the reasons of rejected sign-ins where the context has no logger. Default: none. */
-  logger: { kind: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
-  now: { kind: withDefault(func<() => number>(), () => Date.now()) },
-  // Looks the global `fetch` up at each call, so that a later replacement takes effect.
+  now: { kind: k.wallClock },
   /** Fetches keys and exchanges codes. Default: the global `fetch`. */
-  fetch: {
-    kind: withDefault(func<typeof globalThis.fetch>(), (input, init) => globalThis.fetch(input, init)),
-  },
+  fetch: { kind: k.fetchKind },
 });
 
 /** Options of {@link oidcLogin}. */

@@ -4,13 +4,9 @@ import { authOptions, refuseInReduced } from "@svc/jwt-auth/plugin";
 import {
   ConfigurationError,
   defineOptions,
-  either,
-  listOf,
-  optional,
+  kinds as k,
   pickOptions,
   type ResolvedOptions,
-  secret,
-  string,
   takeOptions,
 } from "@svc/options";
 import { definePlugin, type PluginContext } from "@svc/plugin";
@@ -22,13 +18,13 @@ const inProvider = providerOptions.keys;
 const inFile = defineOptions("[plugin.auth.providers]", {
   ...inProvider,
   // Only the types, because the table of a disabled plugin is checked too; oidcLogin() checks the values.
-  scopes: { ...inProvider.scopes, kind: optional(listOf(string())) },
-  directory: { ...inProvider.directory, kind: optional(string()) },
-  directories: { ...inProvider.directories, kind: optional(listOf(string())) },
+  scopes: { ...inProvider.scopes, kind: k.optional(k.listOf(k.string())) },
+  directory: { ...inProvider.directory, kind: k.optional(k.string()) },
+  directories: { ...inProvider.directories, kind: k.optional(k.listOf(k.string())) },
   /** Further parameters of the redirect. Default: none. */
   authorizationParameters: {
     ...inProvider.authorizationParameters,
-    kind: optional({
+    kind: k.optional({
       ...inProvider.authorizationParameters.kind,
       expects: 'a table of texts, such as { prompt = "login" }',
     }),
@@ -43,13 +39,10 @@ const signInOptions = defineOptions("[plugin.auth]", {
    */
   cookieSecret: {
     ...oidcLoginOptions.keys.cookieSecret,
-    kind: secret(optional(either(string(), listOf(string({ allowEmpty: true }))))),
+    kind: k.secret(k.optional(k.either(k.string(), k.listOf(k.string({ allowEmpty: true }))))),
   },
   /** The sign-in providers, by name (OIDC-15). Default: none. */
-  providers: {
-    key: "providers",
-    each: inFile,
-  },
+  providers: { key: "providers", each: inFile },
   ...pickOptions(oidcLoginOptions, "onIdentity", "onAccessToken"),
 });
 

@@ -8,6 +8,11 @@ export interface Fault {
   readonly message: string;
 }
 
+/** Returns the fault of an option. */
+export function fault(key: string, message: string): Fault {
+  return { key, message };
+}
+
 /** Thrown when options or a configuration file are wrong. Lists every fault, not only the first. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";

@@ -1,4 +1,4 @@
-import { ConfigurationError, type Fault } from "./configuration-error.ts";
+import { ConfigurationError, fault, type Fault } from "./configuration-error.ts";
 import type { EnvironmentName } from "./environment-names.ts";
 import { type Kind, objectWith, type OptionalKind, withDefault } from "./kinds.ts";
 import { namesOf } from "./names.ts";
@@ -66,6 +66,12 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
   resolve(given: object | undefined): ResolvedOptions<E>;
 }
 
+/** The result of {@link defineOptions}. */
+export interface CheckableDefinition<E extends OptionEntries> extends Definition<E> {
+  /** Returns the definition with a check of options in combination. */
+  withCheck(this: void, check: OptionsCheck<E>): Definition<E>;
+}
+
 type ValueOf<T> = T extends { readonly kind: Kind<infer V> }
   ? V
   : T extends { readonly table: Definition<infer E> }
@@ -107,24 +113,25 @@ export type ResolvedOptions<E extends OptionEntries> = { readonly [N in keyof E]
  * Checks options in combination, after each is valid by itself.
  *
  * @param name returns an option's name as its author wrote it, for the text of a fault
- * @returns faults whose keys are names of options in code
+ * @returns faults whose keys are names of options in code; a generator function yields each
  */
 export type OptionsCheck<E extends OptionEntries> = (
   options: ResolvedOptions<E>,
   name: (option: keyof E & string) => string,
-) => readonly Fault[];
+) => Iterable<Fault>;
 
 /**
  * Defines the options of a factory or of a plugin.
  *
  * @param subject the factory call as it appears in error messages, for example `createCache()`
+ * @param check as for `withCheck`
  * @throws TypeError when two options have the same key or the same variable
  */
 export function defineOptions<const E extends OptionEntries>(
   subject: string,
   keys: E,
-  faultsOf: OptionsCheck<E> = () => [],
-): Definition<E> {
+  check: OptionsCheck<E> = () => [],
+): CheckableDefinition<E> {
   refuseRepeated(
     subject,
     "key",
@@ -135,17 +142,15 @@ export function defineOptions<const E extends OptionEntries>(
   return {
     subject,
     keys,
-    faultsOf,
+    faultsOf: (options, name) => [...check(options, name)],
     resolve(given) {
       const names = namesOf(given, subject);
       const options = resolveOptions(subject, given, kinds) as ResolvedOptions<E>;
-      const faults = faultsOf(options, names.of);
+      const faults = [...check(options, names.of)].map(({ key, message }) => fault(names.of(key), message));
       if (faults.length === 0) return options;
-      throw new ConfigurationError(
-        names.subject,
-        faults.map(({ key, message }) => ({ key: names.of(key), message })),
-      );
+      throw new ConfigurationError(names.subject, faults);
     },
+    withCheck: (other) => defineOptions(subject, keys, other),
   };
 }
 
@@ -155,6 +160,17 @@ export function pickOptions<E extends OptionEntries, const N extends keyof E>(
   ...names: readonly N[]
 ): { readonly [K in N]: E[K] } {
   return Object.fromEntries(names.map((name) => [name, keys[name]])) as { readonly [K in N]: E[K] };
+}
+
+type KeyedNames<E> = { [N in keyof E]: E[N] extends { readonly key: string } ? N : never }[keyof E];
+
+/** Returns the entries of a definition that a file can set, to be used in the definition of a plugin. */
+export function fileOptions<E extends OptionEntries, N extends keyof E = KeyedNames<E>>({
+  keys,
+}: Definition<E>): { readonly [K in N]: E[K] } {
+  return Object.fromEntries(Object.entries(keys).filter(([, { key }]) => key !== undefined)) as {
+    readonly [K in N]: E[K];
+  };
 }
 
 /** Entries as a reader of files sees them: of a definition, or of a table with the same members. */

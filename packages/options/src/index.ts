@@ -1,8 +1,10 @@
-export { ConfigurationError, type Fault } from "./configuration-error.ts";
+export { ConfigurationError, fault, type Fault } from "./configuration-error.ts";
 export {
+  type CheckableDefinition,
   type Definition,
   defineOptions,
   type FileKind,
+  fileOptions,
   inSeconds,
   type NamedOptionTables,
   type Option,
@@ -15,15 +17,24 @@ export {
   variablesOf,
 } from "./define-options.ts";
 export { type EnvironmentName, environmentNames } from "./environment-names.ts";
+export * as kinds from "./kinds.ts";
 export {
   boolean,
   type Bounds,
+  checkName,
   either,
+  environmentKind,
+  fetchKind,
   func,
+  instanceOf,
   integer,
+  isServerUrl,
   type JsonSchema,
   type Kind,
   listOf,
+  LONGEST_MS,
+  milliseconds,
+  monotonicClock,
   number,
   objectWith,
   oneOf,
@@ -32,9 +43,10 @@ export {
   secret,
   string,
   type StringRules,
+  wallClock,
   withDefault,
 } from "./kinds.ts";
-export { type Names, namesOf, takeOptions, withNames } from "./names.ts";
+export { type Names, namesOf, optionError, takeOptions, withNames } from "./names.ts";
 export { nearestName } from "./nearest.ts";
 export { errorText } from "./show.ts";
 export { type Kinds, type Resolved, resolveOptions, unknownOption, wrongValue } from "./resolve-options.ts";

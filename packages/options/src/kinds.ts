@@ -1,3 +1,5 @@
+import { type EnvironmentName, environmentNames } from "./environment-names.ts";
+
 /**
  * Describes which values one option accepts. `expects` completes the sentence "must be ..."; `accepts` is never called
  * with undefined.
@@ -19,6 +21,9 @@ export interface OptionalKind<T, D> extends Kind<T> {
   readonly optional: true;
   readonly fallback: D;
 }
+
+/** The longest time of a timer, in milliseconds. */
+export const LONGEST_MS: number = 2 ** 31 - 1;
 
 function kind<T>(expects: string, accepts: (value: unknown) => boolean, schema?: JsonSchema): Kind<T> {
   return { expects, accepts: accepts as (value: unknown) => value is T, schema };
@@ -118,6 +123,11 @@ export function func<T extends (...args: never[]) => unknown>(): Kind<T> {
   return kind("a function", (value) => typeof value === "function");
 }
 
+/** An instance of a class. */
+export function instanceOf<T>(type: abstract new (...args: never[]) => T, expects: string): Kind<T> {
+  return kind(expects, (value) => value instanceof type);
+}
+
 /** An object or function with all the listed methods; the caller gives its type as the type argument. */
 export function objectWith<T extends object>(what: string, ...methods: (keyof T & string)[]): Kind<T> {
   return kind(
@@ -135,6 +145,53 @@ export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
     ...kind<A | B>(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value), schema),
     secret: a.secret === true || b.secret === true,
   };
+}
+
+/** A clock in milliseconds since the Unix epoch. Default: `Date.now`. */
+export const wallClock: OptionalKind<() => number, () => number> = withDefault(func<() => number>(), () =>
+  Date.now(),
+);
+
+/** A monotonic clock in milliseconds. Default: `performance.now`. */
+export const monotonicClock: OptionalKind<() => number, () => number> = withDefault(
+  func<() => number>(),
+  () => performance.now(),
+);
+
+/** A function that fetches. Default: the global `fetch`, looked up at each call, because it may be replaced later. */
+export const fetchKind: OptionalKind<typeof fetch, typeof fetch> = withDefault(
+  func<typeof fetch>(),
+  (input, init) => globalThis.fetch(input, init),
+);
+
+/** The environment that a service runs in. Default: `prod`, whose rules are the strictest. */
+export const environmentKind: OptionalKind<EnvironmentName, EnvironmentName> = withDefault(
+  oneOf(...environmentNames),
+  "prod",
+);
+
+/** Milliseconds for which a timer can wait, at least 1. */
+export const milliseconds: Kind<number> = number({ min: 1, max: LONGEST_MS });
+
+/** The name of a readiness check, which log messages also have. */
+export const checkName: Kind<string> = string({
+  pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/,
+  expects: "1 to 64 letters, digits or _ . : -",
+});
+
+/**
+ * Whether a text is the URL of a server, with a host and with user and password percent-encoded.
+ *
+ * @param path allowed paths. Default: none.
+ */
+export function isServerUrl(text: string, path = /^\/?$/): boolean {
+  try {
+    const { username, password, hostname, pathname } = new URL(text);
+    decodeURIComponent(username + password);
+    return hostname !== "" && path.test(pathname);
+  } catch {
+    return false;
+  }
 }
 
 /** Marks a kind as secret: no error message shows its value. */

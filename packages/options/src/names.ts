@@ -1,3 +1,5 @@
+import { ConfigurationError, fault } from "./configuration-error.ts";
+
 /** How the author of a configuration names its options: in code, in a file, or in the environment. */
 export interface Names {
   /** What is configured, for example `createCache()` or `the service`. */
@@ -32,4 +34,14 @@ export function takeOptions<T extends object, const N extends keyof T>(
 export function namesOf(options: object | undefined, subject: string): Names {
   const names = (options as { readonly [NAMES]?: Names } | undefined)?.[NAMES];
   return names ?? { subject, of: (option) => option };
+}
+
+/** Returns the error for one wrong option, by the name that its author wrote. */
+export function optionError(
+  { subject, of }: Names,
+  option: string,
+  message: string,
+  options?: ErrorOptions,
+): ConfigurationError {
+  return new ConfigurationError(subject, [fault(of(option), message)], options);
 }

@@ -2,10 +2,13 @@ import {
   boolean,
   ConfigurationError,
   defineOptions,
+  fault,
+  fileOptions,
   inSeconds,
   integer,
   number,
   optional,
+  optionError,
   type OptionsOf,
   pickOptions,
   string,
@@ -16,25 +19,23 @@ import {
 } from "@svc/options";
 import { expect } from "chai";
 
-const definition = defineOptions(
-  "createThing()",
-  {
-    /** Name of the thing. Required. */
-    name: { key: "name", env: "SVC_THING_NAME", kind: string() },
-    /** Time limit of a call. Default: 1,000. */
-    timeoutMs: {
-      key: "timeout",
-      kind: withDefault(integer({ min: 1 }), 1000),
-      inFile: inSeconds(number({ min: 0.001, max: 60 })),
-    },
-    /** Whether calls are repeated. Default: false. */
-    repeat: { kind: withDefault(boolean(), false) },
-    /** Size. Default: none. */
-    size: { key: "size", env: ["SVC_THING_SIZE", "SVC_SIZE"], kind: optional(integer()) },
+const definition = defineOptions("createThing()", {
+  /** Name of the thing. Required. */
+  name: { key: "name", env: "SVC_THING_NAME", kind: string() },
+  /** Time limit of a call. Default: 1,000. */
+  timeoutMs: {
+    key: "timeout",
+    kind: withDefault(integer({ min: 1 }), 1000),
+    inFile: inSeconds(number({ min: 0.001, max: 60 })),
   },
-  ({ repeat, size }, name) =>
-    repeat && size === undefined ? [{ key: "size", message: `is required with ${name("repeat")}` }] : [],
-);
+  /** Whether calls are repeated. Default: false. */
+  repeat: { kind: withDefault(boolean(), false) },
+  /** Size. Default: none. */
+  size: { key: "size", env: ["SVC_THING_SIZE", "SVC_SIZE"], kind: optional(integer()) },
+}).withCheck(function* ({ name: given, repeat, size }, name) {
+  if (repeat && size === undefined) yield fault("size", `is required with ${name("repeat")}`);
+  if (given === "size") yield fault("name", `must not be ${name("size")}`);
+});
 
 function faultsOf(given: object): unknown {
   try {
@@ -82,6 +83,25 @@ describe("defineOptions", () => {
     );
   });
 
+  it("lists every fault that a check finds, from a generator and from a list", () => {
+    expect(faultsOf({ name: "size", repeat: true }))
+      .to.contain("(2 faults)")
+      .and.to.contain("size: is required with repeat")
+      .and.to.contain("name: must not be size");
+    const checked = defineOptions("createThing()", definition.keys, () => [fault("name", "is wrong")]);
+    expect(() => checked.resolve({ name: "a" })).to.throw(ConfigurationError, "name: is wrong");
+    expect(definition.faultsOf(definition.resolve({ name: "a" }), String)).to.deep.equal([]);
+  });
+
+  it("makes the error for one option by the name that its author wrote", () => {
+    const cause = new Error("cause");
+    const error = optionError(names, "size", "is too large", { cause });
+    expect(error.message).to.equal(
+      "the service is configured wrongly (1 fault):\n  - plugin.thing.size: is too large",
+    );
+    expect(error.cause).to.equal(cause);
+  });
+
   it("copies some of the options with their names", () => {
     const taken = takeOptions(
       withNames({ name: "", repeat: true, url: "http://x" }, names),
@@ -108,6 +128,9 @@ describe("defineOptions", () => {
   it("names the variables in order, and picks a part of the options", () => {
     expect(variablesOf(definition)).to.deep.equal(["SVC_THING_NAME", "SVC_THING_SIZE", "SVC_SIZE"]);
     expect(Object.keys(pickOptions(definition, "size", "name"))).to.deep.equal(["size", "name"]);
+    expect(Object.keys(fileOptions(definition))).to.deep.equal(["name", "timeoutMs", "size"]);
+    // @ts-expect-error -- repeat has no key
+    expect(fileOptions(definition).repeat).to.equal(undefined);
   });
 
   it("converts seconds of a file to milliseconds without an error of rounding", () => {

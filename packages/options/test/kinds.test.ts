@@ -1,16 +1,25 @@
 import {
   boolean,
+  checkName,
   either,
+  environmentKind,
+  fetchKind,
   func,
+  instanceOf,
   integer,
+  isServerUrl,
   type Kind,
+  kinds,
   listOf,
+  milliseconds,
+  monotonicClock,
   number,
   objectWith,
   oneOf,
   optional,
   secret,
   string,
+  wallClock,
   withDefault,
   wrongValue,
 } from "@svc/options";
@@ -43,6 +52,9 @@ const table: readonly (readonly [string, Kind<unknown>, readonly unknown[], read
     [{}, { query: 1 }, null, "query", undefined],
   ],
   ["a registry", objectWith<object>("a registry"), [{}, () => 1], [null, 1]],
+  ["bytes", instanceOf(Uint8Array, "bytes"), [new Uint8Array(1), Buffer.alloc(1)], [[1], "a", null]],
+  ["a number from 1 to 2147483647", milliseconds, [1, 2 ** 31 - 1], [0, 2 ** 31, "1"]],
+  ["1 to 64 letters, digits or _ . : -", checkName, ["a", "9_.:-"], ["", "-a", "a b", "a".repeat(65)]],
   ["true or false, or a function", either(boolean(), func()), [true, () => 1], [0, {}]],
 ];
 
@@ -54,6 +66,34 @@ describe("kinds", () => {
       for (const value of refused) expect(kind.accepts(value), String(value)).to.equal(false);
     });
   }
+
+  it("tell the URL of a server from another text", () => {
+    for (const url of ["nats://host:4222", "redis://u%20:p%3A@h", "tls://[::1]/"])
+      expect(isServerUrl(url), url).to.equal(true);
+    for (const url of ["nats://", "nats://%zz@h", "nats://h/0", "h:4222", "nats://h:99999"])
+      expect(isServerUrl(url), url).to.equal(false);
+    expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
+  });
+
+  it("have defaults that look up the clock, the environment and fetch when they are used", async () => {
+    expect(wallClock.fallback()).to.be.closeTo(Date.now(), 1000);
+    expect(monotonicClock.fallback()).to.be.closeTo(performance.now(), 1000);
+    expect(environmentKind).to.include({
+      fallback: "prod",
+      expects: 'one of "local", "dev", "staging", "prod"',
+    });
+    const { fetch } = globalThis;
+    try {
+      globalThis.fetch = () => Promise.resolve(new Response("replaced"));
+      expect(await (await fetchKind.fallback("http://127.0.0.1")).text()).to.equal("replaced");
+    } finally {
+      globalThis.fetch = fetch;
+    }
+  });
+
+  it("are all members of kinds", () => {
+    expect(kinds).to.include({ integer, milliseconds, optional, string, withDefault });
+  });
 
   it("describe the values of a configuration file as JSON Schema", () => {
     const schemaOf = (kind: Kind<unknown>): unknown => JSON.parse(JSON.stringify(kind.schema ?? null));

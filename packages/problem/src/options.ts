@@ -1,20 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
-import {
-  boolean,
-  defineOptions,
-  func,
-  objectWith,
-  optional,
-  type OptionsOf,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 
-const logger = optional(objectWith<Logger>("a logger", "debug", "error"));
+const logger = k.optional(k.objectWith<Logger>("a logger", "debug", "error"));
 
 export const problemHandlerOptions = defineOptions("problemHandler()", {
   /** Whether clients see the message of an unexpected error (ERR-7). Never its stack. Default: false. */
-  debug: { kind: withDefault(boolean(), false) },
+  debug: { kind: k.withDefault(k.boolean(), false) },
   /**
    * Logs errors; needs `debug` and `error`, as pino and `console` have. Default: the logger of the request's context;
    * without one, errors are not logged.
@@ -32,7 +24,7 @@ export const attachProblemsOptions = defineOptions("attachProblems()", {
    * Returns the id of a request that is refused before any middleware; a result other than 1 to 128 visible ASCII
    * characters is ignored. Default: the caller's `X-Request-ID` when it is acceptable, else a new id.
    */
-  requestIdFrom: { kind: optional(func<(req: IncomingMessage) => string | undefined>()) },
+  requestIdFrom: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
 });
 
 /** Options of `attachProblems()`. */

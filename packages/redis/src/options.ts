@@ -1,20 +1,11 @@
 import type { Logger } from "@svc/context";
 import {
-  boolean,
   defineOptions,
+  fault,
   type Fault,
-  func,
-  integer,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  optional,
+  kinds as k,
   type OptionsOf,
   type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
 } from "@svc/options";
 import type { RedisOptions as IoredisOptions } from "ioredis";
 import type { RedisClient } from "./client.ts";
@@ -64,10 +55,7 @@ export interface RedisOwner {
   readonly CommandError: new (command: string, text: string) => RedisCommandError;
 }
 
-const LONGEST_MS = 2 ** 31 - 1;
-const milliseconds = number({ min: 1, max: LONGEST_MS });
-
-const seed: Kind<ClusterSeed> = {
+const seed: k.Kind<ClusterSeed> = {
   expects: 'an object such as { host: "redis-1", port: 6379 }',
   accepts: (value): value is ClusterSeed => {
     if (typeof value !== "object" || value === null) return false;
@@ -78,88 +66,80 @@ const seed: Kind<ClusterSeed> = {
 };
 
 // ioredis would ignore a client or a list here and connect to 127.0.0.1:6379.
-const connectionOptions: Kind<ConnectionOptions> = {
+const connectionOptions: k.Kind<ConnectionOptions> = {
   expects: "an object of options of ioredis, not a client, which is the option client",
   accepts: (value): value is ConnectionOptions =>
     typeof value === "object" && value !== null && !Array.isArray(value) && !("sendCommand" in value),
 };
 
-/** The kind of the name of a connection and its readiness check. */
-export const connectionName: Kind<string> = string({
-  pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/,
-  expects: "1 to 64 letters, digits or _ . : -",
-});
-
 /** Options of {@link createRedis}. Times are in milliseconds. */
-export const redisOptions = defineOptions(
-  "createRedis()",
-  {
-    /** `redis://user:password@host:6379/0`, or `rediss://` for TLS; without parameters. Default: none. */
-    url: {
-      kind: optional(
-        secret(
-          string({
-            pattern: /^rediss?:\/\/[^?#]+$/,
-            expects: "a URL that begins with redis:// or rediss://",
-          }),
-        ),
-      ),
-    },
-    /** First nodes of a Redis Cluster to ask, `{ host, port }`; instead of `url`. Default: none. */
-    cluster: { kind: optional(listOf(seed)) },
-    /**
-     * More options of ioredis for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
-     * `url`, `cluster` and `client`. Default: none.
-     */
-    connection: { kind: optional(secret(connectionOptions)) },
-    /**
-     * A client of the caller, used instead of opening a connection: of ioredis, its `Cluster`, or with their members.
-     * Stays open unless `closeClient` is set. Default: none.
-     */
-    client: {
-      kind: optional(
-        secret(objectWith<RedisClient>("a client of ioredis", "call", "on", "off", "connect", "disconnect")),
-      ),
-    },
-    /** Whether `stop()` closes `client`. Default: false. */
-    closeClient: { kind: withDefault(boolean(), false) },
-    /** Prefix of all keys, after the prefix of `client`; without braces, which would decide the slot. Default: empty. */
-    keyPrefix: {
-      kind: withDefault(
-        string({
-          allowEmpty: true,
-          pattern: /^[^{}\s]{0,64}$/,
-          expects: "at most 64 characters without braces and white space",
+export const redisOptions = defineOptions("createRedis()", {
+  /** `redis://user:password@host:6379/0`, or `rediss://` for TLS; without parameters. Default: none. */
+  url: {
+    kind: k.optional(
+      k.secret(
+        k.string({
+          pattern: /^rediss?:\/\/[^?#]+$/,
+          expects: "a URL that begins with redis:// or rediss://",
         }),
-        "",
       ),
-    },
-    /** Deadline of a command, including the wait for a connection (REV-7). Default: 1,000. */
-    commandTimeoutMs: { kind: withDefault(milliseconds, 1000) },
-    /** Time limit for making a connection. Default: 1,000. */
-    connectTimeoutMs: { kind: withDefault(milliseconds, 1000) },
-    /**
-     * Consecutive replies that Redis is unusable (such as LOADING) that open the circuit breaker (REV-8). A single timeout
-     * opens it too. Default: 3.
-     */
-    breakerFailures: { kind: withDefault(integer({ min: 1 }), 3) },
-    /** Time between probes while the circuit breaker is open (REV-8). Default: 2,000. */
-    breakerCoolDownMs: { kind: withDefault(number({ min: 0, max: LONGEST_MS }), 2000) },
-    /** Maximum number of commands in flight, per node; more are rejected. Default: 10,000. */
-    maxInFlight: { kind: withDefault(integer({ min: 1 }), 10_000) },
-    /** Time limit of the readiness check; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
-    readinessTimeoutMs: { kind: withDefault(milliseconds, 1500) },
-    /** Logs when Redis stops answering, at most every 10 s, and when it answers again. Default: none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
-    /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
-    now: { kind: withDefault(func<() => number>(), () => performance.now()) },
-    /** Name of the readiness check, and of the connection in log messages. Default: `redis`. */
-    name: { kind: withDefault(connectionName, "redis") },
-    /** Receives failed commands, for metrics. Its errors are ignored. Default: none. */
-    onEvent: { kind: optional(func<(event: RedisEvent) => void>()) },
+    ),
   },
-  (options, name) => faultsOfServer(options, name, "the connection"),
-);
+  /** First nodes of a Redis Cluster to ask, `{ host, port }`; instead of `url`. Default: none. */
+  cluster: { kind: k.optional(k.listOf(seed)) },
+  /**
+   * More options of ioredis for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
+   * `url`, `cluster` and `client`. Default: none.
+   */
+  connection: { kind: k.optional(k.secret(connectionOptions)) },
+  /**
+   * A client of the caller, used instead of opening a connection: of ioredis, its `Cluster`, or with their members.
+   * Stays open unless `closeClient` is set. Default: none.
+   */
+  client: {
+    kind: k.optional(
+      k.secret(
+        k.objectWith<RedisClient>("a client of ioredis", "call", "on", "off", "connect", "disconnect"),
+      ),
+    ),
+  },
+  /** Whether `stop()` closes `client`. Default: false. */
+  closeClient: { kind: k.withDefault(k.boolean(), false) },
+  /** Prefix of all keys, after the prefix of `client`; without braces, which would decide the slot. Default: empty. */
+  keyPrefix: {
+    kind: k.withDefault(
+      k.string({
+        allowEmpty: true,
+        pattern: /^[^{}\s]{0,64}$/,
+        expects: "at most 64 characters without braces and white space",
+      }),
+      "",
+    ),
+  },
+  /** Deadline of a command, including the wait for a connection (REV-7). Default: 1,000. */
+  commandTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },
+  /** Time limit for making a connection. Default: 1,000. */
+  connectTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },
+  /**
+   * Consecutive replies that Redis is unusable (such as LOADING) that open the circuit breaker (REV-8). A single timeout
+   * opens it too. Default: 3.
+   */
+  breakerFailures: { kind: k.withDefault(k.integer({ min: 1 }), 3) },
+  /** Time between probes while the circuit breaker is open (REV-8). Default: 2,000. */
+  breakerCoolDownMs: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS }), 2000) },
+  /** Maximum number of commands in flight, per node; more are rejected. Default: 10,000. */
+  maxInFlight: { kind: k.withDefault(k.integer({ min: 1 }), 10_000) },
+  /** Time limit of the readiness check; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
+  readinessTimeoutMs: { kind: k.withDefault(k.milliseconds, 1500) },
+  /** Logs when Redis stops answering, at most every 10 s, and when it answers again. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
+  /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
+  now: { kind: k.monotonicClock },
+  /** Name of the readiness check, and of the connection in log messages. Default: `redis`. */
+  name: { kind: k.withDefault(k.checkName, "redis") },
+  /** Receives failed commands, for metrics. Its errors are ignored. Default: none. */
+  onEvent: { kind: k.optional(k.func<(event: RedisEvent) => void>()) },
+}).withCheck((options, name) => faultsOfServer(options, name, "the connection"));
 
 /** Options of {@link createRedis}. */
 export type RedisOptions = OptionsOf<typeof redisOptions>;
@@ -173,12 +153,7 @@ export type ConnectOptions = Omit<RedisOptions, "name" | "onEvent">;
 /** {@link ConnectOptions} with their defaults filled in. */
 export type ResolvedConnectOptions = Omit<ResolvedRedisOptions, "name" | "onEvent">;
 
-interface RedisPlace {
-  readonly url: string | undefined;
-  readonly cluster: readonly ClusterSeed[] | undefined;
-  readonly connection: ConnectionOptions | undefined;
-  readonly client: RedisClient | undefined;
-}
+type RedisPlace = Pick<ResolvedRedisOptions, "url" | "cluster" | "connection" | "client">;
 
 /**
  * Returns the fault of options that do not name exactly one Redis.
@@ -191,34 +166,23 @@ export function faultsOfServer(
   name: (option: keyof RedisPlace) => string,
   owner: string,
 ): readonly Fault[] {
-  const fault = (key: string, message: string): readonly Fault[] => [{ key, message }];
   if (client !== undefined && (url ?? cluster ?? connection) !== undefined) {
     const places = `${name("url")}, ${name("cluster")} and ${name("connection")}`;
-    return fault("client", `has a connection already; give it without ${places}`);
+    return [fault("client", `has a connection already; give it without ${places}`)];
   }
   if (url !== undefined && cluster !== undefined)
-    return fault("cluster", `is another place than ${name("url")}; give one of the two`);
-  if (cluster?.length === 0) return fault("cluster", "is empty; name at least one node");
+    return [fault("cluster", `is another place than ${name("url")}; give one of the two`)];
+  if (cluster?.length === 0) return [fault("cluster", "is empty; name at least one node")];
   if ((url ?? cluster ?? connection ?? client) === undefined) {
     const others = `${name("cluster")}, or ${name("connection")}, or ${name("client")}`;
-    return fault("url", `is required, or ${others}`);
+    return [fault("url", `is required, or ${others}`)];
   }
-  if (url !== undefined && !isUnderstood(url)) {
+  if (url !== undefined && !k.isServerUrl(url, /^\/?\d{0,5}$/)) {
     const hint =
       "user and password are percent-encoded, what follows the address is the number of a database";
-    return fault("url", `cannot be understood (the value is not shown); ${hint}`);
+    return [fault("url", `cannot be understood (the value is not shown); ${hint}`)];
   }
   const fixed = Object.keys(connection ?? {}).filter((key) => FIXED.some((each) => each === key));
   if (fixed.length === 0) return [];
-  return fault("connection", `must not have ${fixed.join(", ")}: ${owner} sets that itself`);
-}
-
-function isUnderstood(url: string): boolean {
-  try {
-    const { username, password, hostname, pathname } = new URL(url);
-    decodeURIComponent(username + password);
-    return hostname !== "" && /^\/?\d{0,5}$/.test(pathname);
-  } catch {
-    return false;
-  }
+  return [fault("connection", `must not have ${fixed.join(", ")}: ${owner} sets that itself`)];
 }

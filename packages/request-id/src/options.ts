@@ -1,13 +1,11 @@
 import {
-  boolean,
-  ConfigurationError,
+  type ConfigurationError,
   defineOptions,
-  func,
+  kinds as k,
   namesOf,
-  optional,
+  optionError,
   type OptionsOf,
   type ResolvedOptions,
-  withDefault,
 } from "@svc/options";
 import { isRequestId } from "@svc/context";
 
@@ -16,12 +14,12 @@ const requestIdOptions = defineOptions("requestId()", {
    * Whether the caller's `X-Request-ID`, `traceparent` and `tracestate` are used. Set it to false for a service on the
    * open internet that accepts only its own ids. Default: true.
    */
-  trustIncoming: { kind: withDefault(boolean(), true) },
+  trustIncoming: { kind: k.withDefault(k.boolean(), true) },
   /**
    * Makes the id of a request that came without one: 1 to 128 visible ASCII characters. The factory calls it once to check
    * it; an illegal id at a later call is replaced by a minted one. Default: `mintRequestId`.
    */
-  generate: { kind: optional(func<() => string>()) },
+  generate: { kind: k.optional(k.func<() => string>()) },
 });
 
 /** Options of `requestId()`. */
@@ -32,18 +30,17 @@ export function readOptions(
   options: RequestIdOptions | undefined,
 ): ResolvedOptions<(typeof requestIdOptions)["keys"]> {
   const resolved = requestIdOptions.resolve(options);
-  const { subject, of } = namesOf(options, requestIdOptions.subject);
-  const fault = (found: string, errorOptions?: ErrorOptions): ConfigurationError => {
+  const wrong = (found: string, errorOptions?: ErrorOptions): ConfigurationError => {
     const message = `must make ids of 1 to 128 visible ASCII characters without a space; ${found}`;
-    return new ConfigurationError(subject, [{ key: of("generate"), message }], errorOptions);
+    return optionError(namesOf(options, requestIdOptions.subject), "generate", message, errorOptions);
   };
   if (resolved.generate === undefined) return resolved;
   let id: unknown;
   try {
     id = resolved.generate();
   } catch (cause) {
-    throw fault("it threw", { cause });
+    throw wrong("it threw", { cause });
   }
   if (isRequestId(id)) return resolved;
-  throw fault(`it made ${typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id}`);
+  throw wrong(`it made ${typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id}`);
 }

@@ -1,6 +1,7 @@
-import { ConfigurationError } from "@svc/options";
+import { ConfigurationError, fault } from "@svc/options";
 import { isInteger, UUID } from "./arguments.ts";
 import { isBalanced } from "./combine.ts";
+import { SUBJECT } from "./options.ts";
 
 // PostgreSQL texts cannot contain NUL, and half a surrogate pair has no UTF-8 form.
 const NO_TEXT = /[\0\p{Surrogate}]/u;
@@ -11,23 +12,21 @@ const BITS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Rejects SQL that would break out of the parentheses around it. @throws ConfigurationError */
-export function checkSql(subject: string, key: string, sql: string): void {
-  if (!/\S/.test(sql)) throw fault(subject, key, "must be SQL; it is blank");
-  if (NO_TEXT.test(sql)) throw fault(subject, key, "must be text without NUL");
-  if (!isBalanced(sql)) throw fault(subject, key, "has a parenthesis that is not closed, or not opened");
+export function checkSql(key: string, sql: string): void {
+  if (!/\S/.test(sql)) throw wrong(key, "must be SQL; it is blank");
+  if (NO_TEXT.test(sql)) throw wrong(key, "must be text without NUL");
+  if (!isBalanced(sql)) throw wrong(key, "has a parenthesis that is not closed, or not opened");
 }
 
 /** Rejects a value that does not fit the type of a group. @throws ConfigurationError */
 export function checkWhenNull(
-  subject: string,
   key: string,
   whenNull: string,
   { type, length }: { readonly type: string; readonly length: number | undefined },
 ): void {
   if (length !== undefined) {
-    if (NO_TEXT.test(whenNull)) throw fault(subject, key, "must be text without NUL");
-    if (Array.from(whenNull).length > length)
-      throw fault(subject, key, `must have at most ${length} characters`);
+    if (NO_TEXT.test(whenNull)) throw wrong(key, "must be text without NUL");
+    if (Array.from(whenNull).length > length) throw wrong(key, `must have at most ${length} characters`);
     return;
   }
   const bits = BITS.get(type);
@@ -35,17 +34,17 @@ export function checkWhenNull(
     bits === undefined
       ? (type === "uuid" ? UUID : /^(?:true|false)$/).test(whenNull)
       : isInteger(whenNull, bits);
-  if (!fits)
-    throw fault(subject, key, `must be a value of ${type}; it is ${JSON.stringify(whenNull.slice(0, 80))}`);
+  if (!fits) throw wrong(key, `must be a value of ${type}; it is ${JSON.stringify(whenNull.slice(0, 80))}`);
 }
 
 /** Rejects floating-point sums: their result depends on the order of the rows. @throws ConfigurationError */
-export function checkFloats(subject: string, key: string, type: string): void {
+export function checkFloats(key: string, type: string): void {
   if (!/^(?:real|double|float)/.test(type)) return;
   const message = `must not add up ${type}: such a sum depends on the order of the rows. Use sum(x::numeric), type numeric`;
-  throw fault(subject, key, message);
+  throw wrong(key, message);
 }
 
-function fault(subject: string, key: string, message: string): ConfigurationError {
-  return new ConfigurationError(subject, [{ key, message }]);
+/** Returns the error for one option, or a part of one. */
+export function wrong(key: string, message: string): ConfigurationError {
+  return new ConfigurationError(SUBJECT, [fault(key, message)]);
 }

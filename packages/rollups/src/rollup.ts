@@ -7,7 +7,8 @@ import {
   type RefreshQueue,
   taskOf,
 } from "./jobs.ts";
-import { resolveRollup, type RollupOptions } from "./options.ts";
+import type { RollupOptions } from "./options.ts";
+import { resolveRollup } from "./resolve-rollup.ts";
 import { queryTotals, type RollupQuery, type Total } from "./query.ts";
 import { rebuildEverything, rebuildRange, type Rebuilt } from "./rebuild.ts";
 import { createRefresher, type Refreshed, type RefreshedBucket } from "./refresh.ts";

@@ -1,5 +1,5 @@
 import { literal } from "@svc/sql";
-import { ConfigurationError } from "@svc/options";
+import { wrong } from "./checks.ts";
 
 // Other three-letter names are fixed offsets in PostgreSQL, but in Node they are zones with clock changes, or zones of
 // other countries: BST can be British summer time or Bangladesh time.
@@ -12,17 +12,15 @@ const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
  *
  * @throws ConfigurationError
  */
-export function checkZone(subject: string, zone: string): void {
+export function checkZone(zone: string): void {
   const isName = /^[A-Za-z][\w+\-/]{0,63}$/.test(zone);
   const isMeant = SHORT.has(zone.toLowerCase()) || !AMBIGUOUS.test(zone);
   if (isName && isMeant && isKnown(zone)) return;
   const shown = JSON.stringify(zone.slice(0, 80));
-  throw new ConfigurationError(subject, [
-    {
-      key: "timeZone",
-      message: `must be a zone of the time zone database, as Europe/Berlin or UTC; it is ${shown}`,
-    },
-  ]);
+  throw wrong(
+    "timeZone",
+    `must be a zone of the time zone database, as Europe/Berlin or UTC; it is ${shown}`,
+  );
 }
 
 function isKnown(zone: string): boolean {

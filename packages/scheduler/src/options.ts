@@ -1,19 +1,7 @@
 import { hostname } from "node:os";
 import type { Logger } from "@svc/context";
 import { type JobTable, tableAccess } from "@svc/job-table";
-import {
-  ConfigurationError,
-  defineOptions,
-  func,
-  integer,
-  type Kind,
-  namesOf,
-  objectWith,
-  optional,
-  type OptionsOf,
-  pickOptions,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, kinds as k, namesOf, optionError, type OptionsOf, pickOptions } from "@svc/options";
 import { MAINTENANCE_TIMEOUT_MS, maintenanceTimeoutKind, qualified, tableNameKind } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
 import { isRecord, resolveSchedules, type Schedules } from "./schedule.ts";
@@ -22,29 +10,31 @@ import { ticksOptions } from "./ticks-options.ts";
 const tableName = tableNameKind(48);
 const MAX_CLAIMANT = 255;
 // Rejects lists, whose names would change with their order, and Maps, which have no members.
-const byName: Kind<Schedules> = {
+const byName: k.Kind<Schedules> = {
   expects: "an object of schedules by name",
   accepts: (value): value is Schedules => isRecord(value),
 };
 
 export const schedulerOptions = defineOptions("createScheduler()", {
   /** Job table from `createJobTable()`: jobs are queued there, and its database holds the ticks. Required. */
-  table: { kind: objectWith<JobTable>("a job table", "enqueue") },
+  table: { kind: k.objectWith<JobTable>("a job table", "enqueue") },
   /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
   schedules: { kind: byName },
   ...pickOptions(ticksOptions, "ticksTable", "retentionDays"),
   /** Milliseconds that a statement may take, including its wait for a connection, 10 to 60,000. Default: 5000. */
-  commandTimeoutMs: { kind: withDefault(integer({ min: 10, max: 60_000 }), 5000) },
+  commandTimeoutMs: { kind: k.withDefault(k.integer({ min: 10, max: 60_000 }), 5000) },
   /** Milliseconds for each statement of `ensureSchema()` that creates something, 10 to 86,400,000. Default: 600,000. */
-  maintenanceTimeoutMs: { kind: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
+  maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
   /** Clock in milliseconds since the Unix epoch. Default: the database's clock. */
-  now: { kind: optional(func<() => number>()) },
+  now: { kind: k.optional(k.func<() => number>()) },
   /** Logs every tick, with `schedule`, `task`, `job_id` and `at`, and every failure. Default: none. */
   logger: {
-    kind: optional(objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error")),
+    kind: k.optional(
+      k.objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
+    ),
   },
   /** Receives `fired`, `skipped`, `failed` (one schedule) and `fault` (the database is down), for metrics. Default: none. */
-  onEvent: { kind: optional(func<(event: SchedulerEvent) => void>()) },
+  onEvent: { kind: k.optional(k.func<(event: SchedulerEvent) => void>()) },
 });
 
 /** Options of {@link createScheduler}. */
@@ -54,14 +44,10 @@ export type SchedulerOptions = OptionsOf<typeof schedulerOptions>;
 export function resolveSchedulerOptions(given: SchedulerOptions) {
   const options = schedulerOptions.resolve(given);
   const { table, ticksTable, now } = options;
-  const { subject, of } = namesOf(given, schedulerOptions.subject);
+  const names = namesOf(given, schedulerOptions.subject);
   const access = tableAccess(schedulerOptions.subject, table, options.commandTimeoutMs);
-  const schedules = resolveSchedules(subject, options.schedules, access);
-  if (!tableName.accepts(ticksTable)) {
-    throw new ConfigurationError(subject, [
-      { key: of("ticksTable"), message: `must be ${tableName.expects}` },
-    ]);
-  }
+  const schedules = resolveSchedules(names.subject, options.schedules, access);
+  if (!tableName.accepts(ticksTable)) throw optionError(names, "ticksTable", `must be ${tableName.expects}`);
   return {
     ...options,
     access,

@@ -1,21 +1,10 @@
 import type { Logger } from "@svc/context";
 import {
-  boolean,
   defineOptions,
-  either,
-  type Fault,
-  func,
-  integer,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
+  fault,
+  kinds as k,
   type OptionsOf,
   type ResolvedOptions as Resolved,
-  string,
-  withDefault,
 } from "@svc/options";
 import { safeLogger } from "@svc/resilience";
 import {
@@ -43,98 +32,86 @@ const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 const rowSecurityOptions = defineOptions("createSearchStore() rowSecurity", {
   /** Setting that holds the tenant of a transaction. Default: `svc.tenant`. */
   setting: {
-    kind: withDefault(
-      string({ pattern: SETTING, expects: "a lower-case name such as svc.tenant" }),
+    kind: k.withDefault(
+      k.string({ pattern: SETTING, expects: "a lower-case name such as svc.tenant" }),
       "svc.tenant",
     ),
   },
   /** Name of the policy. Default: `svc_tenant`. */
-  policy: { kind: withDefault(string({ pattern: NAME, expects: "a lower-case name" }), "svc_tenant") },
+  policy: { kind: k.withDefault(k.string({ pattern: NAME, expects: "a lower-case name" }), "svc_tenant") },
 });
 
 /** Settings of row security. */
 export type StoreRowSecurity = OptionsOf<typeof rowSecurityOptions>;
 
-const rowSecurity: Kind<StoreRowSecurity> = {
+const rowSecurity: k.Kind<StoreRowSecurity> = {
   expects: "an object",
   accepts: (value): value is StoreRowSecurity =>
     typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
-const storeOptions = defineOptions(
-  "createSearchStore()",
-  {
-    /** Pool or client of `pg`, result of `openEmbedded()`, or another `Database` of `@svc/sql`; the caller closes it. Required. */
-    db: { kind: databaseKind },
-    /** Length of an embedding, 1 to 4,000. Required. */
-    dimensions: { kind: integer({ min: 1, max: 4000 }) },
-    /** Table, by name (at most 40 bytes) or `schema.name`. Default: `svc_chunks`. */
-    table: { kind: withDefault(string(), DEFAULT_TABLE) },
-    /** PostgreSQL text search configuration that splits texts into words, such as `english`. Default: `simple`. */
-    textConfig: {
-      kind: withDefault(
-        string({
-          pattern: /^[a-z_][a-z0-9_]{0,62}(?:\.[a-z_][a-z0-9_]{0,62})?$/,
-          expects: "the name of a text search configuration, such as english",
-        }),
-        "simple",
-      ),
-    },
-    /** Precision of stored embeddings: two bytes per number (`half`) or four (`full`). Default: `half`. */
-    precision: { kind: withDefault(oneOf("half", "full"), "half") },
-    /** Computes embeddings for texts without one. Default: none; then every chunk needs its own. */
-    embed: { kind: optional(func<Embed>()) },
-    /** Name of the model behind `embed`; after a change, the next ingest embeds a text again. Default: none. */
-    embedder: { kind: optional(string()) },
-    /** Largest number of texts per call of `embed`, 1 to 2,048. Default: 64. */
-    embedBatch: { kind: withDefault(integer({ min: 1, max: 2048 }), 64) },
-    /** Time limit of one call of `embed` in seconds, 0.05 to 3,600. Default: 30. */
-    embedTimeoutSeconds: { kind: withDefault(number({ min: 0.05, max: 3600 }), 30) },
-    /** Metadata keys with their own index; their values are texts of at most 500 bytes. Default: none. */
-    filterKeys: { kind: withDefault(listOf(string()), []) },
-    /** Number of chunks from which `maintainIndexes()` creates a tenant's approximate index. Default: 5000. */
-    indexAbove: { kind: withDefault(integer({ min: 1, max: 1_000_000_000 }), 5000) },
-    /** Number of chunks below which it drops the index. Default: 2500. */
-    indexBelow: { kind: withDefault(integer({ min: 0, max: 1_000_000_000 }), 2500) },
-    /** Whether to force row security on the table and set the tenant for every statement. Default: false. */
-    rowSecurity: { kind: withDefault(either(boolean(), rowSecurity), false) },
-    /**
-     * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
-     * a `SqlDeadlineError`; a statement that was sent may still take effect. No limit for an embedded database. Default: 15,000.
-     */
-    commandTimeoutMs: { kind: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
-    /**
-     * Milliseconds for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of index operations, for each part of a
-     * bulk load, and for statements of `ensureSchema()` that create something, 10 to 86,400,000. Default: 3,600,000.
-     */
-    maintenanceTimeoutMs: {
-      // Building an approximate index over millions of chunks takes longer than any other statement.
-      kind: withDefault(maintenanceTimeoutKind, 3_600_000),
-    },
-    /**
-     * Starts a span around a search or ingest. Its errors do not affect the operation; a hook that hangs delays it by at most a
-     * second. Default: none.
-     */
-    span: { kind: optional(func<SpanHook>()) },
-    /** Receives events about created and dropped indexes. Default: none. */
-    onEvent: { kind: optional(func<(event: StoreEvent) => void>()) },
-    /** Logs each of these events. Default: none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error")) },
+const storeOptions = defineOptions("createSearchStore()", {
+  /** Pool or client of `pg`, result of `openEmbedded()`, or another `Database` of `@svc/sql`; the caller closes it. Required. */
+  db: { kind: databaseKind },
+  /** Length of an embedding, 1 to 4,000. Required. */
+  dimensions: { kind: k.integer({ min: 1, max: 4000 }) },
+  /** Table, by name (at most 40 bytes) or `schema.name`. Default: `svc_chunks`. */
+  table: { kind: k.withDefault(k.string(), DEFAULT_TABLE) },
+  /** PostgreSQL text search configuration that splits texts into words, such as `english`. Default: `simple`. */
+  textConfig: {
+    kind: k.withDefault(
+      k.string({
+        pattern: /^[a-z_][a-z0-9_]{0,62}(?:\.[a-z_][a-z0-9_]{0,62})?$/,
+        expects: "the name of a text search configuration, such as english",
+      }),
+      "simple",
+    ),
   },
-  ({ table, filterKeys, indexAbove, indexBelow }, name) => {
-    const faults: Fault[] = [];
-    if (indexBelow > indexAbove) {
-      const message = `must not be above ${name("indexAbove")}, which is ${indexAbove}`;
-      faults.push({ key: "indexBelow", message });
-    }
-    if (!tableName.accepts(table)) faults.push({ key: "table", message: `must be ${tableName.expects}` });
-    if (!filterKeys.every(isKey)) {
-      const message = `must be keys of at most ${MAX_KEY_BYTES} bytes, without NUL`;
-      faults.push({ key: "filterKeys", message });
-    }
-    return faults;
-  },
-);
+  /** Precision of stored embeddings: two bytes per number (`half`) or four (`full`). Default: `half`. */
+  precision: { kind: k.withDefault(k.oneOf("half", "full"), "half") },
+  /** Computes embeddings for texts without one. Default: none; then every chunk needs its own. */
+  embed: { kind: k.optional(k.func<Embed>()) },
+  /** Name of the model behind `embed`; after a change, the next ingest embeds a text again. Default: none. */
+  embedder: { kind: k.optional(k.string()) },
+  /** Largest number of texts per call of `embed`, 1 to 2,048. Default: 64. */
+  embedBatch: { kind: k.withDefault(k.integer({ min: 1, max: 2048 }), 64) },
+  /** Time limit of one call of `embed` in seconds, 0.05 to 3,600. Default: 30. */
+  embedTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 3600 }), 30) },
+  /** Metadata keys with their own index; their values are texts of at most 500 bytes. Default: none. */
+  filterKeys: { kind: k.withDefault(k.listOf(k.string()), []) },
+  /** Number of chunks from which `maintainIndexes()` creates a tenant's approximate index. Default: 5000. */
+  indexAbove: { kind: k.withDefault(k.integer({ min: 1, max: 1_000_000_000 }), 5000) },
+  /** Number of chunks below which it drops the index. Default: 2500. */
+  indexBelow: { kind: k.withDefault(k.integer({ min: 0, max: 1_000_000_000 }), 2500) },
+  /** Whether to force row security on the table and set the tenant for every statement. Default: false. */
+  rowSecurity: { kind: k.withDefault(k.either(k.boolean(), rowSecurity), false) },
+  /**
+   * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
+   * a `SqlDeadlineError`; a statement that was sent may still take effect. No limit for an embedded database. Default: 15,000.
+   */
+  commandTimeoutMs: { kind: k.withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
+  /**
+   * Milliseconds for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of index operations, for each part of a
+   * bulk load, and for statements of `ensureSchema()` that create something, 10 to 86,400,000. Default: 3,600,000.
+   */
+  // Building an approximate index over millions of chunks takes longer than any other statement.
+  maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, 3_600_000) },
+  /**
+   * Starts a span around a search or ingest. Its errors do not affect the operation; a hook that hangs delays it by at most a
+   * second. Default: none.
+   */
+  span: { kind: k.optional(k.func<SpanHook>()) },
+  /** Receives events about created and dropped indexes. Default: none. */
+  onEvent: { kind: k.optional(k.func<(event: StoreEvent) => void>()) },
+  /** Logs each of these events. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error")) },
+}).withCheck(function* ({ table, filterKeys, indexAbove, indexBelow }, name) {
+  if (indexBelow > indexAbove)
+    yield fault("indexBelow", `must not be above ${name("indexAbove")}, which is ${indexAbove}`);
+  if (!tableName.accepts(table)) yield fault("table", `must be ${tableName.expects}`);
+  if (!filterKeys.every(isKey))
+    yield fault("filterKeys", `must be keys of at most ${MAX_KEY_BYTES} bytes, without NUL`);
+});
 
 /** Options of {@link createSearchStore}. */
 export type SearchStoreOptions = OptionsOf<typeof storeOptions>;

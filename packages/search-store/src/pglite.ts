@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { defineOptions, integer, optional, type OptionsOf, string, withDefault } from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import type { Connectable, PooledConnection, Queryable, QueryResult, Row } from "@svc/sql";
 import type { PGlite } from "@electric-sql/pglite";
 import { SearchError } from "./errors.ts";
@@ -11,12 +11,12 @@ import { createTurns } from "./embedded/turns.ts";
 const embeddedOptions = defineOptions("openEmbedded()", {
   /** Folder for the data; its lock file is next to it. Default: none, and the data is in memory only. */
   dataDir: {
-    kind: optional(
-      string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
+    kind: k.optional(
+      k.string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
     ),
   },
   /** Milliseconds to wait for the connection, 1 to 3,600,000. Default: 30000. */
-  waitTimeoutMs: { kind: withDefault(integer({ min: 1, max: 3_600_000 }), 30_000) },
+  waitTimeoutMs: { kind: k.withDefault(k.integer({ min: 1, max: 3_600_000 }), 30_000) },
 });
 
 /** Options of {@link openEmbedded}. */

@@ -41,18 +41,13 @@ export interface Wanted {
   readonly columns: Columns;
 }
 
-export interface ResolvedSchema extends ResolvedTimeouts {
-  readonly name: string;
+type ResolvedTimeouts = { readonly [N in keyof SchemaTimeouts]-?: NonNullable<SchemaTimeouts[N]> };
+
+export interface ResolvedSchema extends ResolvedTimeouts, Pick<SchemaOptions, "name" | "statements"> {
   readonly wanted: readonly Wanted[];
   readonly isPresent: string | undefined;
   readonly needs: readonly string[] | undefined;
-  readonly statements: readonly string[];
   readonly lockTimeoutMs: number;
-}
-
-interface ResolvedTimeouts {
-  readonly commandTimeoutMs: number;
-  readonly maintenanceTimeoutMs: number;
 }
 
 /** @throws OptionError, IdentifierError */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { defineOptions, type Kind, listOf, pickOptions, string, withDefault } from "@svc/options";
+import { defineOptions, fileOptions, type Kind, listOf, string, withDefault } from "@svc/options";
 import { definePlugin } from "@svc/plugin";
 import { tenancyOptions } from "./options.ts";
 import type { TenantSource } from "./resolution.ts";
@@ -10,9 +10,9 @@ const path = string({ pattern: /^\//, expects: "a path that begins with /" });
 
 // Only the types, because the table of a disabled plugin is checked too; tenancy() checks the values.
 const pluginOptions = defineOptions("[plugin.tenancy]", {
+  ...fileOptions(tenancyOptions),
   sources: inFile(sources, texts as Kind<readonly TenantSource[]>),
   baseDomain: inFile(baseDomain, string({ allowEmpty: true })),
-  ...pickOptions(tenancyOptions, "requireTenant", "trustUnscopedPrincipals"),
   pathPrefix: inFile(pathPrefix, path),
   reservedSubdomains: inFile(reservedSubdomains, texts),
   exemptPaths: inFile(exemptPaths, texts),

@@ -1,10 +1,10 @@
 import type { CheckResult } from "@svc/context";
 import { type Algorithm, algorithms } from "@svc/jwt-auth";
-import type { Names } from "@svc/options";
+import { type Names, optionError } from "@svc/options";
 import { readKeyFileNow, ringFile } from "./key-file.ts";
 import { isSecretAlgorithm, pemMaterial, secretMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
-import { type KeyRingOptions, type ResolvedKeyRing, resolveKeyRing, wrong } from "./key-ring-options.ts";
+import { type KeyRingOptions, type ResolvedKeyRing, resolveKeyRing } from "./key-ring-options.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { watchKeys } from "./key-watch.ts";
 import { type LiveRing, liveRing, notesOf } from "./live-ring.ts";
@@ -109,7 +109,7 @@ function firstDocument({
     );
   const usual = algorithm ?? "HS256";
   if (!isSecretAlgorithm(usual))
-    throw wrong(names, "algorithm", `must be HS256, HS384 or HS512 with a secret`);
+    throw optionError(names, "algorithm", `must be HS256, HS384 or HS512 with a secret`);
   return newRing(
     option(names, "secret", () => secretMaterial(secret ?? "", usual, env)),
     now(),
@@ -121,7 +121,8 @@ function option<T>(names: Names, name: "privateKey" | "secret", read: () => T): 
   try {
     return read();
   } catch (error) {
-    if (error instanceof KeyRingError) throw wrong(names, name, `cannot be used: ${error.message}`, error);
+    if (error instanceof KeyRingError)
+      throw optionError(names, name, `cannot be used: ${error.message}`, { cause: error });
     throw error;
   }
 }

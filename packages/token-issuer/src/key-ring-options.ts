@@ -1,75 +1,50 @@
 import type { Logger } from "@svc/context";
 import { type Algorithm, checkAlgorithms } from "@svc/jwt-auth";
-import {
-  boolean,
-  ConfigurationError,
-  defineOptions,
-  either,
-  environmentNames,
-  func,
-  type Kind,
-  type Names,
-  namesOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, namesOf, type OptionsOf } from "@svc/options";
 
 const sources = ["text", "file", "privateKey", "secret"] as const;
 
-const bytes: Kind<Uint8Array> = {
-  expects: "bytes",
-  accepts: (value): value is Uint8Array => value instanceof Uint8Array,
-};
+const bytes = k.instanceOf(Uint8Array, "bytes");
 
-export const keyRingOptions = defineOptions(
-  "createKeyRing()",
-  {
-    /** The text of a ring, from an environment variable or a secret store. Default: none. */
-    text: { kind: optional(secret(string())) },
-    /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
-    file: { kind: optional(string()) },
-    /** A PEM with one private key that never changes. Default: none. */
-    privateKey: { kind: optional(secret(string())) },
-    /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
-    secret: { kind: optional(secret(either(string({ allowEmpty: true }), bytes))) },
-    /**
-     * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256
-     * for a secret.
-     */
-    algorithm: { kind: optional(string() as Kind<Algorithm>) },
-    /**
-     * Whether only this issuer verifies refresh tokens. A replaced key is then published only until its access tokens
-     * expire, and stays in the ring for its refresh tokens. Default: `false`.
-     */
-    refreshTokensStayHere: { kind: withDefault(boolean(), false) },
-    /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
-    rotateAfterDays: { kind: withDefault(number({ min: 1, max: 3650 }), 180) },
-    /** Interval in seconds at which the file is checked, beside file system events, 0.02 to 30. Default: 5. */
-    pollSeconds: { kind: withDefault(number({ min: 0.02, max: 30 }), 5) },
-    /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
-    env: { kind: withDefault(oneOf(...environmentNames), "prod") },
-    /** Logs when the keys change or a file cannot be used. Default: none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn")) },
-    /** The clock, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
-    now: { kind: withDefault(func<() => number>(), () => Date.now()) },
-  },
-  (options, name) => {
-    const has = sources.filter((source) => options[source] !== undefined);
-    const [first] = has;
-    if (first === undefined || has.length > 1) {
-      return [{ key: has[1] ?? "options", message: sourceFault(first, name) }];
-    }
-    if (options.algorithm === undefined || (first !== "text" && first !== "file")) return [];
-    const message = `must be left out: the ${name(first)} names the algorithm of each of its keys`;
-    return [{ key: "algorithm", message }];
-  },
-);
+export const keyRingOptions = defineOptions("createKeyRing()", {
+  /** The text of a ring, from an environment variable or a secret store. Default: none. */
+  text: { kind: k.optional(k.secret(k.string())) },
+  /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
+  file: { kind: k.optional(k.string()) },
+  /** A PEM with one private key that never changes. Default: none. */
+  privateKey: { kind: k.optional(k.secret(k.string())) },
+  /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
+  secret: { kind: k.optional(k.secret(k.either(k.string({ allowEmpty: true }), bytes))) },
+  /**
+   * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256
+   * for a secret.
+   */
+  algorithm: { kind: k.optional(k.string() as k.Kind<Algorithm>) },
+  /**
+   * Whether only this issuer verifies refresh tokens. A replaced key is then published only until its access tokens
+   * expire, and stays in the ring for its refresh tokens. Default: `false`.
+   */
+  refreshTokensStayHere: { kind: k.withDefault(k.boolean(), false) },
+  /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
+  rotateAfterDays: { kind: k.withDefault(k.number({ min: 1, max: 3650 }), 180) },
+  /** Interval in seconds at which the file is checked, beside file system events, 0.02 to 30. Default: 5. */
+  pollSeconds: { kind: k.withDefault(k.number({ min: 0.02, max: 30 }), 5) },
+  /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
+  env: { kind: k.environmentKind },
+  /** Logs when the keys change or a file cannot be used. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn")) },
+  /** The clock, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+  now: { kind: k.wallClock },
+}).withCheck((options, name) => {
+  const [first, second] = sources.filter((source) => options[source] !== undefined);
+  const shown = sources.map(name);
+  const list = `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+  if (first === undefined) return [fault("options", `must have one of ${list}`)];
+  if (second !== undefined)
+    return [fault(second, `cannot be combined with ${name(first)}: set one of ${list}`)];
+  if (options.algorithm === undefined || (first !== "text" && first !== "file")) return [];
+  return [fault("algorithm", `must be left out: the ${name(first)} names the algorithm of each of its keys`)];
+});
 
 /** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret`, and settings. */
 export type KeyRingOptions = OptionsOf<typeof keyRingOptions>;
@@ -88,25 +63,4 @@ export function resolveKeyRing(given: KeyRingOptions) {
   if (options.algorithm !== undefined)
     checkAlgorithms(names.subject, [options.algorithm], names.of("algorithm"));
   return { ...options, names };
-}
-
-function sourceFault(
-  first: (typeof sources)[number] | undefined,
-  name: (source: (typeof sources)[number]) => string,
-): string {
-  const shown = sources.map(name);
-  const list = `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
-  return first === undefined
-    ? `must have one of ${list}`
-    : `cannot be combined with ${name(first)}: set one of ${list}`;
-}
-
-/** Makes the error for one invalid option. */
-export function wrong(
-  { subject, of: name }: Names,
-  option: keyof KeyRingOptions,
-  message: string,
-  cause?: unknown,
-): ConfigurationError {
-  return new ConfigurationError(subject, [{ key: name(option), message }], { cause });
 }

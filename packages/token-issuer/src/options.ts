@@ -1,19 +1,5 @@
 import type { Logger } from "@svc/context";
-import {
-  defineOptions,
-  either,
-  environmentNames,
-  type Fault,
-  func,
-  listOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
 import type { IssuerEvent } from "./events.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { RefreshHook } from "./refresh-hook.ts";
@@ -37,85 +23,113 @@ const FIXED_CLAIMS: readonly string[] = [
   "__proto__",
 ];
 
-const anyText = string({ allowEmpty: true });
-const wait = number({ min: 0.05, max: 60 });
+const CLAIM_OPTIONS = ["scopeClaim", "rolesClaim", "tenantClaim"] as const;
 
-export const tokenIssuerOptions = defineOptions(
-  "createTokenIssuer()",
-  {
-    /** The signing keys, which also verify refresh tokens. Required. */
-    keys: { kind: objectWith<KeyRing>("a key ring", "find", "signer", "jwks") },
-    /** Remembers revoked and used tokens. In `prod` it must be shared by all replicas (ISS-16). Required. */
-    store: {
-      kind: objectWith<IssuerStore>(
-        "a token store",
-        "isRevoked",
-        "revoke",
-        "revokeFamily",
-        "revokeSubject",
-        "rotate",
-      ),
-    },
-    /** Value of the `iss` claim, also required in refresh tokens. Default: none. */
-    issuer: { kind: withDefault(anyText, "") },
-    /** Value of the `aud` claim; a refresh token must name at least one of them. Default: none. */
-    audience: { kind: withDefault(either(anyText, listOf(string())), "") },
-    /** The claim that lists scopes. Default: `scope`. */
-    scopeClaim: { kind: withDefault(string(), "scope") },
-    /** The claim that lists roles. Default: `roles`. */
-    rolesClaim: { kind: withDefault(string(), "roles") },
-    /** The claim that names the tenant. Default: `tenant_id`. */
-    tenantClaim: { kind: withDefault(string(), "tenant_id") },
-    /** Lifetime of an access token, 1 to 1,440 minutes (ISS-4). Default: 15. */
-    accessLifetimeMinutes: {
-      key: "access_lifetime_minutes",
-      kind: withDefault(number({ min: 1, max: 1440 }), 15),
-    },
-    /** Lifetime of a refresh token, 1 to 3,650 days, counted from each rotation (ISS-4). Default: 30. */
-    refreshLifetimeDays: {
-      key: "refresh_lifetime_days",
-      kind: withDefault(number({ min: 1, max: 3650 }), 30),
-    },
-    /**
-     * Seconds during which another use of a rotated refresh token is rejected without ending the session, 0 (strict) to
-     * 300 (REF-14). Default: 10.
-     */
-    refreshGraceSeconds: {
-      key: "refresh_grace_seconds",
-      kind: withDefault(number({ min: 0, max: 300 }), 10),
-    },
-    /** Days from the sign-in until a session and all its tokens end, 0 (never) to 3,650 (REF-15). Default: 0. */
-    sessionLifetimeDays: {
-      key: "session_lifetime_days",
-      kind: withDefault(number({ min: 0, max: 3650 }), 0),
-    },
-    /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; use the same at the verifiers. Default: 30. */
-    leewaySeconds: { kind: withDefault(number({ min: 0, max: 3600 }), 30) },
-    /**
-     * Called at every refresh (REF-9). Returns a `Grant` with what the session may do from now on, or undefined to end
-     * the session. Default: none; the session keeps its scopes.
-     */
-    onRefresh: { kind: optional(func<RefreshHook>()) },
-    /** Time limit of the hook, 0.05 to 60 seconds. Default: 5. */
-    hookTimeoutSeconds: { kind: withDefault(wait, 5) },
-    /** Time limit of one call of the store, 0.05 to 60 seconds. Default: 1. */
-    storeTimeoutSeconds: { kind: withDefault(wait, 1) },
-    /** Where the service runs; the strict rules hold in `prod`. Default: `prod`. */
-    env: { kind: withDefault(oneOf(...environmentNames), "prod") },
-    /** Receives logs outside of requests, and in requests whose context has no logger. Default: none. */
-    logger: { kind: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
-    /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
-    now: { kind: withDefault(func<() => number>(), () => Date.now()) },
-    /** Receives changes of sessions, for metrics or an audit log. Its errors are ignored. Default: none. */
-    onEvent: { kind: optional(func<(event: IssuerEvent) => void>()) },
+/** The lifetimes that a ring limits: the option, the member with its seconds, and its unit. */
+const LIFETIMES = [
+  ["accessLifetimeMinutes", "accessSeconds", 60, "minutes"],
+  ["refreshLifetimeDays", "refreshSeconds", DAY_SECONDS, "days"],
+  ["leewaySeconds", "leewaySeconds", 1, "seconds"],
+] as const;
+
+/** ISS-16. */
+const NOT_SHARED =
+  "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
+  "use a store in Redis or PostgreSQL (your own store must have shared: true)";
+
+const anyText = k.string({ allowEmpty: true });
+const wait = k.number({ min: 0.05, max: 60 });
+
+export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
+  /** The signing keys, which also verify refresh tokens. Required. */
+  keys: { kind: k.objectWith<KeyRing>("a key ring", "find", "signer", "jwks") },
+  /** Remembers revoked and used tokens. In `prod` it must be shared by all replicas (ISS-16). Required. */
+  store: {
+    kind: k.objectWith<IssuerStore>(
+      "a token store",
+      "isRevoked",
+      "revoke",
+      "revokeFamily",
+      "revokeSubject",
+      "rotate",
+    ),
   },
-  (options) => [
-    ...claimNameFaults(options),
-    ...(options.env === "prod" ? storeFaults(options.store) : []),
-    ...clockFaults(options.store),
-    ...lifetimeFaults(options.keys, secondsOf(options)),
-  ],
-);
+  /** Value of the `iss` claim, also required in refresh tokens. Default: none. */
+  issuer: { kind: k.withDefault(anyText, "") },
+  /** Value of the `aud` claim; a refresh token must name at least one of them. Default: none. */
+  audience: { kind: k.withDefault(k.either(anyText, k.listOf(k.string())), "") },
+  /** The claim that lists scopes. Default: `scope`. */
+  scopeClaim: { kind: k.withDefault(k.string(), "scope") },
+  /** The claim that lists roles. Default: `roles`. */
+  rolesClaim: { kind: k.withDefault(k.string(), "roles") },
+  /** The claim that names the tenant. Default: `tenant_id`. */
+  tenantClaim: { kind: k.withDefault(k.string(), "tenant_id") },
+  /** Lifetime of an access token, 1 to 1,440 minutes (ISS-4). Default: 15. */
+  accessLifetimeMinutes: {
+    key: "access_lifetime_minutes",
+    kind: k.withDefault(k.number({ min: 1, max: 1440 }), 15),
+  },
+  /** Lifetime of a refresh token, 1 to 3,650 days, counted from each rotation (ISS-4). Default: 30. */
+  refreshLifetimeDays: {
+    key: "refresh_lifetime_days",
+    kind: k.withDefault(k.number({ min: 1, max: 3650 }), 30),
+  },
+  /**
+   * Seconds during which another use of a rotated refresh token is rejected without ending the session, 0 (strict) to
+   * 300 (REF-14). Default: 10.
+   */
+  refreshGraceSeconds: {
+    key: "refresh_grace_seconds",
+    kind: k.withDefault(k.number({ min: 0, max: 300 }), 10),
+  },
+  /** Days from the sign-in until a session and all its tokens end, 0 (never) to 3,650 (REF-15). Default: 0. */
+  sessionLifetimeDays: {
+    key: "session_lifetime_days",
+    kind: k.withDefault(k.number({ min: 0, max: 3650 }), 0),
+  },
+  /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; use the same at the verifiers. Default: 30. */
+  leewaySeconds: { kind: k.withDefault(k.number({ min: 0, max: 3600 }), 30) },
+  /**
+   * Called at every refresh (REF-9). Returns a `Grant` with what the session may do from now on, or undefined to end
+   * the session. Default: none; the session keeps its scopes.
+   */
+  onRefresh: { kind: k.optional(k.func<RefreshHook>()) },
+  /** Time limit of the hook, 0.05 to 60 seconds. Default: 5. */
+  hookTimeoutSeconds: { kind: k.withDefault(wait, 5) },
+  /** Time limit of one call of the store, 0.05 to 60 seconds. Default: 1. */
+  storeTimeoutSeconds: { kind: k.withDefault(wait, 1) },
+  /** Where the service runs; the strict rules hold in `prod`. Default: `prod`. */
+  env: { kind: k.environmentKind },
+  /** Receives logs outside of requests, and in requests whose context has no logger. Default: none. */
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
+  /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
+  now: { kind: k.wallClock },
+  /** Receives changes of sessions, for metrics or an audit log. Its errors are ignored. Default: none. */
+  onEvent: { kind: k.optional(k.func<(event: IssuerEvent) => void>()) },
+}).withCheck(function* (options) {
+  const taken = new Set(FIXED_CLAIMS);
+  for (const key of CLAIM_OPTIONS) {
+    const name = options[key];
+    if (taken.has(name))
+      yield fault(key, `must not be ${name}: a token has that claim already; choose another name`);
+    taken.add(name);
+  }
+  const { env, store, keys } = options;
+  if (env === "prod" && store.shared !== true) yield fault("store", NOT_SHARED);
+  // Sign-ins and sign-outs must be dated by one clock (REV-10).
+  if ((store.signInTime === undefined) !== (store.revokeSubjectNow === undefined))
+    yield fault("store", "must have both signInTime() and revokeSubjectNow(), or neither");
+  // The ring drops a replaced key when its last token has expired.
+  const own = secondsOf(options);
+  for (const [key, lifetime, seconds, unit] of LIFETIMES) {
+    const most = keys.lifetimes[lifetime];
+    if (own[lifetime] > most)
+      yield fault(
+        key,
+        `must be at most ${most / seconds} ${unit}, for which the key ring keeps its keys; make the ring for longer`,
+      );
+  }
+});
 
 /** Options of `createTokenIssuer()`. */
 export type TokenIssuerOptions = OptionsOf<typeof tokenIssuerOptions>;
@@ -155,57 +169,4 @@ function secondsOf({ accessLifetimeMinutes, refreshLifetimeDays, leewaySeconds }
     refreshSeconds: Math.round(refreshLifetimeDays * DAY_SECONDS),
     leewaySeconds,
   };
-}
-
-function claimNameFaults(
-  names: Readonly<Record<"scopeClaim" | "rolesClaim" | "tenantClaim", string>>,
-): Fault[] {
-  const faults: Fault[] = [];
-  const taken = new Set(FIXED_CLAIMS);
-  for (const key of ["scopeClaim", "rolesClaim", "tenantClaim"] as const) {
-    const name = names[key];
-    if (taken.has(name)) {
-      faults.push({
-        key,
-        message: `must not be ${name}: a token has that claim already; choose another name`,
-      });
-    }
-    taken.add(name);
-  }
-  return faults;
-}
-
-/** ISS-16. */
-function storeFaults(store: IssuerStore): Fault[] {
-  if (store.shared === true) return [];
-  const message =
-    "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
-    "use a store in Redis or PostgreSQL (your own store must have shared: true)";
-  return [{ key: "store", message }];
-}
-
-/** Requires both clock operations or neither, since sign-ins and sign-outs must be dated by one clock (REV-10). */
-function clockFaults(store: IssuerStore): Fault[] {
-  if ((store.signInTime === undefined) === (store.revokeSubjectNow === undefined)) return [];
-  return [{ key: "store", message: "must have both signInTime() and revokeSubjectNow(), or neither" }];
-}
-
-/** Requires lifetimes within those of the ring, which drops a replaced key when its last token has expired. */
-function lifetimeFaults({ lifetimes }: KeyRing, own: ReturnType<typeof secondsOf>): Fault[] {
-  const faults: Fault[] = [];
-  if (own.accessSeconds > lifetimes.accessSeconds) {
-    faults.push(tooLong("accessLifetimeMinutes", lifetimes.accessSeconds / 60, "minutes"));
-  }
-  if (own.refreshSeconds > lifetimes.refreshSeconds) {
-    faults.push(tooLong("refreshLifetimeDays", lifetimes.refreshSeconds / DAY_SECONDS, "days"));
-  }
-  if (own.leewaySeconds > lifetimes.leewaySeconds) {
-    faults.push(tooLong("leewaySeconds", lifetimes.leewaySeconds, "seconds"));
-  }
-  return faults;
-}
-
-function tooLong(key: string, most: number, unit: string): Fault {
-  const message = `must be at most ${most} ${unit}, for which the key ring keeps its keys; make the ring for longer`;
-  return { key, message };
 }

@@ -2,15 +2,13 @@ import type { ReadinessCheck } from "@svc/context";
 import type { RevocationCheck } from "@svc/jwt-auth";
 import { authOptions, type Signing } from "@svc/jwt-auth/plugin";
 import {
-  boolean,
   ConfigurationError,
   defineOptions,
-  optional,
+  fileOptions,
+  kinds as k,
   pickOptions,
   type ResolvedOptions,
-  string,
   takeOptions,
-  withDefault,
   withNames,
 } from "@svc/options";
 import { definePlugin, type PluginContext } from "@svc/plugin";
@@ -37,16 +35,10 @@ const issuingOptions = defineOptions("[plugin.auth]", {
     "revocation",
   ),
   /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
-  issueTokens: { key: "issue_tokens", kind: withDefault(boolean(), false) },
+  issueTokens: { key: "issue_tokens", kind: k.withDefault(k.boolean(), false) },
   /** A file or folder of signing keys made by `svc-keys`; its keys also verify, in place of those of the mode. Default: none. */
-  signingKeys: { key: "signing_keys", kind: optional(string()) },
-  ...pickOptions(
-    tokenIssuerOptions,
-    "accessLifetimeMinutes",
-    "refreshLifetimeDays",
-    "refreshGraceSeconds",
-    "sessionLifetimeDays",
-  ),
+  signingKeys: { key: "signing_keys", kind: k.optional(k.string()) },
+  ...fileOptions(tokenIssuerOptions),
   /** Called at every refresh; returns the current rights of the session (REF-9). Needs `issueTokens`. Default: none. */
   onRefresh: tokenIssuerOptions.keys.onRefresh,
 });

@@ -1,5 +1,5 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { defineOptions, integer, objectWith, type OptionsOf, withDefault } from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import { DeadlineError, withDeadline } from "@svc/resilience";
 import type { EventBus } from "../event-bus.ts";
 import type { Broker, Delivery } from "./broker.ts";
@@ -8,17 +8,13 @@ import { closedBus, EventBusError, unavailable } from "./event-bus-error.ts";
 import { checkConsumption, checkMessages } from "./messages.ts";
 import { busEntries, faultsOfPauses, type ResolvedBus } from "./options.ts";
 
-export const brokerBusOptions = defineOptions(
-  "createBrokerBus()",
-  {
-    /** The adapter. Required. */
-    broker: { kind: objectWith<Broker>("an adapter of a broker", "publish", "ping", "subscribe", "close") },
-    /** The largest body of a message in bytes. Default: 1,048,576. */
-    maxBodyBytes: { kind: withDefault(integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024) },
-    ...busEntries,
-  },
-  faultsOfPauses,
-);
+export const brokerBusOptions = defineOptions("createBrokerBus()", {
+  /** The adapter. Required. */
+  broker: { kind: k.objectWith<Broker>("an adapter of a broker", "publish", "ping", "subscribe", "close") },
+  /** The largest body of a message in bytes. Default: 1,048,576. */
+  maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024) },
+  ...busEntries,
+}).withCheck(faultsOfPauses);
 
 type AnyBrokerBusOptions = OptionsOf<typeof brokerBusOptions>;
 

@@ -1,34 +1,24 @@
 import type { Logger } from "@svc/context";
-import {
-  type Fault,
-  integer,
-  type Kind,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type ResolvedOptions,
-  withDefault,
-} from "@svc/options";
+import { fault, type Fault, kinds as k, type ResolvedOptions } from "@svc/options";
 
-export const milliseconds: Kind<number> = number({ min: 10, max: 86_400_000 });
+export const milliseconds: k.Kind<number> = k.number({ min: 10, max: 86_400_000 });
 
 /** Options that every bus of this package takes; each broker adds its own. */
 export const busEntries = {
   /** Milliseconds that publishing and starting a consumption may take. Default: 5,000. */
-  timeoutMs: { kind: withDefault(milliseconds, 5000) },
+  timeoutMs: { kind: k.withDefault(milliseconds, 5000) },
   /** Messages that a consumption fetches in advance. Default: 32, or its concurrency if that is higher. */
-  prefetch: { kind: withDefault(integer({ min: 1, max: 10_000 }), 32) },
+  prefetch: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 32) },
   /** Where a new group starts: with the oldest stored message or with the next one published. Default: `oldest`. */
-  startFrom: { kind: withDefault(oneOf("oldest", "newest"), "oldest") },
+  startFrom: { kind: k.withDefault(k.oneOf("oldest", "newest"), "oldest") },
   /** Milliseconds to pause after a handler's first rejection; doubles with each further one. Default: 200. */
-  retryBaseMs: { kind: withDefault(milliseconds, 200) },
+  retryBaseMs: { kind: k.withDefault(milliseconds, 200) },
   /** The longest pause after a rejection, in milliseconds. Default: 30,000. */
-  retryMaxMs: { kind: withDefault(milliseconds, 30_000) },
+  retryMaxMs: { kind: k.withDefault(milliseconds, 30_000) },
   /** Milliseconds that `stop()` and `close()` wait for running handlers. Default: 30,000. */
-  stopTimeoutMs: { kind: withDefault(milliseconds, 30_000) },
+  stopTimeoutMs: { kind: k.withDefault(milliseconds, 30_000) },
   /** Reports lost and restored connections; a logger given to `consume` takes precedence. Default: none. */
-  logger: { kind: optional(objectWith<Logger>("a logger", "info", "warn", "error")) },
+  logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
 };
 
 /** The options that the base of all buses uses, with all defaults applied. */
@@ -40,5 +30,5 @@ export function faultsOfPauses(
   name: (option: "retryBaseMs") => string,
 ): readonly Fault[] {
   if (retryMaxMs >= retryBaseMs) return [];
-  return [{ key: "retryMaxMs", message: `must not be less than ${name("retryBaseMs")}` }];
+  return [fault("retryMaxMs", `must not be less than ${name("retryBaseMs")}`)];
 }

@@ -1,122 +1,88 @@
-import {
-  boolean,
-  defineOptions,
-  either,
-  type Fault,
-  integer,
-  type Kind,
-  listOf,
-  number,
-  objectWith,
-  oneOf,
-  optional,
-  type OptionsOf,
-  type ResolvedOptions,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { defineOptions, fault, kinds as k, type OptionsOf, type ResolvedOptions } from "@svc/options";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { prefix } from "../bus/messages.ts";
 import { busEntries, faultsOfPauses, milliseconds } from "../bus/options.ts";
 
-/** Options that the bus sets itself, because they decide how long a call may wait. */
-type Fixed = "servers" | "port" | "reconnect" | "maxReconnectAttempts" | "waitOnFirstConnect" | "timeout";
-
-/** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
-export type NatsConnectOptions = Omit<NodeConnectionOptions, Fixed>;
-
-const server: Kind<string> = {
-  expects: "a URL such as nats://host:4222, or tls://host:4222",
-  accepts: (value): value is string => {
-    if (typeof value !== "string" || !/^(nats|tls):\/\/[^?#\s]+$/.test(value)) return false;
-    try {
-      const { username, password, hostname, pathname } = new URL(value);
-      decodeURIComponent(username + password);
-      return hostname !== "" && /^\/?$/.test(pathname);
-    } catch {
-      return false;
-    }
-  },
-};
-
-const FIXED: readonly Fixed[] = [
+// Options that the bus sets itself, because they decide how long a call may wait.
+const FIXED = [
   "servers",
   "port",
   "reconnect",
   "maxReconnectAttempts",
   "waitOnFirstConnect",
   "timeout",
-];
+] as const;
 
-export const natsJetStreamOptions = defineOptions(
-  "createNatsJetStreamBus()",
-  {
-    /** `nats://user:password@host:4222` or `tls://`; several for a cluster. Either this or `connection` is required. */
-    servers: { kind: optional(secret(either(server, listOf(server)))) },
-    /** Further options for connecting to `servers`. Default: none. */
-    connect: { kind: optional(secret(objectWith<NatsConnectOptions>("an object of options of NATS"))) },
-    /**
-     * An open connection, which the bus does not close. It should reconnect without limit (`maxReconnectAttempts: -1`).
-     * Default: the bus opens its own.
-     */
-    connection: {
-      kind: optional(objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
-    },
-    /** The name of the JetStream stream. Default: `events`. */
-    stream: {
-      key: "stream",
-      kind: withDefault(
-        string({ pattern: /^[A-Za-z0-9_-]{1,64}$/, expects: "1 to 64 letters, digits, _ or -" }),
-        "events",
-      ),
-    },
-    /** Prefix of all subjects: a subject is prefix + topic. Default: empty. */
-    prefix: { kind: withDefault(prefix, "") },
-    /** Whether to create a missing stream and add missing subjects. Otherwise either is an error. Default: true. */
-    manageStream: { kind: withDefault(boolean(), true) },
-    /** Replicas of a stream that the bus creates. Default: 1. */
-    replicas: { kind: withDefault(integer({ min: 1, max: 5 }), 1) },
-    /** Storage of a stream that the bus creates. Default: `file`. */
-    storage: { kind: withDefault(oneOf("file", "memory"), "file") },
-    /**
-     * Days that a stream created by the bus keeps messages, consumed or not; 0 keeps them forever. A group that is
-     * offline for longer misses messages. Default: 7.
-     */
-    maxAgeDays: { kind: withDefault(number({ min: 0, max: 3650 }), 7) },
-    /** The duplicate window of a stream that the bus creates, in seconds. Default: 120. */
-    dedupSeconds: { kind: withDefault(number({ min: 1, max: 86_400 }), 120) },
-    /**
-     * Milliseconds without a sign of life after which the server delivers a message to another consumer; for consumers
-     * that the bus creates. A consumer signals every third of it, however long its handlers run. Default: 30,000.
-     */
-    ackWaitMs: { kind: withDefault(milliseconds, 30_000) },
-    /** The largest body of a message in bytes; the server has its own limit. Default: 1,000,000. */
-    maxBodyBytes: { kind: withDefault(integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000) },
-    ...busEntries,
+/** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
+export type NatsConnectOptions = Omit<NodeConnectionOptions, (typeof FIXED)[number]>;
+
+const server: k.Kind<string> = {
+  expects: "a URL such as nats://host:4222, or tls://host:4222",
+  accepts: (value): value is string =>
+    typeof value === "string" && /^(nats|tls):\/\/[^?#\s]+$/.test(value) && k.isServerUrl(value),
+};
+
+export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
+  /** `nats://user:password@host:4222` or `tls://`; several for a cluster. Either this or `connection` is required. */
+  servers: { kind: k.optional(k.secret(k.either(server, k.listOf(server)))) },
+  /** Further options for connecting to `servers`. Default: none. */
+  connect: { kind: k.optional(k.secret(k.objectWith<NatsConnectOptions>("an object of options of NATS"))) },
+  /**
+   * An open connection, which the bus does not close. It should reconnect without limit (`maxReconnectAttempts: -1`).
+   * Default: the bus opens its own.
+   */
+  connection: {
+    kind: k.optional(k.objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
   },
-  (options, name) => {
-    const { servers, connection, connect, maxAgeDays, dedupSeconds } = options;
-    const faults: Fault[] = [];
-    const fault = (key: keyof typeof options, message: string): void => void faults.push({ key, message });
-    if (servers === undefined && connection === undefined)
-      fault("servers", `is required, or ${name("connection")}`);
-    if (servers !== undefined && connection !== undefined)
-      fault("connection", `is another place than ${name("servers")}; give one of the two`);
-    if (servers?.length === 0) fault("servers", "is empty; name at least one server");
-    if (connect !== undefined && connection !== undefined)
-      fault("connect", `is for ${name("servers")}, not for ${name("connection")}`);
-    const fixed = Object.keys(connect ?? {}).filter((key) => (FIXED as readonly string[]).includes(key));
-    if (fixed.length > 0) fault("connect", `must not have ${fixed.join(", ")}: the bus sets that itself`);
-    faults.push(...faultsOfPauses(options, name));
-    if (maxAgeDays > 0 && dedupSeconds > maxAgeDays * 86_400)
-      fault(
-        "dedupSeconds",
-        `must not be more than ${name("maxAgeDays")}: ids are forgotten with their messages`,
-      );
-    return faults;
+  /** The name of the JetStream stream. Default: `events`. */
+  stream: {
+    key: "stream",
+    kind: k.withDefault(
+      k.string({ pattern: /^[A-Za-z0-9_-]{1,64}$/, expects: "1 to 64 letters, digits, _ or -" }),
+      "events",
+    ),
   },
-);
+  /** Prefix of all subjects: a subject is prefix + topic. Default: empty. */
+  prefix: { kind: k.withDefault(prefix, "") },
+  /** Whether to create a missing stream and add missing subjects. Otherwise either is an error. Default: true. */
+  manageStream: { kind: k.withDefault(k.boolean(), true) },
+  /** Replicas of a stream that the bus creates. Default: 1. */
+  replicas: { kind: k.withDefault(k.integer({ min: 1, max: 5 }), 1) },
+  /** Storage of a stream that the bus creates. Default: `file`. */
+  storage: { kind: k.withDefault(k.oneOf("file", "memory"), "file") },
+  /**
+   * Days that a stream created by the bus keeps messages, consumed or not; 0 keeps them forever. A group that is
+   * offline for longer misses messages. Default: 7.
+   */
+  maxAgeDays: { kind: k.withDefault(k.number({ min: 0, max: 3650 }), 7) },
+  /** The duplicate window of a stream that the bus creates, in seconds. Default: 120. */
+  dedupSeconds: { kind: k.withDefault(k.number({ min: 1, max: 86_400 }), 120) },
+  /**
+   * Milliseconds without a sign of life after which the server delivers a message to another consumer; for consumers
+   * that the bus creates. A consumer signals every third of it, however long its handlers run. Default: 30,000.
+   */
+  ackWaitMs: { kind: k.withDefault(milliseconds, 30_000) },
+  /** The largest body of a message in bytes; the server has its own limit. Default: 1,000,000. */
+  maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000) },
+  ...busEntries,
+}).withCheck(function* (options, name) {
+  const { servers, connection, connect, maxAgeDays, dedupSeconds } = options;
+  if (servers === undefined && connection === undefined)
+    yield fault("servers", `is required, or ${name("connection")}`);
+  if (servers !== undefined && connection !== undefined)
+    yield fault("connection", `is another place than ${name("servers")}; give one of the two`);
+  if (servers?.length === 0) yield fault("servers", "is empty; name at least one server");
+  if (connect !== undefined && connection !== undefined)
+    yield fault("connect", `is for ${name("servers")}, not for ${name("connection")}`);
+  const fixed = Object.keys(connect ?? {}).filter((key) => (FIXED as readonly string[]).includes(key));
+  if (fixed.length > 0) yield fault("connect", `must not have ${fixed.join(", ")}: the bus sets that itself`);
+  yield* faultsOfPauses(options, name);
+  if (maxAgeDays > 0 && dedupSeconds > maxAgeDays * 86_400)
+    yield fault(
+      "dedupSeconds",
+      `must not be more than ${name("maxAgeDays")}: ids are forgotten with their messages`,
+    );
+});
 
 /** Options of {@link createNatsJetStreamBus}. */
 export type NatsJetStreamOptions = OptionsOf<typeof natsJetStreamOptions>;

@@ -1,4 +1,4 @@
-import { ConfigurationError, namesOf } from "@svc/options";
+import { namesOf, optionError } from "@svc/options";
 import { resolvedEvents } from "../events.ts";
 import { accessOf } from "../outbox/outbox.ts";
 import { type RelayOptions, relayOptions } from "../options.ts";
@@ -11,15 +11,13 @@ export type ResolvedRelay = ReturnType<typeof resolveRelay>;
 /** @throws ConfigurationError */
 export function resolveRelay(given: RelayOptions) {
   const options = relayOptions.resolve(given);
-  const { subject, of } = namesOf(given, relayOptions.subject);
-  const fault = (key: string, message: string): ConfigurationError =>
-    new ConfigurationError(subject, [{ key: of(key), message }]);
+  const names = namesOf(given, relayOptions.subject);
   const access = accessOf(options.outbox);
   const events = resolvedEvents(options.events);
-  if (access === undefined) throw fault("outbox", "must be what createOutbox() answers");
-  if (events === undefined) throw fault("events", "must be what createEvents() answers");
+  if (access === undefined) throw optionError(names, "outbox", "must be what createOutbox() answers");
+  if (events === undefined) throw optionError(names, "events", "must be what createEvents() answers");
   if (events.outbox !== options.outbox) {
-    throw fault("events", "must write to this outbox, because this relay sends no other events");
+    throw optionError(names, "events", "must write to this outbox, because this relay sends no other events");
   }
   const leaseMs = options.leaseSeconds * 1000;
   return {

@@ -1,4 +1,4 @@
-import { defineOptions, func, number, objectWith, type OptionsOf, string, withDefault } from "@svc/options";
+import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import type { ScriptRunner } from "@svc/redis/scripts";
 
 /** The methods that the store calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` have them. */
@@ -15,21 +15,21 @@ export const redisTokenStoreOptions = defineOptions("createRedisTokenStore()", {
    * The caller's client of ioredis, its `Cluster`, a connection of `@svc/redis`, `cache.redis` of `@svc/cache`, or an object
    * with `eval`, `evalsha` and `mget`. The store does not close it. Reads must go to the primary. Required.
    */
-  redis: { kind: objectWith<RedisLike>("a Redis client", "eval", "evalsha", "mget") },
+  redis: { kind: k.objectWith<RedisLike>("a Redis client", "eval", "evalsha", "mget") },
   /** Prefix of all keys, the same in every replica of the service, without braces. Default: `svc:auth:`. */
   // A brace in the prefix would put all keys into one slot.
   keyPrefix: {
-    kind: withDefault(
-      string({ pattern: /^[^{}]{0,100}$/, expects: "at most 100 characters without braces" }),
+    kind: k.withDefault(
+      k.string({ pattern: /^[^{}]{0,100}$/, expects: "at most 100 characters without braces" }),
       "svc:auth:",
     ),
   },
   /** Longest duration of an operation in milliseconds, including retries (REV-7). Default: 1000. */
-  timeoutMs: { kind: withDefault(number({ min: 1, max: 60_000 }), 1_000) },
+  timeoutMs: { kind: k.withDefault(k.number({ min: 1, max: 60_000 }), 1_000) },
   /** Name of the readiness check. Default: `token-store`. */
-  name: { kind: withDefault(string(), "token-store") },
+  name: { kind: k.withDefault(k.string(), "token-store") },
   /** Clock in milliseconds since the Unix epoch that never goes back. Default: that of the process. */
-  now: { kind: withDefault(func<() => number>(), () => performance.timeOrigin + performance.now()) },
+  now: { kind: k.withDefault(k.func<() => number>(), () => performance.timeOrigin + performance.now()) },
 });
 
 /** Options of `createRedisTokenStore()`. */
