@@ -83,8 +83,9 @@ function originsOf({ file, block, within, aliases }, option) {
   const picked = [...block.matchAll(/pickOptions\(\s*(\w+),([^)]*)\)/g)].filter(([, , names]) =>
     names.includes(`"${option}"`),
   );
+  const filed = [...block.matchAll(/fileOptions\((\w+)[,)]/g)];
   const spread = [...block.matchAll(new RegExp(`^${within}\\.\\.\\.(\\w+)(?:\\.keys)?,`, "gm"))].reverse();
-  const names = own?.match(/\w+/g) ?? [...picked, ...spread].map(([, name]) => name);
+  const names = own?.match(/\w+/g) ?? [...picked, ...filed, ...spread].map(([, name]) => name);
   const isNear = (each) => each.file.split("/")[1] === file.split("/")[1];
   return names.flatMap((name) =>
     definitions
