@@ -1,4 +1,4 @@
-export { ConfigurationError, type Fault } from "./configuration-error.ts";
+export { ConfigurationError, type Fault, takesNothing } from "./configuration-error.ts";
 export {
   type Definition,
   defineOptions,
