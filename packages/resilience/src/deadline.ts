@@ -93,3 +93,10 @@ export async function withDeadline<T>(
 async function started<T>(run: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
   return run(signal);
 }
+
+/** Returns whether a value is a promise or another object with a `then` method: a value that is not needs no deadline. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is Promise<T> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
+}
