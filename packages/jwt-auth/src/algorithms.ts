@@ -28,6 +28,9 @@ export function isSymmetric(algorithm: Algorithm): boolean {
   return algorithm.startsWith("HS");
 }
 
+/** Length of each of the two numbers in an ECDSA signature, in bytes (RFC 7518 section 3.4). */
+export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
+
 /**
  * Checks the list of allowed algorithms: only known ones (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
  *

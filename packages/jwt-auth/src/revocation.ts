@@ -1,5 +1,13 @@
 import type { Logger } from "@svc/context";
-import { atMostEvery, type Attempt, createBreaker, safeLogger, withDeadline } from "@svc/resilience";
+import {
+  atMostEvery,
+  type Attempt,
+  createBreaker,
+  errorFields,
+  isThenable,
+  safeLogger,
+  withDeadline,
+} from "@svc/resilience";
 import type { Verified } from "./verification.ts";
 
 /** The values that a revocation can name: a token, a session, or all sessions that a person began before a time. */
@@ -60,7 +68,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     (suppressed, log: Logger | undefined, error: unknown) => {
       told = true;
       safeLogger(log)?.warn(
-        { ...named(error), suppressed },
+        { ...errorFields(error), suppressed },
         `the revocation store is not answering; ${consequence}`,
       );
     },
@@ -84,7 +92,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
   }
 
   async function wait(
-    answer: Promise<boolean>,
+    answer: Promise<unknown>,
     attempt: Attempt | undefined,
     log: Logger | undefined,
   ): Promise<RevocationAnswer> {
@@ -113,7 +121,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
       (trial ?? breaker).failed();
       return lost(log, error);
     }
-    if (isThenable(answer)) return wait(answer as Promise<boolean>, trial ?? breaker.attempt(), log);
+    if (isThenable(answer)) return wait(answer, trial ?? breaker.attempt(), log);
     (trial ?? breaker).succeeded();
     return heard(log, answer);
   }
@@ -131,17 +139,4 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
 
 function revocable({ principal, signedInAt }: Verified): RevocableToken {
   return { jti: principal.tokenId, fam: principal.family, sub: principal.subject, signedInAt };
-}
-
-function isThenable(value: unknown): boolean {
-  return (
-    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
-  );
-}
-
-// Do not log the message: that of a client library may contain the store's URL with its password.
-function named(error: unknown): { readonly error?: string; readonly code?: string } {
-  if (!(error instanceof Error)) return {};
-  const { code } = error as { readonly code?: unknown };
-  return { error: error.name, ...(typeof code === "string" ? { code } : {}) };
 }
