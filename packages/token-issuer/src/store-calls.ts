@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "@svc/context";
-import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
+import { atMostEvery, DeadlineError, errorFields, isThenable, withDeadline } from "@svc/resilience";
 import { storeUnavailable } from "./refusals.ts";
-import { errorFields, say } from "./say.ts";
+import { say } from "./say.ts";
 import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./token-store.ts";
 
 /** Calls of the store with a time limit; every failure becomes the 503 (ISS-17, REF-17). */
@@ -151,10 +151,4 @@ function wasNotSent(error: unknown): boolean {
 function waitOf(error: unknown): number {
   const wait = error instanceof Error ? (error as { readonly retryAfterMs?: unknown }).retryAfterMs : 0;
   return typeof wait === "number" && wait > 0 ? wait : 0;
-}
-
-function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
-  return (
-    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
-  );
 }
