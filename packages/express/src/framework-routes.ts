@@ -1,4 +1,4 @@
-import { type Middleware, setRouteTemplate } from "@svc/context";
+import { type Middleware, pathOfTarget, setRouteTemplate } from "@svc/context";
 import type { FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
@@ -51,7 +51,7 @@ interface Answer {
 
 function dispatcher(routes: ReadonlyMap<string, Answer>): Middleware {
   return function dispatchFrameworkRoute(req, res, next) {
-    const path = pathOf(req.url ?? "");
+    const path = pathOfTarget(req.url ?? "");
     const answer = routes.get(path);
     if (answer === undefined) {
       next();
@@ -67,10 +67,4 @@ function dispatcher(routes: ReadonlyMap<string, Answer>): Middleware {
       sendProblem(req, res, methodNotAllowed(answer.allow));
     }
   };
-}
-
-function pathOf(target: string): string {
-  if (!target.startsWith("/")) return URL.parse(target)?.pathname ?? target;
-  const query = target.indexOf("?");
-  return query === -1 ? target : target.slice(0, query);
 }
