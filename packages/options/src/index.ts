@@ -18,6 +18,7 @@ export { type EnvironmentName, environmentNames } from "./environment-names.ts";
 export {
   boolean,
   type Bounds,
+  bytes,
   either,
   func,
   integer,
