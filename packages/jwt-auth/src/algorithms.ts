@@ -23,6 +23,11 @@ export type Algorithm = (typeof algorithms)[number];
 /** Kind of a list of algorithms that {@link checkAlgorithms} then checks in full. */
 export const algorithmTexts = listOf(string()) as Kind<readonly Algorithm[]>;
 
+/** Returns whether a value is the name of a supported algorithm. */
+export function isAlgorithm(value: unknown): value is Algorithm {
+  return (algorithms as readonly unknown[]).includes(value);
+}
+
 /** Returns whether an algorithm uses one shared secret to sign and to verify. */
 export function isSymmetric(algorithm: Algorithm): boolean {
   return algorithm.startsWith("HS");
@@ -67,7 +72,7 @@ function faultOf(given: unknown): string | undefined {
 function entryFault(entry: unknown): string | undefined {
   if (typeof entry !== "string")
     return `has an entry that is not a string; known are ${algorithms.join(", ")}`;
-  if ((algorithms as readonly string[]).includes(entry)) return undefined;
+  if (isAlgorithm(entry)) return undefined;
   if (entry.toLowerCase() === "none") return "must not have none: a token without a signature proves nothing";
   const nearest = nearestName(entry, algorithms);
   const hint = nearest === undefined ? `known are ${algorithms.join(", ")}` : `did you mean ${nearest}?`;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
 import {
   boolean,
+  bytes,
   defineOptions,
   either,
   environmentNames,
@@ -22,7 +23,6 @@ import type { Algorithm } from "./algorithms.ts";
 import { keySetOptions } from "./key-set-options.ts";
 import type { KeySource } from "./key-source.ts";
 import type { RevocationCheck } from "./revocation.ts";
-import { bytes } from "./secret-source.ts";
 import { verifierOptions } from "./verifier-options.ts";
 
 const algorithmList: Kind<readonly Algorithm[]> = {
@@ -48,7 +48,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
     key: "secret",
     env: "SVC_AUTH_SECRET",
     wins: "env",
-    kind: optional(secret(either(string(), bytes))),
+    kind: optional(secret(either(string(), bytes()))),
   },
   /**
    * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with `secret`: `["HS256"]`; with `keys`:

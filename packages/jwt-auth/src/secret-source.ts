@@ -1,10 +1,10 @@
 import { createSecretKey } from "node:crypto";
 import {
+  bytes,
   ConfigurationError,
   defineOptions,
   either,
   environmentNames,
-  type Kind,
   namesOf,
   oneOf,
   type OptionsOf,
@@ -16,15 +16,9 @@ import { algorithmTexts, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 import { secretFault } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** Kind of a secret given as bytes, such as a Buffer. */
-export const bytes: Kind<Uint8Array> = {
-  expects: "bytes",
-  accepts: (value): value is Uint8Array => value instanceof Uint8Array,
-};
-
 export const secretSourceOptions = defineOptions("createSecretSource()", {
   /** The shared secret; a string is encoded as UTF-8. At least 32 bytes in `prod` (AUTH-31). Required. */
-  secret: { kind: secret(either(string({ allowEmpty: true }), bytes)) },
+  secret: { kind: secret(either(string({ allowEmpty: true }), bytes())) },
   /** One or more of HS256, HS384 and HS512. Default: `["HS256"]`. */
   algorithms: { kind: withDefault(algorithmTexts, ["HS256"]) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
