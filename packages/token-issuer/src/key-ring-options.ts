@@ -2,6 +2,7 @@ import type { Logger } from "@svc/context";
 import { type Algorithm, checkAlgorithms } from "@svc/jwt-auth";
 import {
   boolean,
+  bytes,
   ConfigurationError,
   defineOptions,
   either,
@@ -22,11 +23,6 @@ import {
 
 const sources = ["text", "file", "privateKey", "secret"] as const;
 
-const bytes: Kind<Uint8Array> = {
-  expects: "bytes",
-  accepts: (value): value is Uint8Array => value instanceof Uint8Array,
-};
-
 export const keyRingOptions = defineOptions(
   "createKeyRing()",
   {
@@ -37,7 +33,7 @@ export const keyRingOptions = defineOptions(
     /** A PEM with one private key that never changes. Default: none. */
     privateKey: { kind: optional(secret(string())) },
     /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
-    secret: { kind: optional(secret(either(string({ allowEmpty: true }), bytes))) },
+    secret: { kind: optional(secret(either(string({ allowEmpty: true }), bytes()))) },
     /**
      * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256
      * for a secret.

@@ -1,4 +1,4 @@
-import { type Algorithm, algorithms, isSymmetric } from "@svc/jwt-auth";
+import { algorithms, isAlgorithm, isSymmetric } from "@svc/jwt-auth";
 import type { EnvironmentName } from "@svc/options";
 import { type JsonWebKey, jwkMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
@@ -131,10 +131,6 @@ function date(value: unknown, where: string): number {
   const time = typeof value === "string" ? Date.parse(value) : NaN;
   if (Number.isNaN(time)) throw broken(`${where} must be a date, for example 2030-01-31T12:00:00.000Z`);
   return time;
-}
-
-function isAlgorithm(value: unknown): value is Algorithm {
-  return (algorithms as readonly unknown[]).includes(value);
 }
 
 function isState(value: unknown): value is KeyState {
