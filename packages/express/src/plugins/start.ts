@@ -13,7 +13,6 @@ import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
 import type { JobCode } from "../service-jobs.ts";
 import { type StopHooks, stopPhases } from "../stop.ts";
-import { inOrder } from "./order.ts";
 import { optionNames } from "./option-names.ts";
 import { faultsOfParts, isStop } from "./parts-faults.ts";
 
@@ -157,6 +156,33 @@ export async function startPlugins(
     return made === undefined ? [] : [{ ...made, name }];
   });
   return { all: named, parts };
+}
+
+/**
+ * Returns the plugins so that each follows those that it needs or uses; apart from that, their order is kept.
+ *
+ * @param faults receives a fault for plugins that need each other in a circle
+ */
+function inOrder(plugins: readonly AnyPlugin[], faults: Fault[]): readonly AnyPlugin[] {
+  const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]));
+  const ordered = new Set<AnyPlugin>();
+
+  function place(plugin: AnyPlugin, path: readonly string[]): void {
+    if (ordered.has(plugin)) return;
+    if (path.includes(plugin.name)) {
+      const circle = [...path.slice(path.indexOf(plugin.name)), plugin.name].join(" -> ");
+      faults.push({ key: `plugins.${plugin.name}`, message: `needs itself in a circle: ${circle}` });
+      return;
+    }
+    for (const name of [...plugin.needs, ...plugin.uses]) {
+      const other = byName.get(name);
+      if (other !== undefined) place(other, [...path, plugin.name]);
+    }
+    ordered.add(plugin);
+  }
+
+  for (const plugin of plugins) place(plugin, []);
+  return [...ordered];
 }
 
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;

@@ -2,25 +2,13 @@ import type { Logger } from "@svc/context";
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "@svc/plugin";
 
-/** Creates the tables of the background parts. */
-export interface Preparation {
-  /**
-   * Resolves when the tables exist, or at the time limit for the start.
-   *
-   * @throws ConfigurationError for an existing table with another structure
-   */
-  first(): Promise<void>;
-  /** Resolves when all tables exist; never resolves after an earlier stop. */
-  readonly done: Promise<void>;
-  stop(): void;
-}
-
 /** How long a start waits for the tables, and the pauses between further attempts, in milliseconds. */
 const firstMs = 3000;
 const pauseMs = 500;
 const longestPauseMs = 10_000;
 
-export function createPreparation(schemas: readonly SchemaPart[], logger: Logger): Preparation {
+/** Creates the tables of the background parts. */
+export function createPreparation(schemas: readonly SchemaPart[], logger: Logger) {
   const { promise: done, resolve: finish } = Promise.withResolvers<void>();
   const missing = new Set(schemas);
   let running: Promise<void> | undefined;
@@ -56,8 +44,14 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
   }
 
   return {
+    /** Resolves when all tables exist; never resolves after an earlier stop. */
     done,
-    async first() {
+    /**
+     * Resolves when the tables exist, or at the time limit for the start.
+     *
+     * @throws ConfigurationError for an existing table with another structure
+     */
+    async first(): Promise<void> {
       running = attempt();
       try {
         await orAfter(running, firstMs);
@@ -66,7 +60,7 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
       }
       void goOn(pauseMs);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },
