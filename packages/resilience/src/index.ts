@@ -17,7 +17,7 @@ export {
   createBreaker,
   type Outcome,
 } from "./breaker.ts";
-export { DeadlineError, type DeadlineOptions, isThenable, withDeadline } from "./deadline.ts";
+export { DeadlineError, type DeadlineOptions, endsWithin, isThenable, withDeadline } from "./deadline.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
 export { errorFields } from "./error-fields.ts";
 export { type Clock, OptionError } from "./options.ts";
