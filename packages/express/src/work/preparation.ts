@@ -1,6 +1,7 @@
 import type { Logger } from "@svc/context";
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "@svc/plugin";
+import { endsWithin } from "@svc/resilience";
 
 /** How long a start waits for the tables, and the pauses between further attempts, in milliseconds. */
 const firstMs = 3000;
@@ -54,7 +55,7 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
     async first(): Promise<void> {
       running = attempt();
       try {
-        await orAfter(running, firstMs);
+        await endsWithin(firstMs, running);
       } catch (error) {
         if (error instanceof ConfigurationError) throw error;
       }
@@ -72,12 +73,4 @@ function faultsOf(error: unknown, { key }: SchemaPart): readonly Fault[] {
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
   return faults.map((fault: string) => ({ key, message: `names a table with another structure: ${fault}` }));
-}
-
-async function orAfter(something: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const time = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([something, time]).finally(() => clearTimeout(timer));
 }
