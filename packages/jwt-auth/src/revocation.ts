@@ -30,14 +30,7 @@ export interface RevocationCheck {
 /** `unknown`: the store did not answer. */
 export type RevocationAnswer = "valid" | "revoked" | "unknown";
 
-export interface RevocationGate {
-  /** Asks the store. Throws a TypeError when it answers neither true nor false: that is a bug, not an outage. */
-  ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer>;
-  /** Whether the store answered the last query. */
-  readonly answering: boolean;
-  /** Seconds after which a client may retry, at least 1. */
-  readonly retryAfterSeconds: number;
-}
+export type RevocationGate = ReturnType<typeof createRevocationGate>;
 
 export interface RevocationGateOptions {
   readonly check: RevocationCheck;
@@ -54,7 +47,7 @@ const WARNING_INTERVAL_MS = 10_000;
  * Creates a guarded client of a revocation store. A query takes at most `timeoutMs`. Three consecutive failures open a
  * circuit breaker for two seconds; then one query tests the store (REV-4, REV-5).
  */
-export function createRevocationGate(options: RevocationGateOptions): RevocationGate {
+export function createRevocationGate(options: RevocationGateOptions) {
   const { check, failOpen, timeoutMs, now } = options;
   const breaker = createBreaker({ failures: BREAKER_FAILURES, coolDownMs: BREAKER_COOL_DOWN_MS, now });
   const consequence = failOpen
@@ -107,6 +100,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     return heard(log, revoked);
   }
 
+  /** Asks the store. Throws a TypeError when it answers neither true nor false: that is a bug, not an outage. */
   function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
     // While the breaker is closed, a synchronous answer needs no attempt object.
     const trial = breaker.state === "closed" ? undefined : breaker.attempt();
@@ -128,10 +122,12 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
 
   return {
     ask,
-    get answering() {
+    /** Whether the store answered the last query. */
+    get answering(): boolean {
       return answering;
     },
-    get retryAfterSeconds() {
+    /** Seconds after which a client may retry, at least 1. */
+    get retryAfterSeconds(): number {
       return Math.max(1, Math.ceil(breaker.retryAfterMs / 1_000));
     },
   };
