@@ -179,8 +179,9 @@ describe("endsWithin", () => {
 
 describe("isThenable", () => {
   it("returns true for promises and for objects with a then method only", () => {
-    const thenable = { then: () => undefined };
-    const others = [undefined, null, "then", {}, { then: 1 }, () => undefined];
+    const withThen = (then: unknown): object => Object.fromEntries([["then", then]]);
+    const thenable = withThen(() => undefined);
+    const others = [undefined, null, "then", {}, withThen(1), () => undefined];
     expect([Promise.resolve(), thenable].map((each: unknown) => isThenable(each))).to.eql([true, true]);
     expect(others.filter((each: unknown) => isThenable(each))).to.eql([]);
   });
