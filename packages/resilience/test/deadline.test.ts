@@ -179,7 +179,8 @@ describe("endsWithin", () => {
 
 describe("isThenable", () => {
   it("returns true for promises and for objects with a then method only", () => {
-    const withThen = (then: unknown): object => Object.fromEntries([["then", then]]);
+    const member = "then" as string;
+    const withThen = (value: unknown): object => ({ [member]: value });
     const thenable = withThen(() => undefined);
     const others = [undefined, null, "then", {}, withThen(1), () => undefined];
     expect([Promise.resolve(), thenable].map((each: unknown) => isThenable(each))).to.eql([true, true]);
