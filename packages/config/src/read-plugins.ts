@@ -5,21 +5,10 @@ import { asTable, checkUnusedTable, type Reading, readTable, type Settings } fro
 import type { FileTable } from "./references.ts";
 import type { UntypedTable } from "./table.ts";
 
-/** The enabled plugins, and their settings by name. */
-export interface Plugins {
-  readonly names: readonly string[];
-  readonly read: Settings;
-}
-
 type Built = Readonly<Record<string, UntypedTable>>;
 
-/** Reads `[plugins]` and every `[plugin.<name>]` (CFG-6, CFG-7, CFG-8). */
-export function readPlugins(
-  root: FileTable,
-  built: Built,
-  defaults: readonly string[],
-  reading: Reading,
-): Plugins {
+/** Reads the enabled plugins in `[plugins]` and their settings in every `[plugin.<name>]` (CFG-6, CFG-7, CFG-8). */
+export function readPlugins(root: FileTable, built: Built, defaults: readonly string[], reading: Reading) {
   const enabledNames = withDefault(listOf(string()), defaults);
   const list: UntypedTable = { keys: { enabled: { key: "enabled", kind: enabledNames } } };
   const { settings } = readTable(list, root["plugins"], ["plugins"], reading);

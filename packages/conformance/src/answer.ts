@@ -63,7 +63,8 @@ export class Answer {
   }
 }
 
-function parseObject(text: string): JsonObject | undefined {
+/** Returns the JSON object in a text; undefined for any other text. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;

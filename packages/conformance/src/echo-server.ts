@@ -2,16 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The target of the outbound probe; records the headers of each call. */
-export interface EchoServer {
-  /** Returns the URL to call for one request. */
-  urlFor(id: string): string;
-  /** Returns the headers of the call to that URL, if there was one. */
-  headersOf(id: string): IncomingHttpHeaders | undefined;
-  stop(): Promise<void>;
-}
+export type EchoServer = Awaited<ReturnType<typeof startEchoServer>>;
 
-export async function startEchoServer(): Promise<EchoServer> {
+/** Starts the target of the outbound probe, which records the headers of each call. */
+export async function startEchoServer() {
   const calls = new Map<string, IncomingHttpHeaders>();
   const server = createServer((req, res) => {
     calls.set(req.url?.slice(1) ?? "", req.headers);
@@ -20,8 +14,10 @@ export async function startEchoServer(): Promise<EchoServer> {
   const stop = await listen(server, 0, "127.0.0.1");
   const { port } = server.address() as AddressInfo;
   return {
-    urlFor: (id) => `http://127.0.0.1:${port}/${id}`,
-    headersOf: (id) => calls.get(id),
+    /** Returns the URL to call for one request. */
+    urlFor: (id: string) => `http://127.0.0.1:${port}/${id}`,
+    /** Returns the headers of the call to that URL, if there was one. */
+    headersOf: (id: string) => calls.get(id),
     stop,
   };
 }

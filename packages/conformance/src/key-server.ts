@@ -11,24 +11,6 @@ export interface ServedKey {
   readonly key: KeyObject;
 }
 
-/** The key set endpoint that the service under test is configured to fetch. */
-export interface KeyServer {
-  /** In the set from the start. */
-  readonly first: ServedKey;
-  readonly second: ServedKey;
-  /** In the set with `use: enc`: it must not verify any token. */
-  readonly forEncryption: ServedKey;
-  /** In the set with a 1,024-bit RSA key; absent for other algorithms. */
-  readonly weak: ServedKey | undefined;
-  /** The number of requests for the set. */
-  readonly fetches: number;
-  /** Adds a key to the set. */
-  rotate(): Promise<ServedKey>;
-  /** Makes the endpoint answer 503, or serve the set again. */
-  setDown(down: boolean): void;
-  stop(): Promise<void>;
-}
-
 /** The initial key pairs of every set, generated once because RSA keys take long. Their ids differ per set. */
 const made = new Map<string, Promise<KeyPair>>();
 
@@ -38,8 +20,14 @@ function pairOf(name: string, algorithm: Algorithm, bits?: number): Promise<KeyP
   return pair;
 }
 
-/** @param address `host:port` */
-export async function serveKeys(address: string, algorithm: Algorithm): Promise<KeyServer> {
+export type KeyServer = Awaited<ReturnType<typeof serveKeys>>;
+
+/**
+ * Serves the key set that the service under test is configured to fetch.
+ *
+ * @param address `host:port`
+ */
+export async function serveKeys(address: string, algorithm: Algorithm) {
   const [, host, port] = /^(.+):(\d{1,5})$/.exec(address) ?? [];
   if (host === undefined || port === undefined) {
     throw new InvalidUse([`serve-keys: ${JSON.stringify(address)} is not host:port`]);
@@ -77,15 +65,21 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
   );
 
   return {
+    /** In the set from the start. */
     first,
     second,
+    /** In the set with `use: enc`: it must not verify any token. */
     forEncryption,
+    /** In the set with a 1,024-bit RSA key; undefined for other algorithms. */
     weak,
+    /** The number of requests for the set. */
     get fetches() {
       return fetches;
     },
+    /** Adds a key to the set. */
     rotate: async () => add("new", await newKeyPair(algorithm)),
-    setDown(value) {
+    /** Makes the endpoint answer 503, or serve the set again. */
+    setDown(value: boolean): void {
       down = value;
     },
     stop,

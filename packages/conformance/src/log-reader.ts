@@ -1,6 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject } from "./answer.ts";
+import { type JsonObject, parseObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
 
 /** One line of the service's log. */
@@ -10,19 +10,17 @@ export interface LogLine {
   readonly value: JsonObject | undefined;
 }
 
-/** Reads the log that the service writes during the checks. */
-export interface LogReader {
-  /** Returns all lines so far. */
-  lines(): Promise<readonly LogLine[]>;
-  /** Returns the lines that contain a text, once one matches `fits` or the time is over. */
-  about(text: string, fits?: (line: LogLine) => boolean): Promise<readonly LogLine[]>;
-}
-
 /** A log line may be written shortly after the answer. */
 const patienceMs = 2000;
 
-/** @param source a file, whose existing content is skipped, or a function that returns all text so far */
-export async function createLogReader(source: string | (() => string | Promise<string>)): Promise<LogReader> {
+export type LogReader = Awaited<ReturnType<typeof createLogReader>>;
+
+/**
+ * Creates the reader of the log that the service writes during the checks.
+ *
+ * @param source a file, whose existing content is skipped, or a function that returns all text so far
+ */
+export async function createLogReader(source: string | (() => string | Promise<string>)) {
   const readMore = typeof source === "string" ? await fileReader(source) : textReader(source);
   const lines: LogLine[] = [];
   let rest = "";
@@ -32,18 +30,20 @@ export async function createLogReader(source: string | (() => string | Promise<s
     if (more === "") return;
     const parts = (rest + more).split("\n");
     rest = parts.pop() ?? "";
-    for (const text of parts) if (text.trim() !== "") lines.push({ text, value: parse(text) });
+    for (const text of parts) if (text.trim() !== "") lines.push({ text, value: parseObject(text) });
   }
   let updating: Promise<void> | undefined;
   // Checks read concurrently; sharing one read keeps each of them complete.
   const refresh = (): Promise<void> => (updating ??= update().finally(() => (updating = undefined)));
 
   return {
-    async lines() {
+    /** Returns all lines so far. */
+    async lines(): Promise<readonly LogLine[]> {
       await refresh();
       return lines;
     },
-    async about(text, fits = () => true) {
+    /** Returns the lines that contain a text, once one matches `fits` or the time is over. */
+    async about(text: string, fits: (line: LogLine) => boolean = () => true): Promise<readonly LogLine[]> {
       const deadline = performance.now() + patienceMs;
       for (;;) {
         await refresh();
@@ -53,15 +53,6 @@ export async function createLogReader(source: string | (() => string | Promise<s
       }
     },
   };
-}
-
-function parse(text: string): LogLine["value"] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function fileReader(path: string): Promise<() => Promise<string>> {

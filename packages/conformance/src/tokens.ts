@@ -18,39 +18,28 @@ export interface TokenShape {
   readonly signWith?: { readonly algorithm: Algorithm; readonly key: SigningKey } | undefined;
 }
 
-/** Makes tokens that the service under test must accept or reject. */
-export interface Minter {
-  readonly keys: Resolved<"keys">;
-  readonly algorithm: Algorithm;
-  readonly leeway: number;
-  readonly key: SigningKey;
-  /** The public key, if there is one. */
-  readonly publicKey: KeyObject | undefined;
-  /** Returns seconds since the Unix epoch. */
-  now(): number;
-  mint(shape?: TokenShape): string;
-  /** Returns a correctly signed token with the given bytes. */
-  mintBytes(header: Buffer | string, payload: Buffer | string): string;
-  /** Returns the header and claims that `mint` would sign. */
-  parts(shape?: TokenShape): { readonly header: Claims; readonly claims: Claims };
-}
+export type Minter = ReturnType<typeof createMinter>;
 
-/** @param generated the key and its id when the kit serves the key set itself */
+/**
+ * Creates the maker of tokens that the service under test must accept or reject.
+ *
+ * @param generated the key and its id when the kit serves the key set itself
+ */
 export function createMinter(
   keys: Resolved<"keys">,
   generated: { readonly key: KeyObject; readonly kid: string } | undefined,
   tenant: string | undefined,
-): Minter {
+) {
   const { algorithm } = keys;
   const key = generated?.key ?? signingKey(keys);
   const kid = generated?.kid ?? keys.kid;
+  /** The public key, if there is one. */
   const publicKey = Buffer.isBuffer(key) ? undefined : createPublicKey(key);
+  /** Returns seconds since the Unix epoch. */
   const now = (): number => Math.floor(Date.now() / 1000);
 
-  function parts({ claims, header, scopes, roles }: TokenShape = {}): {
-    readonly header: Claims;
-    readonly claims: Claims;
-  } {
+  /** Returns the header and claims that `mint` would sign. */
+  function parts({ claims, header, scopes, roles }: TokenShape = {}) {
     const at = now();
     return {
       header: { alg: algorithm, typ: "JWT", kid, ...header },
@@ -82,7 +71,7 @@ export function createMinter(
     publicKey,
     now,
     parts,
-    mint(shape) {
+    mint(shape?: TokenShape): string {
       const { header, claims } = parts(shape);
       return assemble(
         Buffer.from(JSON.stringify(header)),
@@ -90,7 +79,9 @@ export function createMinter(
         shape?.signWith ?? { algorithm, key },
       );
     },
-    mintBytes: (header, payload) => assemble(Buffer.from(header), Buffer.from(payload), { algorithm, key }),
+    /** Returns a correctly signed token with the given bytes. */
+    mintBytes: (header: Buffer | string, payload: Buffer | string) =>
+      assemble(Buffer.from(header), Buffer.from(payload), { algorithm, key }),
   };
 }
 

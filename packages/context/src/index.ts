@@ -9,6 +9,7 @@ export {
   type TraceReader,
 } from "./request-context.ts";
 export { setRouteTemplate, statedRouteTemplate } from "./stated-route-template.ts";
+export { describeGuard, type Guard, guardOf } from "./guard.ts";
 export { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "./identity-texts.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { pathOf, pathOfTarget } from "./request-path.ts";

@@ -5,13 +5,14 @@ import {
   type Deadline,
   ensureSchema,
   isTransaction,
+  type Migration,
   migrationName,
   qualified,
   type Queryable,
   queryWithin,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
-import { type InboxOptions, inboxOptions, type Migration, type TableTimeouts } from "./table-options.ts";
+import { type InboxOptions, inboxOptions, type TableTimeouts } from "./table-options.ts";
 import { isText } from "./text.ts";
 
 /** The outcome for a message: handled now, with the result of `fn`, or already handled before. */

@@ -10,10 +10,5 @@ export type { OutboxEntry } from "./outbox/sql.ts";
 export { readEnvelope } from "./read-envelope.ts";
 export { createRelay, type Relay, type RelayPass } from "./relay/relay.ts";
 export type { EventTypes, Subscriber, SubscribersOf } from "./subscribers.ts";
-export {
-  DEFAULT_INBOX,
-  DEFAULT_OUTBOX,
-  type InboxOptions,
-  type Migration,
-  type OutboxOptions,
-} from "./table-options.ts";
+export { DEFAULT_INBOX, DEFAULT_OUTBOX, type InboxOptions, type OutboxOptions } from "./table-options.ts";
+export type { Migration } from "@svc/sql";

@@ -29,14 +29,6 @@ const timeouts = {
 /** Deadlines of calls on a table. */
 export type TableTimeouts = ResolvedOptions<typeof timeouts>;
 
-/** A schema migration, for a migration tool. */
-export interface Migration {
-  /** Sorts after the name of the previous migration. */
-  readonly name: string;
-  /** Idempotent statements. */
-  readonly statements: readonly string[];
-}
-
 export const outboxOptions = defineOptions("createOutbox()", {
   /** The database of the table, the same as the job table's. The caller closes it. Required. */
   db: { kind: databaseKind },

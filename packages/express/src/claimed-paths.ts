@@ -7,13 +7,13 @@ export interface RoutedApp {
 }
 
 /** The routes and mounts of an application for one path. */
-export interface Claim {
+interface Claim {
   /** Whether the application would answer, by a route of any method, a mounted application or a trailing middleware. */
-  readonly claimed: boolean;
+  claimed: boolean;
   /** The methods of its routes, in upper case. */
-  readonly methods: ReadonlySet<string>;
+  readonly methods: Set<string>;
   /** Whether its methods are unknown, because of a route for all methods or a mounted application. */
-  readonly open: boolean;
+  open: boolean;
 }
 
 interface Layer {
@@ -25,8 +25,8 @@ interface Layer {
 }
 
 /** Finds the routes and mounts that would answer for a path. A middleware before routes does not count: it passes requests on. */
-export function claimOn(app: RoutedApp, path: string): Claim {
-  const claim = { claimed: false, methods: new Set<string>(), open: false };
+export function claimOn(app: RoutedApp, path: string): Readonly<Claim> {
+  const claim: Claim = { claimed: false, methods: new Set(), open: false };
   collect(stackOf(app), path, claim);
   return claim;
 }
@@ -57,11 +57,7 @@ function routerOf(app: RoutedApp): unknown {
   }
 }
 
-function collect(
-  stack: readonly Layer[],
-  path: string,
-  claim: { claimed: boolean; methods: Set<string>; open: boolean },
-): void {
+function collect(stack: readonly Layer[], path: string, claim: Claim): void {
   const last = stack.findLastIndex((layer) => layer.route !== undefined || layer.handle.stack !== undefined);
   for (const [index, layer] of stack.entries()) {
     if (layer.handle.length > 3) continue;

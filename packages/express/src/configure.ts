@@ -15,18 +15,12 @@ import { type ResolvedServiceOptions, resolveServiceOptions } from "./service-op
 /** The settings of a service whose plugins are not known by type. */
 export type AnyConfig = Config<SettingsByName, Record<never, object>>;
 
-/** The options and the configuration of a service. */
-export interface Configured {
-  readonly resolved: ResolvedServiceOptions;
-  readonly config: AnyConfig;
-}
-
 /**
- * Checks the options and reads the file and the environment.
+ * Checks the options of a service and reads its configuration from the file and the environment.
  *
  * @throws ConfigurationError that lists the faults of all of them (CFG-12)
  */
-export function configure(options: object | undefined, serviceOf: () => Service): Configured {
+export function configure(options: object | undefined, serviceOf: () => Service) {
   const errors: ConfigurationError[] = [];
   const resolved = attempt(() => resolveServiceOptions(options, serviceOf), errors);
   // When an option was refused, those that say where the configuration is may still be right.

@@ -6,9 +6,9 @@ import { compose, type FrameworkRoute, type PluginParts, stopPhases } from "@svc
 import { notFound, problemHandler } from "@svc/problem";
 import express, { type Express } from "express";
 import { hasRoute, layerCount } from "./claimed-paths.ts";
-import { type Configured, configure, unusedCode } from "./configure.ts";
+import { configure, unusedCode } from "./configure.ts";
 import { edgeLayers } from "./edge.ts";
-import { type FrameworkRoutes, frameworkRoutes } from "./framework-routes.ts";
+import { frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
 import { settingOf } from "./plugins/option-names.ts";
@@ -74,11 +74,11 @@ export async function createService(options?: object): Promise<Service> {
 
 /** Starts the plugins, and puts their layers and those of the service into the application. */
 async function assemble(
-  { resolved, config }: Configured,
+  { resolved, config }: ReturnType<typeof configure>,
   app: Express,
   log: ServiceLogger,
   hooks: StopHooks,
-): Promise<{ readonly service: Service; readonly framework: FrameworkRoutes }> {
+): Promise<{ readonly service: Service; readonly framework: ReturnType<typeof frameworkRoutes> }> {
   const { service: settings } = config;
   app.disable("x-powered-by");
   app.set("etag", settings.etag ? "weak" : false);

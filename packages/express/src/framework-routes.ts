@@ -1,34 +1,29 @@
-import { type Middleware, setRouteTemplate } from "@svc/context";
+import { type Middleware, pathOfTarget, setRouteTemplate } from "@svc/context";
 import type { FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
 
-/** The framework's routes. Most run after the application's routes, some must run before them. */
-export interface FrameworkRoutes {
-  /** Runs before the application's routes, and passes on other requests. */
-  readonly front: Middleware;
-  /** Runs after the application's routes. */
-  readonly behind: Middleware;
-  /**
-   * Moves each framework route whose path the application would answer before the application's routes (ROUTE-2). The
-   * others stay after them, at no cost for the application's requests.
-   */
-  place(app: RoutedApp): void;
-}
-
-export function frameworkRoutes(routes: readonly FrameworkRoute[]): FrameworkRoutes {
+/** Returns the framework's routes. Most run after the application's routes, some must run before them. */
+export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
   const behind = new Map<string, Answer>();
   const inFront = new Map<string, Answer>();
   const dispatchFront = dispatcher(inFront);
+  /** Runs before the application's routes, and passes on other requests. */
+  const front: Middleware = (req, res, next) => {
+    if (inFront.size === 0) next();
+    else dispatchFront(req, res, next);
+  };
   for (const { path, handler } of routes) behind.set(path, { handler, allow: reads, passes: () => false });
 
   return {
+    front,
+    /** Runs after the application's routes. */
     behind: dispatcher(behind),
-    front(req, res, next) {
-      if (inFront.size === 0) next();
-      else dispatchFront(req, res, next);
-    },
-    place(app) {
+    /**
+     * Moves each framework route whose path the application would answer before the application's routes (ROUTE-2). The
+     * others stay after them, at no cost for the application's requests.
+     */
+    place(app: RoutedApp): void {
       for (const { path, handler } of routes) {
         const { claimed, methods, open } = claimOn(app, path);
         const allow = [...new Set([...reads, ...methods])].toSorted();
@@ -51,7 +46,7 @@ interface Answer {
 
 function dispatcher(routes: ReadonlyMap<string, Answer>): Middleware {
   return function dispatchFrameworkRoute(req, res, next) {
-    const path = pathOf(req.url ?? "");
+    const path = pathOfTarget(req.url ?? "");
     const answer = routes.get(path);
     if (answer === undefined) {
       next();
@@ -67,10 +62,4 @@ function dispatcher(routes: ReadonlyMap<string, Answer>): Middleware {
       sendProblem(req, res, methodNotAllowed(answer.allow));
     }
   };
-}
-
-function pathOf(target: string): string {
-  if (!target.startsWith("/")) return URL.parse(target)?.pathname ?? target;
-  const query = target.indexOf("?");
-  return query === -1 ? target : target.slice(0, query);
 }

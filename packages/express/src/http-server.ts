@@ -1,9 +1,9 @@
 import type { Logger } from "@svc/context";
 import { attachProblems, problemServerOptions } from "@svc/problem";
 import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { watchConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
-import { cutStalledReaders } from "./stalled-readers.ts";
 import type { TunedClasses } from "./tune.ts";
 
 /** Time limits for clients, in seconds. */
@@ -41,6 +41,18 @@ export function createHttpServer(
   cutStalledReaders(server, inFlight, milliseconds(timeouts.sendTimeoutSeconds));
   attachProblems(server, { logger });
   return server;
+}
+
+/**
+ * Cuts connections of clients that stop reading their answer, which would otherwise keep the connection and the unsent data
+ * forever. Keeps a connection without unsent data, even when its handler or event stream is silent for long.
+ */
+function cutStalledReaders(server: Server, inFlight: InFlight, sendTimeoutMs: number): void {
+  server.timeout = sendTimeoutMs;
+  // Node emits this event for a connection without traffic for that time, and closes it only without a listener.
+  server.on("timeout", (socket: Socket) => {
+    if (socket.writableLength > 0 || !inFlight.isAnswering(socket)) socket.destroy();
+  });
 }
 
 // Node accepts only whole numbers, and 2.3 * 1000 is not exactly 2300.

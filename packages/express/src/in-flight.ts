@@ -2,7 +2,6 @@ import { contextOf, onResponseEnd, openContext } from "@svc/context";
 import { gatewayTimeout, ProblemError, sendProblem, silence } from "@svc/problem";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { watchUnreadBody } from "./unread-body.ts";
 
 /** The requests of a server without a complete answer. */
 export interface InFlight {
@@ -152,4 +151,21 @@ function cutOff(res: ServerResponse): void {
   // Otherwise the reader would wait forever, or continue with data that arrives later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
+}
+
+const lookEveryMs = 100;
+
+/**
+ * Limits the unread body of an answered request. Node reads and discards the rest of any size until the deadline of the
+ * request; this cuts the connection of a body without a length at the limit.
+ */
+function watchUnreadBody(req: IncomingMessage, maxBytes: number): void {
+  const { socket } = req;
+  if (req.complete || socket.destroyed || req.headers["transfer-encoding"] === undefined) return;
+  const before = socket.bytesRead;
+  const timer = setInterval(() => {
+    if (req.complete || socket.destroyed) clearInterval(timer);
+    else if (socket.bytesRead - before > maxBytes) socket.destroy();
+  }, lookEveryMs);
+  timer.unref();
 }

@@ -17,16 +17,6 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** The readiness of one service, without HTTP. */
-export interface Readiness {
-  /** Never rejects. Concurrent callers share one run of the checks, and reuse its result for `reuseMs` (RDY-9, RDY-10). */
-  answer(): Answer | Promise<Answer>;
-  /** @throws ConfigurationError */
-  addCheck(check: ReadinessCheck): void;
-  setState(state: ServiceState): void;
-  readonly state: ServiceState;
-}
-
 function answerOf(report: ReadinessReport): Answer {
   return {
     report,
@@ -35,7 +25,10 @@ function answerOf(report: ReadinessReport): Answer {
   };
 }
 
-export function createReadiness(options: ResolvedHealthOptions): Readiness {
+export type Readiness = ReturnType<typeof createReadiness>;
+
+/** Creates the readiness of one service, without HTTP. */
+export function createReadiness(options: ResolvedHealthOptions) {
   const { service, readinessTimeoutSeconds, reuseMs, now } = options;
   const probes: Probe[] = [];
   const names = new Set<string>();
@@ -63,6 +56,7 @@ export function createReadiness(options: ResolvedHealthOptions): Readiness {
     return state === "serving" ? answer : outside[state];
   }
 
+  /** @throws ConfigurationError */
   function addCheck(check: ReadinessCheck): void {
     names.add(checkedName(check, names));
     probes.push(createProbe(check, readinessTimeoutSeconds));
@@ -70,16 +64,17 @@ export function createReadiness(options: ResolvedHealthOptions): Readiness {
   for (const check of options.checks) addCheck(check);
 
   return {
+    /** Never rejects. Concurrent callers share one run of the checks, and reuse its result for `reuseMs` (RDY-9, RDY-10). */
     answer: () => (state === "serving" ? whileServing() : outside[state]),
     addCheck,
-    setState(next) {
+    setState(next: ServiceState): void {
       checkState(next);
       // A start that finishes during shutdown must not make the process ready.
       if (state === "draining") return;
       state = next;
       if (next !== "serving") observe(outside[next].report, true);
     },
-    get state() {
+    get state(): ServiceState {
       return state;
     },
   };

@@ -4,4 +4,4 @@ export { bodyOf, jsonBody } from "./json-body.ts";
 export type { JsonBodyOptions } from "./options.ts";
 export { answerRefusal } from "./refuse-unread.ts";
 export { readText, type ReadTextOptions } from "./read-text.ts";
-export { type ContentTypeGuard, requireContentType } from "./require-content-type.ts";
+export { requireContentType } from "./require-content-type.ts";

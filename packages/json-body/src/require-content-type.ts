@@ -1,14 +1,7 @@
-import type { Middleware } from "@svc/context";
+import { describeGuard, type Middleware } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import { essenceOf, hasBody } from "./content-type.ts";
 import { unsupported } from "./faults.ts";
-
-const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
-
-/** The guard. Route descriptions read its accepted types from `values`. */
-export interface ContentTypeGuard extends Middleware {
-  readonly [GUARD]: { readonly kind: "content-type"; readonly values: readonly string[] };
-}
 
 const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
 
@@ -19,7 +12,7 @@ const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
  * @param types lower case, without parameters; `image/*` accepts every subtype, `application/*+json` every such suffix
  * @throws ConfigurationError without a type, and for an invalid one
  */
-export function requireContentType(...types: string[]): ContentTypeGuard {
+export function requireContentType(...types: string[]): Middleware {
   const wrong = types.filter((type) => typeof type !== "string" || !PATTERN.test(type));
   if (types.length === 0 || wrong.length > 0) {
     const message = "must be at least one media type in lower case, such as application/json";
@@ -29,7 +22,7 @@ export function requireContentType(...types: string[]): ContentTypeGuard {
   const exact: ReadonlySet<string> = new Set(types);
   const ranges = types.filter((type) => type.includes("*")).map(rangeOf);
   const list = types.join(", ");
-  const requireContentTypeMiddleware: Middleware = (req, _res, next) => {
+  return describeGuard("content-type", types, function requireContentTypeMiddleware(req, _res, next) {
     if (!hasBody(req)) {
       next();
       return;
@@ -40,9 +33,6 @@ export function requireContentType(...types: string[]): ContentTypeGuard {
       const detail = `the content type must be ${types.length === 1 ? list : `one of: ${list}`}`;
       next(unsupported(req, "ERR_SVC_CONTENT_TYPE", detail, { Accept: list }));
     }
-  };
-  return Object.assign(requireContentTypeMiddleware, {
-    [GUARD]: Object.freeze({ kind: "content-type", values: Object.freeze([...types]) } as const),
   });
 }
 

@@ -23,10 +23,18 @@ export type Algorithm = (typeof algorithms)[number];
 /** Kind of a list of algorithms that {@link checkAlgorithms} then checks in full. */
 export const algorithmTexts = listOf(string()) as Kind<readonly Algorithm[]>;
 
+/** Returns whether a value is the name of a supported algorithm. */
+export function isAlgorithm(value: unknown): value is Algorithm {
+  return (algorithms as readonly unknown[]).includes(value);
+}
+
 /** Returns whether an algorithm uses one shared secret to sign and to verify. */
 export function isSymmetric(algorithm: Algorithm): boolean {
   return algorithm.startsWith("HS");
 }
+
+/** Length of each of the two numbers in an ECDSA signature, in bytes (RFC 7518 section 3.4). */
+export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 /**
  * Checks the list of allowed algorithms: only known ones (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
@@ -64,7 +72,7 @@ function faultOf(given: unknown): string | undefined {
 function entryFault(entry: unknown): string | undefined {
   if (typeof entry !== "string")
     return `has an entry that is not a string; known are ${algorithms.join(", ")}`;
-  if ((algorithms as readonly string[]).includes(entry)) return undefined;
+  if (isAlgorithm(entry)) return undefined;
   if (entry.toLowerCase() === "none") return "must not have none: a token without a signature proves nothing";
   const nearest = nearestName(entry, algorithms);
   const hint = nearest === undefined ? `known are ${algorithms.join(", ")}` : `did you mean ${nearest}?`;

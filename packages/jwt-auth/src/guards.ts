@@ -1,17 +1,10 @@
-import { contextOf, enterContext, type Middleware, type Principal } from "@svc/context";
-import { ConfigurationError } from "@svc/options";
+import { contextOf, describeGuard, enterContext, type Middleware, type Principal } from "@svc/context";
+import { ConfigurationError, takesNothing } from "@svc/options";
 import { missingRoles, missingScopes, type ProblemError, unauthorized } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
-// Tools that describe routes read here what a guard demands.
-const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
-
-const NOTHING: readonly string[] = Object.freeze([]);
-
 // A guard enters the context of an admitted request again: a middleware after jwtAuth() may have lost the current
 // context, which currentPrincipal() needs.
-
-type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
 
 /**
  * Admits any verified caller (AUTH-14). Answers 401 to other requests (AUTH-11).
@@ -20,7 +13,7 @@ type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
  */
 export function requireAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireAuth()", nothing);
-  return described("auth", NOTHING, function requireAuthGuard(req, res, next) {
+  return describeGuard("auth", [], function requireAuthGuard(req, res, next) {
     if (principalIn(req) === undefined) next(unauthorized());
     else enterContext(req, res, next);
   });
@@ -34,7 +27,7 @@ export function requireAuth(...nothing: readonly undefined[]): Middleware {
  */
 export function requireScopes(...scopes: readonly string[]): Middleware {
   const wanted = checked("requireScopes()", "scopes", scopes, /^\S+$/, "a scope without white space");
-  return described("scopes", wanted, function requireScopesGuard(req, res, next) {
+  return describeGuard("scopes", wanted, function requireScopesGuard(req, res, next) {
     const principal = principalIn(req);
     if (principal === undefined) next(unauthorized());
     else if (holdsAll(principal.scopes, wanted)) enterContext(req, res, next);
@@ -50,7 +43,7 @@ export function requireScopes(...scopes: readonly string[]): Middleware {
  */
 export function requireRoles(...roles: readonly string[]): Middleware {
   const wanted = checked("requireRoles()", "roles", roles, /\S/, "the name of a role");
-  return described("roles", wanted, function requireRolesGuard(req, res, next) {
+  return describeGuard("roles", wanted, function requireRolesGuard(req, res, next) {
     const principal = principalIn(req);
     if (principal === undefined) next(unauthorized());
     else if (holdsOne(principal.roles, wanted)) enterContext(req, res, next);
@@ -65,7 +58,7 @@ export function requireRoles(...roles: readonly string[]): Middleware {
  */
 export function optionalAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("optionalAuth()", nothing);
-  return described("optional_auth", NOTHING, function optionalAuthGuard(req, res, next) {
+  return describeGuard("optional_auth", [], function optionalAuthGuard(req, res, next) {
     if (contextOf(req) === undefined) next();
     else enterContext(req, res, next);
   });
@@ -95,13 +88,6 @@ function lacking(held: readonly string[], wanted: readonly string[]): ProblemErr
   return missingScopes(wanted.filter((each) => !held.includes(each)));
 }
 
-// Without this check, a guard passed to a route without brackets would return a guard, and the request would hang.
-function takesNothing(subject: string, given: readonly unknown[]): void {
-  if (given.every((each) => each === undefined)) return;
-  const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
-  throw new ConfigurationError(subject, [{ key: "arguments", message }]);
-}
-
 /** Returns the names sorted and without duplicates. Validates them, because callers in JavaScript may pass any value. */
 function checked(
   subject: string,
@@ -112,7 +98,7 @@ function checked(
 ): readonly string[] {
   const fault = faultOf(names, pattern, expected);
   if (fault !== undefined) throw new ConfigurationError(subject, [{ key, message: fault }]);
-  return Object.freeze([...new Set(names as readonly string[])].sort());
+  return [...new Set(names as readonly string[])].sort();
 }
 
 function faultOf(names: readonly unknown[], pattern: RegExp, expected: string): string | undefined {
@@ -127,8 +113,4 @@ function faultOf(names: readonly unknown[], pattern: RegExp, expected: string): 
     return `argument ${index + 1} must be ${expected}; it is ${shown}`;
   }
   return undefined;
-}
-
-function described(kind: GuardKind, values: readonly string[], guard: Middleware): Middleware {
-  return Object.defineProperty(guard, GUARD, { value: Object.freeze({ kind, values }) });
 }

@@ -15,7 +15,14 @@ export {
   type Verification,
   type Verified,
 } from "./verification.ts";
-export { type Algorithm, algorithms, checkAlgorithms } from "./algorithms.ts";
+export {
+  type Algorithm,
+  algorithms,
+  checkAlgorithms,
+  ecdsaBytes,
+  isAlgorithm,
+  isSymmetric,
+} from "./algorithms.ts";
 export type { EnvironmentName as Env } from "@svc/options";
 
 // Key sources.

@@ -3,7 +3,7 @@ import { importJWK, type JWK } from "jose";
 import type { Algorithm } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
 import { KeySetError } from "./key-set-error.ts";
-import { MAX_KID_LENGTH } from "./token-parser.ts";
+import { isObject, MAX_KID_LENGTH } from "./token-parser.ts";
 
 /** A key that may verify tokens. */
 export interface UsableKey {
@@ -165,8 +165,4 @@ async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<Key
 
 function isNumber(value: unknown): value is string {
   return typeof value === "string" && BASE64URL.test(value);
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,7 +5,6 @@ import type { Algorithm } from "./algorithms.ts";
 import { keySetOptions } from "./key-set-options.ts";
 import type { KeySource } from "./key-source.ts";
 import type { RevocationCheck } from "./revocation.ts";
-import { bytes } from "./secret-source.ts";
 import { verifierOptions } from "./verifier-options.ts";
 
 const algorithmList: k.Kind<readonly Algorithm[]> = {
@@ -31,7 +30,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
     key: "secret",
     env: "SVC_AUTH_SECRET",
     wins: "env",
-    kind: k.optional(k.secret(k.either(k.string(), bytes))),
+    kind: k.optional(k.secret(k.either(k.string(), k.bytes()))),
   },
   /**
    * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with `secret`: `["HS256"]`; with `keys`:

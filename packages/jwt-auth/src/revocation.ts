@@ -1,5 +1,13 @@
 import type { Logger } from "@svc/context";
-import { atMostEvery, type Attempt, createBreaker, safeLogger, withDeadline } from "@svc/resilience";
+import {
+  atMostEvery,
+  type Attempt,
+  createBreaker,
+  errorFields,
+  isThenable,
+  safeLogger,
+  withDeadline,
+} from "@svc/resilience";
 import type { Verified } from "./verification.ts";
 
 /** The values that a revocation can name: a token, a session, or all sessions that a person began before a time. */
@@ -22,14 +30,7 @@ export interface RevocationCheck {
 /** `unknown`: the store did not answer. */
 export type RevocationAnswer = "valid" | "revoked" | "unknown";
 
-export interface RevocationGate {
-  /** Asks the store. Throws a TypeError when it answers neither true nor false: that is a bug, not an outage. */
-  ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer>;
-  /** Whether the store answered the last query. */
-  readonly answering: boolean;
-  /** Seconds after which a client may retry, at least 1. */
-  readonly retryAfterSeconds: number;
-}
+export type RevocationGate = ReturnType<typeof createRevocationGate>;
 
 export interface RevocationGateOptions {
   readonly check: RevocationCheck;
@@ -46,7 +47,7 @@ const WARNING_INTERVAL_MS = 10_000;
  * Creates a guarded client of a revocation store. A query takes at most `timeoutMs`. Three consecutive failures open a
  * circuit breaker for two seconds; then one query tests the store (REV-4, REV-5).
  */
-export function createRevocationGate(options: RevocationGateOptions): RevocationGate {
+export function createRevocationGate(options: RevocationGateOptions) {
   const { check, failOpen, timeoutMs, now } = options;
   const breaker = createBreaker({ failures: BREAKER_FAILURES, coolDownMs: BREAKER_COOL_DOWN_MS, now });
   const consequence = failOpen
@@ -60,7 +61,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     (suppressed, log: Logger | undefined, error: unknown) => {
       told = true;
       safeLogger(log)?.warn(
-        { ...named(error), suppressed },
+        { ...errorFields(error), suppressed },
         `the revocation store is not answering; ${consequence}`,
       );
     },
@@ -84,7 +85,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
   }
 
   async function wait(
-    answer: Promise<boolean>,
+    answer: Promise<unknown>,
     attempt: Attempt | undefined,
     log: Logger | undefined,
   ): Promise<RevocationAnswer> {
@@ -99,6 +100,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
     return heard(log, revoked);
   }
 
+  /** Asks the store. Throws a TypeError when it answers neither true nor false: that is a bug, not an outage. */
   function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
     // While the breaker is closed, a synchronous answer needs no attempt object.
     const trial = breaker.state === "closed" ? undefined : breaker.attempt();
@@ -113,17 +115,19 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
       (trial ?? breaker).failed();
       return lost(log, error);
     }
-    if (isThenable(answer)) return wait(answer as Promise<boolean>, trial ?? breaker.attempt(), log);
+    if (isThenable(answer)) return wait(answer, trial ?? breaker.attempt(), log);
     (trial ?? breaker).succeeded();
     return heard(log, answer);
   }
 
   return {
     ask,
-    get answering() {
+    /** Whether the store answered the last query. */
+    get answering(): boolean {
       return answering;
     },
-    get retryAfterSeconds() {
+    /** Seconds after which a client may retry, at least 1. */
+    get retryAfterSeconds(): number {
       return Math.max(1, Math.ceil(breaker.retryAfterMs / 1_000));
     },
   };
@@ -131,17 +135,4 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
 
 function revocable({ principal, signedInAt }: Verified): RevocableToken {
   return { jti: principal.tokenId, fam: principal.family, sub: principal.subject, signedInAt };
-}
-
-function isThenable(value: unknown): boolean {
-  return (
-    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
-  );
-}
-
-// Do not log the message: that of a client library may contain the store's URL with its password.
-function named(error: unknown): { readonly error?: string; readonly code?: string } {
-  if (!(error instanceof Error)) return {};
-  const { code } = error as { readonly code?: unknown };
-  return { error: error.name, ...(typeof code === "string" ? { code } : {}) };
 }

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { type Algorithm, algorithms } from "./algorithms.ts";
+import { isAlgorithm } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 import { MAX_KID_LENGTH, MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
@@ -54,10 +54,6 @@ async function keyFor(source: KeySource, header: unknown): Promise<KeyObject | u
   if (!isAlgorithm(alg)) return undefined;
   if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
   return source.find(kid, alg) ?? (await source.refresh?.(kid, alg));
-}
-
-function isAlgorithm(value: unknown): value is Algorithm {
-  return (algorithms as readonly unknown[]).includes(value);
 }
 
 /** Returns the unchecked header of a token; `passport-jwt` verifies the token. */

@@ -4,12 +4,9 @@ import { algorithmTexts, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 import { secretFault } from "./secret-rules.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** Kind of a secret given as bytes, such as a Buffer. */
-export const bytes: k.Kind<Uint8Array> = k.instanceOf(Uint8Array, "bytes");
-
 export const secretSourceOptions = defineOptions("createSecretSource()", {
   /** The shared secret; a string is encoded as UTF-8. At least 32 bytes in `prod` (AUTH-31). Required. */
-  secret: { kind: k.secret(k.either(k.string({ allowEmpty: true }), bytes)) },
+  secret: { kind: k.secret(k.either(k.string({ allowEmpty: true }), k.bytes())) },
   /** One or more of HS256, HS384 and HS512. Default: `["HS256"]`. */
   algorithms: { kind: k.withDefault(algorithmTexts, ["HS256"]) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */

@@ -1,5 +1,5 @@
 import { constants, hash, type KeyObject, timingSafeEqual, verify } from "node:crypto";
-import type { Algorithm } from "./algorithms.ts";
+import { type Algorithm, ecdsaBytes } from "./algorithms.ts";
 import { MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
 const hashes: Readonly<Record<string, string>> = { "256": "sha256", "384": "sha384", "512": "sha512" };
@@ -118,9 +118,6 @@ export function hmacCheck(bits: string): (signed: string, signature: Buffer, key
     return timingSafeEqual(expected, signature);
   };
 }
-
-/** Length of each of the two numbers in a signature, in bytes (RFC 7518 section 3.4). */
-export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 /**
  * Converts an ECDSA signature from the two fixed-length numbers of RFC 7518 to DER, the format of OpenSSL. Node's own

@@ -16,15 +16,6 @@ export interface CachedToken {
   readonly bytes: number;
 }
 
-/** Cache of the most recently used verified tokens, bounded by count and bytes. */
-export interface VerifiedCache {
-  get(id: string): CachedToken | undefined;
-  set(id: string, token: CachedToken): void;
-  delete(id: string): void;
-  readonly size: number;
-  readonly bytes: number;
-}
-
 /** Returns the cache key of a token: a hash, so that the cache holds no bearer tokens. */
 export function cacheId(token: string): string {
   return hash("sha256", token, "binary");
@@ -59,13 +50,13 @@ interface Link {
 const MAX_BUCKETS = 65_536;
 
 /**
- * Creates the cache: a list ordered by last use, exact to an eighth of its length, with hash buckets for look-up. A Map
- * would need more memory: moved and removed entries leave gaps, and each outgrown table keeps the next one and its
- * contents alive until a full garbage collection.
+ * Creates the cache of the most recently used tokens, bounded by count and bytes: a list ordered by last use, exact to an
+ * eighth of its length, with hash buckets for look-up. A Map would need more memory: moved and removed entries leave gaps,
+ * and each outgrown table keeps the next one and its contents alive until a full garbage collection.
  *
  * @param maxEntries most tokens, at least 1
  */
-export function createVerifiedCache(maxEntries: number, maxBytes: number): VerifiedCache {
+export function createVerifiedCache(maxEntries: number, maxBytes: number) {
   const length = powerOfTwoFrom(Math.min(maxEntries, MAX_BUCKETS));
   const buckets = Array.from<Link | undefined>({ length });
   const mask = length - 1;
@@ -120,7 +111,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
   }
 
   return {
-    get(id) {
+    get(id: string): CachedToken | undefined {
       const link = find(id);
       if (link === undefined) return undefined;
       // Do not move an entry of the newest eighth: moving writes to three links on every request.
@@ -130,7 +121,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
       }
       return link.token;
     },
-    set(id, token) {
+    set(id: string, token: CachedToken): void {
       const known = find(id);
       if (known !== undefined) remove(known);
       if (token.bytes > maxBytes) return;
@@ -149,7 +140,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
       bytes += token.bytes;
       while (oldest !== undefined && (size > maxEntries || bytes > maxBytes)) remove(oldest);
     },
-    delete(id) {
+    delete(id: string): void {
       const link = find(id);
       if (link !== undefined) remove(link);
     },

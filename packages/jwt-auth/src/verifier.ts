@@ -12,6 +12,7 @@ import {
   MAX_TOKEN_LENGTH,
   type ParsedToken,
   parseToken,
+  type TokenHeader,
 } from "./token-parser.ts";
 import { cacheCost, type CachedToken, cacheId, createVerifiedCache } from "./verified-cache.ts";
 import {
@@ -79,7 +80,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       length: token.length,
       generation: keys.generation,
     };
-    const key = findKey(keys, parsed);
+    const key = lookUp(keys, parsed.header);
     if (key === "unavailable") return refuse("keys_unavailable");
     if (key !== undefined) return withKey(seen, key);
     return keys.refresh === undefined ? refuse("unknown_key", "kid") : withRefreshedKey(seen);
@@ -149,21 +150,13 @@ function stillHolds(known: CachedToken, now: number, keys: KeySource): boolean {
   if (!(now >= known.from && now < known.until)) return false;
   const { generation } = keys;
   if (known.generation === generation) return true;
-  if (lookUp(keys, known.header.kid, known.header.algorithm) !== known.key) return false;
+  if (lookUp(keys, known.header) !== known.key) return false;
   known.generation = generation;
   return true;
 }
 
-function findKey(keys: KeySource, { header }: ParsedToken): KeyObject | "unavailable" | undefined {
-  return lookUp(keys, header.kid, header.algorithm);
-}
-
 // An application's own key source may throw, but verify() must not.
-function lookUp(
-  keys: KeySource,
-  kid: string | undefined,
-  algorithm: Algorithm,
-): KeyObject | "unavailable" | undefined {
+function lookUp(keys: KeySource, { kid, algorithm }: TokenHeader): KeyObject | "unavailable" | undefined {
   try {
     return keys.find(kid, algorithm);
   } catch {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import { expect } from "chai";
-import { derSignature, ecdsaBytes } from "../src/signature.ts";
+import { ecdsaBytes } from "../src/algorithms.ts";
+import { derSignature } from "../src/signature.ts";
 
 describe("derSignature()", () => {
   const curves = {

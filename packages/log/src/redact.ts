@@ -3,23 +3,12 @@ import { quote } from "./quote.ts";
 import { censor, redactText } from "./redact-text.ts";
 import { secretNames } from "./secret-names.ts";
 
-/** Replaces secrets by `[redacted]`, in linear time. */
-export interface Redactor {
-  /**
-   * Redacts a finished line of JSON, which also covers serialisers, child loggers and errors. The result has the same
-   * members; only a name that itself contains a secret is replaced (LOG-1, LOG-2).
-   */
-  readonly line: (line: string) => string;
-  /** Redacts a text, JSON or not. */
-  readonly text: (text: string) => string;
-}
-
 /**
  * Returns functions that redact the values of secret names at any depth, the values after a secret header in a list, and
  * in every text `name=value` pairs, bearer tokens, JSON web tokens and the user-info of URLs. `more` adds names to those
- * that are always redacted. A line without a hint of a secret costs one scan.
+ * that are always redacted. They take linear time; a line without a hint of a secret costs one scan.
  */
-export function createRedactor(more: readonly string[]): Redactor {
+export function createRedactor(more: readonly string[]) {
   const names = secretNames(more);
 
   /** Redacts a text that contains a hint of a secret. */
@@ -92,11 +81,16 @@ export function createRedactor(more: readonly string[]): Redactor {
   }
 
   return {
-    line(line) {
+    /**
+     * Redacts a finished line of JSON, which also covers serialisers, child loggers and errors. The result has the same
+     * members; only a name that itself contains a secret is replaced (LOG-1, LOG-2).
+     */
+    line(line: string): string {
       const hint = names.nextHint(line, 0);
       return hint === -1 ? line : json(line, hint);
     },
-    text: (text) => (names.nextHint(text, 0) === -1 ? text : suspicious(text)),
+    /** Redacts a text, JSON or not. */
+    text: (text: string) => (names.nextHint(text, 0) === -1 ? text : suspicious(text)),
   };
 }
 

@@ -23,34 +23,26 @@ const hints = [
 // Only header names count in lists: a list with another secret name, such as "token", is usually a list of words.
 const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
 
-/** The names of secret values, in the forms that redaction needs. */
-export interface SecretNames {
-  /** Returns the position of the next hint at or after `from`, or -1; every secret contains a hint. */
-  readonly nextHint: (text: string, from: number) => number;
-  /** Whether a member with this name has a secret value. */
-  readonly isSecret: (name: string) => boolean;
-  /** Whether a name is that of a header with a secret value. */
-  readonly isHeader: (name: string) => boolean;
-  /**
-   * Finds a secret name and its separator in a text. Group 1 has the backslashes before the closing quote of a JSON
-   * name, group 2 the separator after a name in plain text.
-   */
-  readonly named: RegExp;
-}
-
 /** Combines the names that are always secret with those of an application; case, `-` and `_` do not matter. */
-export function secretNames(more: readonly string[]): SecretNames {
+export function secretNames(more: readonly string[]) {
   const extra = more.map((name) => name.replaceAll(/[-_]/g, "").split("").map(escapeChar).join("[-_]?"));
   const names = [...alwaysSecret, ...extra].join("|");
   const everyHint = new RegExp([...hints, ...extra].join("|"), "gi");
   const secret = new RegExp(`(?:${names})$`, "i");
   return {
-    nextHint(text, from) {
+    /** Returns the position of the next hint at or after `from`, or -1; every secret contains a hint. */
+    nextHint(text: string, from: number): number {
       everyHint.lastIndex = from;
       return everyHint.exec(text)?.index ?? -1;
     },
-    isSecret: (name) => secret.test(name),
-    isHeader: (name) => header.test(name) && secret.test(name),
+    /** Whether a member with this name has a secret value. */
+    isSecret: (name: string) => secret.test(name),
+    /** Whether a name is that of a header with a secret value. */
+    isHeader: (name: string) => header.test(name) && secret.test(name),
+    /**
+     * Finds a secret name and its separator in a text. Group 1 has the backslashes before the closing quote of a JSON
+     * name, group 2 the separator after a name in plain text.
+     */
     named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]? *([:=]) *)`, "gi"),
   };
 }

@@ -14,20 +14,12 @@ export interface Expected {
   readonly returnTo: string;
 }
 
-/** Checks the ID tokens of one provider. */
-export interface IdTokens {
-  /** @throws LoginError */
-  check(idToken: string, expected: Expected): Promise<LoginIdentity>;
-  /** Starts to fetch the keys, if it has not done so, so that they are there when the person comes back. */
-  prepare(): void;
-  /** Reports the state of the keys. Never fetches. */
-  state(signal: AbortSignal): CheckResult | Promise<CheckResult>;
-  stop(): void;
-}
-
 type Claims = Readonly<Record<string, unknown>>;
 
-export function idTokens(provider: Provider, options: ResolvedOidcLogin): IdTokens {
+export type IdTokens = ReturnType<typeof idTokens>;
+
+/** Checks the ID tokens of one provider. */
+export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
   let opened: ReturnType<typeof open> | undefined;
 
   function open() {
@@ -54,7 +46,8 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin): IdToke
   }
 
   return {
-    async check(idToken, expected) {
+    /** @throws LoginError */
+    async check(idToken: string, expected: Expected): Promise<LoginIdentity> {
       opened ??= open();
       const found = await opened.verifier.verify(idToken);
       if (found.reason === undefined) return identityIn(provider, found.principal.claims, expected);
@@ -62,14 +55,16 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin): IdToke
       if (reason === "keys_unavailable") throw new LoginError("keys_unavailable");
       throw new LoginError("id_token", at === undefined ? reason : `${reason}: ${at}`);
     },
-    prepare() {
+    /** Starts to fetch the keys, if it has not done so, so that they are there when the person comes back. */
+    prepare(): void {
       opened ??= open();
     },
-    state(signal) {
+    /** Reports the state of the keys. Never fetches. */
+    state(signal: AbortSignal): CheckResult | Promise<CheckResult> {
       if (provider.kind === "oauth") return { healthy: true, detail: "needs no keys" };
       return opened?.keys.readiness().check(signal) ?? { healthy: true, detail: "no sign-in yet" };
     },
-    stop() {
+    stop(): void {
       opened?.keys.stop();
     },
   };

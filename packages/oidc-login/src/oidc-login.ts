@@ -161,15 +161,8 @@ function nothingReturned(): ProblemError {
   return internalError({ code: "ERR_SVC_LOGIN_HANDLER", cause });
 }
 
-/** A request for one of the two routes of a provider. */
-export interface LoginRoute {
-  readonly provider: string;
-  readonly action: "start" | "callback";
-  readonly query: URLSearchParams;
-}
-
-/** Parses the path of a request as it was sent; undefined for a path of another handler. */
-export function loginRoute(prefix: string, target: string | undefined): LoginRoute | undefined {
+/** Parses the path of a request for one of the two routes of a provider; undefined for a path of another handler. */
+export function loginRoute(prefix: string, target: string | undefined) {
   if (target === undefined || !target.startsWith(`${prefix}/`)) return undefined;
   const question = target.indexOf("?");
   const path = question === -1 ? target : target.slice(0, question);

@@ -30,3 +30,16 @@ export class ConfigurationError extends Error {
     this.faults = Object.freeze([...faults]);
   }
 }
+
+/**
+ * Checks that a guard was called without arguments. A guard that was passed to a route without its brackets would return a
+ * guard instead of calling `next`, and the request would hang.
+ *
+ * @param subject the guard with brackets, for example `requireAuth()`
+ * @throws ConfigurationError for an argument other than undefined
+ */
+export function takesNothing(subject: string, given: readonly unknown[]): void {
+  if (given.every((each) => each === undefined)) return;
+  const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
+  throw new ConfigurationError(subject, [{ key: "arguments", message }]);
+}

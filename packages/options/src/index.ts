@@ -1,4 +1,4 @@
-export { ConfigurationError, fault, type Fault } from "./configuration-error.ts";
+export { ConfigurationError, fault, type Fault, takesNothing } from "./configuration-error.ts";
 export {
   type CheckableDefinition,
   type Definition,
@@ -21,6 +21,7 @@ export * as kinds from "./kinds.ts";
 export {
   boolean,
   type Bounds,
+  bytes,
   checkName,
   either,
   environmentKind,

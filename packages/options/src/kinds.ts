@@ -68,6 +68,11 @@ export function boolean(): Kind<boolean> {
   return kind("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 }
 
+/** Bytes, such as a Buffer. */
+export function bytes(): Kind<Uint8Array> {
+  return kind("bytes", (value) => value instanceof Uint8Array);
+}
+
 /** A string that is not empty, unless `allowEmpty`. */
 export function string({ allowEmpty = false, pattern, expects }: StringRules = {}): Kind<string> {
   const shape = pattern === undefined ? "" : ` that matches ${String(pattern)}`;

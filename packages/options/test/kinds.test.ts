@@ -1,5 +1,6 @@
 import {
   boolean,
+  bytes,
   checkName,
   either,
   environmentKind,
@@ -33,6 +34,7 @@ const table: readonly (readonly [string, Kind<unknown>, readonly unknown[], read
   ["a number of at most 1", number({ max: 1 }), [-1e9, 0.5, 1], [1.01]],
   ["a number", number(), [0.5, -1], ["1", Number.NaN, Infinity, null]],
   ["true or false", boolean(), [true, false], [0, "true", null]],
+  ["bytes", bytes(), [new Uint8Array(2), Buffer.from("a")], ["a", [1], new ArrayBuffer(2), null]],
   ["a string that is not empty", string(), ["a", " "], ["", 1, null, ["a"]]],
   ["a string", string({ allowEmpty: true }), ["", "a"], [1]],
   ["a string that matches /^a/", string({ pattern: /^a/ }), ["ab"], ["ba", ""]],

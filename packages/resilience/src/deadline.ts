@@ -93,3 +93,21 @@ export async function withDeadline<T>(
 async function started<T>(run: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
   return run(signal);
 }
+
+/** Waits for a promise for at most `ms` milliseconds. Returns whether it resolved in that time; rejects when it rejects. */
+export async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, ms, false);
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns whether a value is a promise or another object with a `then` method: a value that is not needs no deadline. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is Promise<T> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
+}

@@ -17,8 +17,9 @@ export {
   createBreaker,
   type Outcome,
 } from "./breaker.ts";
-export { DeadlineError, type DeadlineOptions, withDeadline } from "./deadline.ts";
+export { DeadlineError, type DeadlineOptions, endsWithin, isThenable, withDeadline } from "./deadline.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
+export { errorFields } from "./error-fields.ts";
 export { type Clock, OptionError } from "./options.ts";
 export { remember, type RememberOptions } from "./remember.ts";
 export { safeLogger } from "./safe-logger.ts";

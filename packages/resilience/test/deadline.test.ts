@@ -1,6 +1,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { DeadlineError, OptionError, withDeadline } from "@svc/resilience";
+import {
+  DeadlineError,
+  endsWithin,
+  errorFields,
+  isThenable,
+  OptionError,
+  withDeadline,
+} from "@svc/resilience";
 import { expect } from "chai";
 import { deferred } from "./support/deferred.ts";
 import { failure } from "./support/failure.ts";
@@ -152,3 +159,40 @@ async function run(statement: string): Promise<string> {
   });
   return stdout.trim();
 }
+
+describe("endsWithin", () => {
+  it("returns true for a promise that resolves in time", async () => {
+    expect(await endsWithin(60_000, Promise.resolve("result"))).to.equal(true);
+  });
+
+  it("returns false for a promise that is still pending at the time limit", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    expect(await endsWithin(1, promise)).to.equal(false);
+    resolve();
+  });
+
+  it("rejects with the reason of a promise that rejects in time", async () => {
+    const fault = new Error("refused");
+    expect(await failure(endsWithin(60_000, Promise.reject(fault)))).to.equal(fault);
+  });
+});
+
+describe("isThenable", () => {
+  it("returns true for promises and for objects with a then method only", () => {
+    const member = "then" as string;
+    const withThen = (value: unknown): object => ({ [member]: value });
+    const thenable = withThen(() => undefined);
+    const others = [undefined, null, "then", {}, withThen(1), () => undefined];
+    expect([Promise.resolve(), thenable].map((each: unknown) => isThenable(each))).to.eql([true, true]);
+    expect(others.filter((each: unknown) => isThenable(each))).to.eql([]);
+  });
+});
+
+describe("errorFields", () => {
+  it("returns the name and the code of an error, without its message", () => {
+    const error = Object.assign(new TypeError("redis://:secret@host"), { code: "ECONNREFUSED" });
+    expect(errorFields(error)).to.eql({ error: "TypeError", code: "ECONNREFUSED" });
+    expect(errorFields(Object.assign(new Error("x"), { code: 7 }))).to.eql({ error: "Error" });
+    expect(errorFields("refused")).to.eql({});
+  });
+});

@@ -8,5 +8,5 @@ export type { RollupQuery, Total } from "./query.ts";
 export type { Rebuilt } from "./rebuild.ts";
 export type { Refreshed, RefreshedBucket } from "./refresh.ts";
 export { defineRollup, type Rollup } from "./rollup.ts";
-export type { Migration } from "./schema.ts";
+export type { Migration } from "@svc/sql";
 export type { Drift, Verified } from "./verify.ts";

@@ -48,33 +48,19 @@ export interface EnqueueOptions {
   readonly tx?: Queryable | undefined;
 }
 
-/** Queues and handles refresh jobs. The id of a job contains its bucket's generation: the number of refreshes by jobs. */
-export interface RefreshJobs {
-  enqueue(
-    jobs: RefreshQueue,
-    moment: Moment,
-    options?: EnqueueOptions,
-  ): Promise<{ id: string; enqueued: boolean }>;
-  enqueueMany(
-    jobs: RefreshQueue,
-    moments: readonly Moment[],
-    options: Required<EnqueueOptions>,
-  ): Promise<{ id: string; enqueued: boolean }[]>;
-  handle(db: Database, payload: unknown, job: RefreshJob): Promise<Refreshed>;
-}
-
 export function taskOf({ name }: Definition): string {
   return `rollup.refresh.${name}`;
 }
 
 /**
- * Keeps one pending job per bucket, and guarantees a refresh after every committed change.
+ * Queues and handles refresh jobs. Keeps one pending job per bucket, and guarantees a refresh after every committed change.
+ * The id of a job contains its bucket's generation: the number of refreshes by jobs.
  *
  * A pending job covers a change only if it has not read the rows yet. So `enqueue` takes a shared lock on the bucket until its
  * transaction commits, and puts the bucket's generation into the job's id. A running job takes the exclusive lock before it
  * reads, and increments the generation. A writer that locked first is visible to the job; a later one gets a new id.
  */
-export function createRefreshJobs(definition: Definition, refresher: Refresher): RefreshJobs {
+export function createRefreshJobs(definition: Definition, refresher: Refresher) {
   const refreshes = qualified(sharedTables(definition).refreshes);
   const own = literal(ownName(definition));
 
@@ -140,7 +126,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
   }
 
   return {
-    async enqueue(jobs, moment, options = {}) {
+    async enqueue(jobs: RefreshQueue, moment: Moment, options: EnqueueOptions = {}) {
       checkMembers("enqueueRefresh()", moment, ["tenant", "at"]);
       checkMembers("the options of enqueueRefresh()", options, ["tx"]);
       const { tx } = options;
@@ -149,7 +135,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       const bound = inTransaction(definition, "enqueueRefresh()", tx);
       return queue(jobs, bound, await lockOne(bound, moment, "queue"), payload);
     },
-    async enqueueMany(jobs, moments, options) {
+    async enqueueMany(jobs: RefreshQueue, moments: readonly Moment[], options: Required<EnqueueOptions>) {
       checkMembers("the options of enqueueRefreshMany()", options, ["tx"]);
       const { tx } = options;
       const bound = inTransaction(definition, "enqueueRefreshMany()", tx);
@@ -160,7 +146,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       }
       return queued;
     },
-    async handle(db, payload, job) {
+    async handle(db: Database, payload: unknown, job: RefreshJob): Promise<Refreshed> {
       checkMembers("the payload", payload, ["tenant", "at"]);
       const moment = payload as Moment;
       const tenant = tenantOf(definition, moment.tenant);

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "@svc/sql";
+import type { Database, Migration, Queryable } from "@svc/sql";
 import type { Moment, TenantDates } from "./arguments.ts";
 import {
   createRefreshJobs,
@@ -12,7 +12,7 @@ import { resolveRollup } from "./resolve-rollup.ts";
 import { queryTotals, type RollupQuery, type Total } from "./query.ts";
 import { rebuildEverything, rebuildRange, type Rebuilt } from "./rebuild.ts";
 import { createRefresher, type Refreshed, type RefreshedBucket } from "./refresh.ts";
-import { ddlOf, ensureRollup, type Migration, migrationsOf } from "./schema.ts";
+import { ddlOf, ensureRollup, migrationsOf } from "./schema.ts";
 import { type Verified, verifyRange } from "./verify.ts";
 
 /** Totals of local months that always equal their rows. Errors of the server are passed on unchanged. */

@@ -4,6 +4,7 @@ import {
   ensureSchema,
   identifier,
   literal,
+  type Migration,
   migrationName,
   qualified,
 } from "@svc/sql";
@@ -12,14 +13,6 @@ import type { Definition } from "./definition.ts";
 import { checkSource, checkTotals } from "./tables.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 import { indexName } from "./sql/tables.ts";
-
-/** A schema step for a migration tool. */
-export interface Migration {
-  /** Sorts after the name of the previous step. */
-  readonly name: string;
-  /** Statements that are harmless when their part exists already. */
-  readonly statements: readonly string[];
-}
 
 /** Returns the statements that create the totals and the two tables shared by all rollups of a schema (ROLL-1, ROLL-6). */
 export function statementsOf(definition: Definition): readonly string[] {

@@ -1,2 +1,3 @@
 export { routeTemplateOf } from "./route-template.ts";
-export { type Guard, type Route, routesOf } from "./routes-of.ts";
+export type { Guard } from "@svc/context";
+export { type Route, routesOf } from "./routes-of.ts";

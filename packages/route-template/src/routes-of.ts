@@ -1,15 +1,8 @@
+import { type Guard, guardOf } from "@svc/context";
 import { METHODS } from "node:http";
 import { type PathTemplate, ROOT, shown, UNKNOWN } from "./path-template.ts";
 import { isApplication, isRouter, layersOf, type LayerShape, type RouteShape } from "./router-shapes.ts";
 import { lastPlacesOf, walkRouter } from "./walk-router.ts";
-
-/** What a guard says of itself under `Symbol.for("@svc/guard")`. */
-export interface Guard {
-  /** For example `scopes`. */
-  readonly kind: string;
-  /** For example the scopes that it requires. */
-  readonly values: readonly string[];
-}
 
 /** One route under one method. */
 export interface Route {
@@ -21,7 +14,6 @@ export interface Route {
   readonly guards: readonly Guard[];
 }
 
-const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 const EVERY_METHOD = "*";
 
 /**
@@ -49,7 +41,7 @@ export function routesOf(app: unknown): readonly Route[] {
         }
       },
       closed(handle, place) {
-        const guard = guardOf(handle);
+        const guard = guardIn(handle);
         if (guard !== undefined) passed.push({ place, guard });
       },
     });
@@ -57,10 +49,10 @@ export function routesOf(app: unknown): readonly Route[] {
   return routes;
 }
 
-function guardOf(handle: unknown): Guard | undefined {
+function guardIn(handle: unknown): Guard | undefined {
   // Express calls a function of four parameters for errors only.
   if (typeof handle !== "function" || handle.length === 4) return undefined;
-  return (handle as { readonly [GUARD]?: Guard })[GUARD];
+  return guardOf(handle);
 }
 
 const PARAMETER = /^:\w+$/;
@@ -93,5 +85,5 @@ function guardsByMethod({ stack = [] }: RouteShape): ReadonlyMap<string, readonl
 }
 
 function guardsIn(stack: readonly LayerShape[]): readonly Guard[] {
-  return stack.flatMap(({ handle }) => guardOf(handle) ?? []);
+  return stack.flatMap(({ handle }) => guardIn(handle) ?? []);
 }

@@ -19,17 +19,9 @@ export interface RunningPass {
   readonly ended: Promise<Pass>;
 }
 
-/** Checks all schedules and fires the due ticks. */
-export interface Passes {
-  /**
-   * Reads the last ticks once and fires the due ticks; with `retry` also those that failed recently. Calls `onTime` with
-   * the current time.
-   *
-   * @throws the database's error on reading the last ticks
-   */
-  begin(options: { readonly retry: boolean; readonly onTime: (nowMs: number) => void }): Promise<RunningPass>;
-  /** Schedules that failed last, with the time of their next attempt by `performance.now()`. */
-  readonly failing: ReadonlyMap<string, number>;
+interface BeginOptions {
+  readonly retry: boolean;
+  readonly onTime: (nowMs: number) => void;
 }
 
 interface PassOptions {
@@ -46,11 +38,12 @@ const MISSED_AFTER_MS = 15_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const PRUNE = "";
 
+/** Creates the passes, which check all schedules and fire the due ticks. */
 export function createPasses(
   store: TickStore,
   schedules: readonly ResolvedSchedule[],
   { retentionMs, now, emit, logger }: PassOptions,
-): Passes {
+) {
   const names = schedules.map(({ name }) => name);
   const queue = createStatementQueue();
   const failing = new Map<string, number>();
@@ -105,8 +98,15 @@ export function createPasses(
   }
 
   return {
-    failing,
-    async begin({ retry, onTime }) {
+    /** Schedules that failed last, with the time of their next attempt by `performance.now()`. */
+    failing: failing as ReadonlyMap<string, number>,
+    /**
+     * Reads the last ticks once and fires the due ticks; with `retry` also those that failed recently. Calls `onTime` with
+     * the current time.
+     *
+     * @throws the database's error on reading the last ticks
+     */
+    async begin({ retry, onTime }: BeginOptions): Promise<RunningPass> {
       if (names.length === 0) return { ended: Promise.resolve({ fired: [], failed: [] }) };
       const { serverMs, lastMs } = await store.read(names);
       const nowMs = now === undefined ? serverMs : now();

@@ -83,7 +83,7 @@ export function jobIdOf(name: string, tick: string): string {
 }
 
 /** Returns the job of a tick. */
-export function jobOf({ name, task, payload, maxAttempts }: ResolvedSchedule, tick: string): ScheduledNewJob {
+export function jobOf({ name, task, payload, maxAttempts }: ResolvedSchedule, tick: string) {
   const id = jobIdOf(name, tick);
   return {
     id,
@@ -94,16 +94,6 @@ export function jobOf({ name, task, payload, maxAttempts }: ResolvedSchedule, ti
     tenantId: null,
     trace: null,
   };
-}
-
-interface ScheduledNewJob {
-  readonly id: string;
-  readonly task: string;
-  readonly payload: object;
-  readonly maxAttempts: number;
-  readonly requestId: string;
-  readonly tenantId: null;
-  readonly trace: null;
 }
 
 /** @throws ConfigurationError that lists every fault with its schedule and field */

@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import type { Migration } from "@svc/job-table";
 import { atMostEvery, createEmitter, safeLogger } from "@svc/resilience";
-import { safeErrorText } from "@svc/sql";
+import { type Migration, safeErrorText } from "@svc/sql";
 import { resolveSchedulerOptions, type SchedulerOptions } from "./options.ts";
 import { createPasses, type Pass, RETRY_MS, type RunningPass } from "./pass.ts";
 import { ensureTicks, ticksMigrations } from "./schema.ts";

@@ -1,8 +1,8 @@
-import type { Migration } from "@svc/job-table";
 import {
   type Columns,
   type Database,
   ensureSchema,
+  type Migration,
   migrationName,
   qualified,
   type SchemaTimeouts,

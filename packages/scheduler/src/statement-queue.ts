@@ -1,13 +1,5 @@
 import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 
-/** Runs statements of schedules, a few at a time, so that failing schedules delay the others only briefly. */
-export interface StatementQueue {
-  /** Returns whether a statement of a schedule is queued or running. */
-  isBusy(name: string): boolean;
-  /** Runs a statement when a slot is free; retries share one separate slot. Rejects with the error of `run`. */
-  add<T>(name: string, isRetry: boolean, run: () => Promise<T>): Promise<T>;
-}
-
 interface Entry {
   start(): Promise<unknown>;
   reject(): void;
@@ -16,14 +8,17 @@ interface Entry {
 // Schedules due at the same moment must not take all connections of a pool.
 const CONCURRENCY = 4;
 
-export function createStatementQueue(): StatementQueue {
+/** Runs statements of schedules, a few at a time, so that failing schedules delay the others only briefly. */
+export function createStatementQueue() {
   const busy = new Set<string>();
   const first = createQueue(CONCURRENCY);
   const retries = createQueue(1);
 
   return {
-    isBusy: (name) => busy.has(name),
-    add<T>(name: string, isRetry: boolean, run: () => Promise<T>) {
+    /** Returns whether a statement of a schedule is queued or running. */
+    isBusy: (name: string) => busy.has(name),
+    /** Runs a statement when a slot is free; retries share one separate slot. Rejects with the error of `run`. */
+    add<T>(name: string, isRetry: boolean, run: () => Promise<T>): Promise<T> {
       busy.add(name);
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       (isRetry ? retries : first).push({

@@ -1,31 +1,15 @@
 import type { TableAccess } from "@svc/job-table";
 import { jobOf, type ResolvedSchedule } from "./schedule.ts";
 
-/** State of the schedules at one moment. */
-export interface LastTicks {
-  /** Milliseconds since the Unix epoch, by the server's clock. */
-  readonly serverMs: number;
-  /** Newest tick of each schedule that was seen before. */
-  readonly lastMs: ReadonlyMap<string, number>;
-}
-
-/** The table of ticks. Each call sends one statement. */
-export interface TickStore {
-  read(names: readonly string[]): Promise<LastTicks>;
-  /** Stores the start of a new schedule, so that any scheduler fires its first tick after it. */
-  begin(name: string, ms: number): Promise<void>;
-  /** Claims a tick and queues its job (SCH-4). Returns undefined if it or a newer tick is claimed already. */
-  fire(schedule: ResolvedSchedule, ms: number): Promise<{ readonly enqueued: boolean } | undefined>;
-  /** Deletes ticks before a moment, except the newest of each schedule. Returns true if more are left. */
-  prune(beforeMs: number): Promise<boolean>;
-}
-
 // Limits how long one statement delays the ticks.
 const PRUNED_AT_ONCE = 10_000;
 
-export function createTickStore(ticks: string, access: TableAccess, claimant: string): TickStore {
+export type TickStore = ReturnType<typeof createTickStore>;
+
+/** Returns the calls of the table of ticks; each sends one statement. */
+export function createTickStore(ticks: string, access: TableAccess, claimant: string) {
   return {
-    async read(names) {
+    async read(names: readonly string[]) {
       const rows = await access.query<{ name: string; last_ms: number | null; server_ms: number }>(
         `select wanted.name, date_part('epoch', statement_timestamp()) * 1000 as server_ms,
   (select date_part('epoch', max(fire_at)) * 1000 from ${ticks} as tick where tick.name = wanted.name) as last_ms
@@ -35,10 +19,12 @@ from unnest($1::text[]) as wanted (name)`,
       const lastMs = new Map<string, number>();
       // The epoch in seconds is a fraction that does not represent milliseconds exactly.
       for (const { name, last_ms: last } of rows) if (last !== null) lastMs.set(name, Math.round(last));
+      // The server's time in milliseconds since the Unix epoch, and the newest tick of each schedule that was seen before.
       return { serverMs: rows[0]?.server_ms ?? Number.NaN, lastMs };
     },
 
-    async begin(name, ms) {
+    /** Stores the start of a new schedule, so that any scheduler fires its first tick after it. */
+    async begin(name: string, ms: number): Promise<void> {
       await access.query(
         `insert into ${ticks} (name, fire_at, claimed_by, claimed_at)
 select $1::text, $2::timestamptz, null, statement_timestamp()
@@ -48,7 +34,8 @@ on conflict do nothing`,
       );
     },
 
-    async fire(schedule, ms) {
+    /** Claims a tick and queues its job (SCH-4). Returns undefined if it or a newer tick is claimed already. */
+    async fire(schedule: ResolvedSchedule, ms: number): Promise<{ readonly enqueued: boolean } | undefined> {
       const tick = new Date(ms).toISOString();
       const job = access.enqueuePart(jobOf(schedule, tick), { from: "claimed", first: 4 });
       const values: unknown[] = [schedule.name, tick, claimant, ...job.values];
@@ -73,7 +60,8 @@ select exists(select from claimed) as claimed, exists(select from made) as enque
       return row?.claimed === true ? { enqueued: row.enqueued } : undefined;
     },
 
-    async prune(beforeMs) {
+    /** Deletes ticks before a moment, except the newest of each schedule. Returns true if more are left. */
+    async prune(beforeMs: number): Promise<boolean> {
       const [row] = await access.query<{ gone: number }>(
         `with gone as (
   delete from ${ticks} where ctid = any(array(

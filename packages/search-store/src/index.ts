@@ -14,7 +14,7 @@ export { type Ingested, type IngestOptions, MAX_CHUNKS } from "./ingest.ts";
 export type { ListedChunk, ListRequest, Page } from "./list.ts";
 export { DEFAULT_TABLE, type SearchStoreOptions, type StoreRowSecurity } from "./options.ts";
 export type { Stats } from "./remove.ts";
-export type { Migration } from "./schema.ts";
+export type { Migration } from "@svc/sql";
 export type { SearchRequest } from "./search/check-request.ts";
 export type { Hit } from "./search/search.ts";
 export type { SpanAttributes, SpanHook } from "./span.ts";

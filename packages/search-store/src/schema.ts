@@ -4,6 +4,7 @@ import {
   enableRowSecurity,
   ensureSchema,
   literal,
+  type Migration,
   migrationName,
   qualified,
   rowSecurityStatements,
@@ -13,14 +14,6 @@ import { command, query, schemaTimeouts } from "./access.ts";
 import { type SearchError, searchError } from "./errors.ts";
 import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./extension.ts";
 import type { ResolvedOptions } from "./options.ts";
-
-/** A schema step for a migration tool. */
-export interface Migration {
-  /** Sorts after the name of the previous step. */
-  readonly name: string;
-  /** Statements that are harmless when their part exists already. */
-  readonly statements: readonly string[];
-}
 
 const TEXT = ["text", "varchar"];
 

@@ -1,3 +1,4 @@
+import { endsWithin } from "@svc/resilience";
 /** Attributes of a span: numbers, flags and short names, never a query or a text. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -41,17 +42,10 @@ export async function inSpan<T>(
   };
   // Ignore errors of the hook: the operation continues without a span, and its own error reaches the caller below.
   const hooked = (async () => void (await hook(name, attributes, once)))().catch(() => undefined);
-  await atMost(HOOK_MS, Promise.race([begun.promise, hooked]));
+  await endsWithin(HOOK_MS, Promise.race([begun.promise, hooked]));
   try {
     return await once(() => undefined);
   } finally {
-    await atMost(HOOK_MS, hooked);
+    await endsWithin(HOOK_MS, hooked);
   }
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

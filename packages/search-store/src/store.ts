@@ -1,5 +1,5 @@
 import type { ReadinessCheck } from "@svc/context";
-import { sqlStateOf } from "@svc/sql";
+import { type Migration, sqlStateOf } from "@svc/sql";
 import { command, maintenance } from "./access.ts";
 import { type BulkChunk, ingestBulk } from "./bulk/ingest-bulk.ts";
 import { checkDocumentId, checkTenant } from "./checks.ts";
@@ -13,7 +13,7 @@ import { listChunks, type ListRequest, type Page } from "./list.ts";
 import { type ResolvedOptions, resolveStoreOptions, type SearchStoreOptions } from "./options.ts";
 import { createReadiness } from "./readiness.ts";
 import { deleteDocument, deleteTenant, type Stats, statsOf } from "./remove.ts";
-import { ensureStore, type Migration, storeMigrations } from "./schema.ts";
+import { ensureStore, storeMigrations } from "./schema.ts";
 import type { SearchRequest } from "./search/check-request.ts";
 import { type Hit, searchTenant } from "./search/search.ts";
 import { inSpan } from "./span.ts";

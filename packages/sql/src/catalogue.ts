@@ -1,16 +1,6 @@
 import type { Queryable } from "./queryable.ts";
 import type { ResolvedSchema, Wanted } from "./schema-options.ts";
 
-/** How a schema in the database differs from the wanted one. */
-export interface Findings {
-  /** Relations that do not exist. */
-  readonly missing: readonly string[];
-  /** Conditions of `isPresent` that are not met. */
-  readonly unmet: readonly string[];
-  /** Parts that exist but differ. */
-  readonly faults: readonly string[];
-}
-
 // Relations that also have columns and can occupy the name of a table.
 const NO_TABLE: Readonly<Record<string, string>> = {
   v: "a view",
@@ -44,8 +34,11 @@ interface ColumnRow extends Record<string, unknown> {
   readonly required: boolean;
 }
 
-/** Reads the catalogue and runs the schema's own query. Takes no lock above ACCESS SHARE. */
-export async function inspect(db: Queryable, schema: ResolvedSchema): Promise<Findings> {
+/**
+ * Returns how a schema in the database differs from the wanted one: relations that do not exist, conditions of `isPresent`
+ * that are not met, and parts that exist but differ. Takes no lock above ACCESS SHARE.
+ */
+export async function inspect(db: Queryable, schema: ResolvedSchema) {
   const { wanted } = schema;
   const missing: string[] = [];
   const faults: string[] = [];
@@ -56,7 +49,7 @@ export async function inspect(db: Queryable, schema: ResolvedSchema): Promise<Fi
     if (found.some((row) => row.present)) faults.push(...compare(relation, found, types));
     else missing.push(relation.name);
   }
-  // The query may name tables that do not exist yet.
+  // Conditions of `isPresent` that are not met. The query may name tables that do not exist yet.
   const unmet = missing.length === 0 ? await unmetNeeds(db, schema) : [];
   // A view may replace a table as long as no statement has to run for it.
   for (const { sql, name, columns } of unmet.length === 0 ? [] : wanted) {

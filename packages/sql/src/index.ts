@@ -36,7 +36,7 @@ export {
   rowSecurityStatements,
   type TenantType,
 } from "./row-security.ts";
-export type { Columns, SchemaOptions, SchemaTimeouts } from "./schema-options.ts";
+export type { Columns, Migration, SchemaOptions, SchemaTimeouts } from "./schema-options.ts";
 export { type TableIndex, type TableNeeds, tableNeeds } from "./table-needs.ts";
 export type { Settings } from "./settings.ts";
 export { type TransactionOptions, withTransaction } from "./transaction.ts";

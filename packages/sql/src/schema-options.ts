@@ -14,6 +14,14 @@ export interface SchemaTimeouts {
 /** Type of each column as PostgreSQL writes it, without length; a list allows any of its types. */
 export type Columns = Readonly<Record<string, string | readonly string[]>>;
 
+/** A schema step for a migration tool. */
+export interface Migration {
+  /** Sorts after the name of the previous step. */
+  readonly name: string;
+  /** Statements that are harmless when their part exists already. */
+  readonly statements: readonly string[];
+}
+
 export interface SchemaOptions extends SchemaTimeouts {
   /** Name of the schema in errors and in its lock: calls with the same name run one after another. Required. */
   readonly name: string;

@@ -1,11 +1,8 @@
-import { contextOf, enterContext, type Middleware } from "@svc/context";
-import { ConfigurationError } from "@svc/options";
+import { contextOf, describeGuard, enterContext, type Middleware } from "@svc/context";
+import { takesNothing } from "@svc/options";
 import { notFoundError } from "@svc/problem";
 import { refusalError } from "./refusals.ts";
 import { resolutionOf } from "./accessors.ts";
-
-// Tools that describe routes read here what a guard demands.
-const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
 /**
  * Admits only requests with a granted tenant (TEN-10). Answers 401 without a caller, and 403 when the caller does not
@@ -15,7 +12,7 @@ const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
  */
 export function requireTenant(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireTenant()", nothing);
-  return described("tenant", function requireTenantGuard(req, res, next) {
+  return describeGuard("tenant", [], function requireTenantGuard(req, res, next) {
     const context = contextOf(req);
     if (context?.tenantId === undefined) next(refusalError(resolutionOf(context)));
     // A middleware after tenancy() may have lost the current context, which currentTenant() needs.
@@ -31,20 +28,9 @@ export function requireTenant(...nothing: readonly undefined[]): Middleware {
  */
 export function requestedTenant(...nothing: readonly undefined[]): Middleware {
   takesNothing("requestedTenant()", nothing);
-  return described("requested_tenant", function requestedTenantGuard(req, _res, next) {
+  return describeGuard("requested_tenant", [], function requestedTenantGuard(req, _res, next) {
     if (resolutionOf(contextOf(req))?.requested === undefined)
       next(notFoundError("this request names no tenant", { code: "ERR_SVC_TENANT_NOT_NAMED" }));
     else next();
   });
-}
-
-// Without this check, a guard passed to a route without brackets would return a guard, and the request would hang.
-function takesNothing(subject: string, given: readonly unknown[]): void {
-  if (given.every((each) => each === undefined)) return;
-  const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
-  throw new ConfigurationError(subject, [{ key: "arguments", message }]);
-}
-
-function described(kind: string, guard: Middleware): Middleware {
-  return Object.assign(guard, { [GUARD]: Object.freeze({ kind, values: Object.freeze([]) }) });
 }

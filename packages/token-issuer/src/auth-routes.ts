@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { contextOf, enterContext, type Middleware, type Principal, setRouteTemplate } from "@svc/context";
+import {
+  contextOf,
+  enterContext,
+  type Middleware,
+  pathOfTarget,
+  type Principal,
+  setRouteTemplate,
+} from "@svc/context";
 import { objectWith, resolveOptions, string, withDefault } from "@svc/options";
 import { methodNotAllowed, notFoundError, sendJson, unauthorized } from "@svc/problem";
 import { refreshTokenOf } from "./refresh-body.ts";
@@ -46,7 +53,7 @@ export function authRoutes(issuer: TokenIssuer, options?: AuthRoutesOptions): Mi
   ]);
 
   return function authRoutesMiddleware(req, res, next) {
-    const path = pathOf(req.url ?? "");
+    const path = pathOfTarget(req.url ?? "");
     const route = routes.get(path);
     // OPTIONS belongs to the CORS middleware.
     if (route === undefined || req.method === "OPTIONS") {
@@ -136,10 +143,4 @@ function callerOf(req: IncomingMessage): Principal {
   const principal = contextOf(req)?.principal;
   if (principal === undefined) throw unauthorized();
   return principal;
-}
-
-function pathOf(target: string): string {
-  if (!target.startsWith("/")) return URL.parse(target)?.pathname ?? target;
-  const query = target.indexOf("?");
-  return query === -1 ? target : target.slice(0, query);
 }

@@ -1,8 +1,8 @@
 import type { CheckResult } from "@svc/context";
-import { type Algorithm, algorithms } from "@svc/jwt-auth";
+import { type Algorithm, algorithms, isSymmetric } from "@svc/jwt-auth";
 import { type Names, optionError } from "@svc/options";
 import { readKeyFileNow, ringFile } from "./key-file.ts";
-import { isSecretAlgorithm, pemMaterial, secretMaterial } from "./key-material.ts";
+import { pemMaterial, secretMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import { type KeyRingOptions, type ResolvedKeyRing, resolveKeyRing } from "./key-ring-options.ts";
 import type { KeyRing } from "./key-ring.ts";
@@ -26,8 +26,8 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   let live = liveRing(firstDocument(settings), undefined, refreshTokensStayHere);
   let generation = 0;
   let fault: string | undefined;
-  const secrets = isSecretAlgorithm(live.signer.algorithm);
-  const family = Object.freeze(algorithms.filter((each) => isSecretAlgorithm(each) === secrets));
+  const secrets = isSymmetric(live.signer.algorithm);
+  const family = Object.freeze(algorithms.filter((each) => isSymmetric(each) === secrets));
   const stopWatching =
     file === undefined
       ? undefined
@@ -53,7 +53,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   function load(text: string): void {
     const document = readRing(text, settings.env);
-    if (isSecretAlgorithm(currentOf(document).algorithm) !== secrets) {
+    if (isSymmetric(currentOf(document).algorithm) !== secrets) {
       const has = secrets ? "secrets" : "key pairs";
       throw new KeyRingError("broken", `the key ring had ${has}; a change of the family takes a restart`);
     }
@@ -108,7 +108,7 @@ function firstDocument({
       lifetimes,
     );
   const usual = algorithm ?? "HS256";
-  if (!isSecretAlgorithm(usual))
+  if (!isSymmetric(usual))
     throw optionError(names, "algorithm", `must be HS256, HS384 or HS512 with a secret`);
   return newRing(
     option(names, "secret", () => secretMaterial(secret ?? "", usual, env)),

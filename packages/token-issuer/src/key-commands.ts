@@ -1,13 +1,7 @@
 import { type CommandLine, defineCommandLine, oneOf, type Reader, wholeNumber } from "@svc/cli-options";
-import { type Algorithm, algorithms } from "@svc/jwt-auth";
+import { type Algorithm, algorithms, isSymmetric } from "@svc/jwt-auth";
 import { readKeyFile, ringFile, whileLocked, writeKeyFile } from "./key-file.ts";
-import {
-  generateKey,
-  isSecretAlgorithm,
-  type KeyMaterial,
-  pemMaterial,
-  secretMaterial,
-} from "./key-material.ts";
+import { generateKey, type KeyMaterial, pemMaterial, secretMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import { keyTable } from "./key-table.ts";
 import { notesOf } from "./live-ring.ts";
@@ -163,7 +157,7 @@ async function changeFor(
 async function newKey(command: KeyCommand, before: RingDocument | undefined): Promise<KeyMaterial> {
   if (command.from !== undefined) return foreignKey(await readKeyFile(command.from), command.algorithm);
   const algorithm = command.algorithm ?? (before === undefined ? "RS256" : currentOf(before).algorithm);
-  if (before !== undefined && isSecretAlgorithm(algorithm) !== isSecretAlgorithm(currentOf(before).algorithm))
+  if (before !== undefined && isSymmetric(algorithm) !== isSymmetric(currentOf(before).algorithm))
     throw new KeyRingError(
       "wrong_state",
       `${algorithm} needs a separate ring: secrets and key pairs do not mix`,
@@ -173,7 +167,7 @@ async function newKey(command: KeyCommand, before: RingDocument | undefined): Pr
 
 /** Reads an imported key: a PEM, else a secret without the final line end that an editor may have added. */
 function foreignKey(text: string, algorithm: Algorithm | undefined): KeyMaterial {
-  const isSecret = algorithm === undefined ? !text.includes("-----BEGIN") : isSecretAlgorithm(algorithm);
+  const isSecret = algorithm === undefined ? !text.includes("-----BEGIN") : isSymmetric(algorithm);
   if (!isSecret) return pemMaterial(text, algorithm);
   return secretMaterial(text.replace(/\r?\n$/, ""), algorithm ?? "HS256", "prod");
 }

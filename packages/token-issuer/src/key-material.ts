@@ -1,4 +1,4 @@
-import { type Algorithm, createPemSource, createSecretSource } from "@svc/jwt-auth";
+import { type Algorithm, createPemSource, createSecretSource, isSymmetric } from "@svc/jwt-auth";
 import { ConfigurationError, type EnvironmentName } from "@svc/options";
 import {
   createHash,
@@ -36,16 +36,11 @@ export interface GenerateKeyOptions {
 const curves: Readonly<Record<string, string>> = { ES256: "P-256", ES384: "P-384", ES512: "P-521" };
 const newKeyPair = promisify(generateKeyPair);
 
-/** Returns whether an algorithm signs with a secret, which is never published. */
-export function isSecretAlgorithm(algorithm: Algorithm): boolean {
-  return algorithm.startsWith("HS");
-}
-
 /** Generates a key; RSA and EC keys in the thread pool. */
 export async function generateKey(options: GenerateKeyOptions = {}): Promise<KeyMaterial> {
   const { algorithm = "RS256", rsaBits = 2048 } = options;
   // As long as the digest (RFC 7518 section 3.2).
-  if (isSecretAlgorithm(algorithm))
+  if (isSymmetric(algorithm))
     return secretMaterial(randomBytes(Number(algorithm.slice(2)) / 8), algorithm, "prod");
   return privateMaterial(await newPrivateKey(algorithm, rsaBits), algorithm);
 }
@@ -114,7 +109,7 @@ function usualAlgorithm(key: KeyObject): Algorithm {
 
 /** Reads a key from a JSON Web Key: a secret, a private key or a public key. */
 export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: EnvironmentName): KeyMaterial {
-  if (isSecretAlgorithm(algorithm)) {
+  if (isSymmetric(algorithm)) {
     if (jwk.kty !== "oct" || typeof jwk.k !== "string")
       throw new KeyRingError("broken", `${algorithm} needs a secret, a JSON Web Key of kty oct`);
     return secretMaterial(Buffer.from(jwk.k, "base64url"), algorithm, env);

@@ -4,8 +4,6 @@ import { defineOptions, fault, kinds as k, namesOf, type OptionsOf } from "@svc/
 
 const sources = ["text", "file", "privateKey", "secret"] as const;
 
-const bytes = k.instanceOf(Uint8Array, "bytes");
-
 export const keyRingOptions = defineOptions("createKeyRing()", {
   /** The text of a ring, from an environment variable or a secret store. Default: none. */
   text: { kind: k.optional(k.secret(k.string())) },
@@ -14,7 +12,7 @@ export const keyRingOptions = defineOptions("createKeyRing()", {
   /** A PEM with one private key that never changes. Default: none. */
   privateKey: { kind: k.optional(k.secret(k.string())) },
   /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
-  secret: { kind: k.optional(k.secret(k.either(k.string({ allowEmpty: true }), bytes))) },
+  secret: { kind: k.optional(k.secret(k.either(k.string({ allowEmpty: true }), k.bytes()))) },
   /**
    * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256
    * for a secret.

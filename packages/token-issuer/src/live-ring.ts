@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from "node:crypto";
-import type { Algorithm } from "@svc/jwt-auth";
-import { isSecretAlgorithm, requiredMembers } from "./key-material.ts";
+import { type Algorithm, isSymmetric } from "@svc/jwt-auth";
+import { requiredMembers } from "./key-material.ts";
 import type { KeyNote, KeyState, PublicJwk, PublishedKeySet, Signer } from "./key-ring.ts";
 import { currentOf, isLive, type RingDocument, type RingKey } from "./ring-document.ts";
 import { dueAt, keepSeconds } from "./ring-rules.ts";
@@ -56,7 +56,7 @@ export function liveRing(
       return found?.algorithm === algorithm ? found.key : undefined;
     },
     jwks(now) {
-      if (isSecretAlgorithm(current.algorithm)) return undefined;
+      if (isSymmetric(current.algorithm)) return undefined;
       const keys = live.filter((key) => isPublished(key, now));
       // In one ring the published keys only decrease with time, so an equal count means the same keys.
       if (published?.count !== keys.length) published = { set: publishedKeys(keys), count: keys.length };
@@ -86,7 +86,7 @@ export function notesOf({ keys, lifetimes }: RingDocument): readonly KeyNote[] {
 /** Returns the key set of these keys. It copies only the members that RFC 7638 requires, so no private ones. */
 export function publishedKeys(keys: readonly RingKey[]): PublishedKeySet {
   const published = keys
-    .filter((key) => !isSecretAlgorithm(key.algorithm))
+    .filter((key) => !isSymmetric(key.algorithm))
     .map(publicJwk)
     .filter((jwk) => jwk !== undefined)
     .sort((a, b) => (String(a["kid"]) < String(b["kid"]) ? -1 : 1));

@@ -1,4 +1,5 @@
-import { isSecretAlgorithm, type KeyMaterial } from "./key-material.ts";
+import { isSymmetric } from "@svc/jwt-auth";
+import type { KeyMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import type { Lifetimes } from "./key-ring.ts";
 import { contractLifetimes, currentOf, isLive, type RingDocument, type RingKey } from "./ring-document.ts";
@@ -49,8 +50,8 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
   const known = document.keys.find((key) => key.kid === material.kid);
   if (known !== undefined)
     throw new KeyRingError("known_key", `the key ${known.kid} is in the ring already, as ${known.state}`);
-  const secrets = isSecretAlgorithm(currentOf(document).algorithm);
-  if (secrets !== isSecretAlgorithm(material.algorithm)) {
+  const secrets = isSymmetric(currentOf(document).algorithm);
+  if (secrets !== isSymmetric(material.algorithm)) {
     const has = secrets ? "secrets" : "key pairs";
     throw new KeyRingError("wrong_state", `the ring has ${has}; ${material.algorithm} needs a separate ring`);
   }
@@ -144,7 +145,7 @@ function retireCurrent(
 }
 
 function replaced(key: RingKey, now: number): RingKey {
-  const signing = isSecretAlgorithm(key.algorithm) ? key.signing : undefined;
+  const signing = isSymmetric(key.algorithm) ? key.signing : undefined;
   return { ...key, state: "previous", replacedAt: now, signing };
 }
 

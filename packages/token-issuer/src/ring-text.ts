@@ -1,6 +1,6 @@
-import { type Algorithm, algorithms } from "@svc/jwt-auth";
+import { algorithms, isAlgorithm, isSymmetric } from "@svc/jwt-auth";
 import type { EnvironmentName } from "@svc/options";
-import { isSecretAlgorithm, type JsonWebKey, jwkMaterial } from "./key-material.ts";
+import { type JsonWebKey, jwkMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import type { KeyState, Lifetimes } from "./key-ring.ts";
 import type { RingDocument, RingKey } from "./ring-document.ts";
@@ -93,7 +93,7 @@ function readMaterial(
   if (state !== "previous" && material.signing === undefined)
     throw broken(`${where}.jwk is a public key; a ${state} key needs the private one`);
   // Drop the private half of a replaced key: the issuer does not need it, and a thief could use it.
-  const signing = state === "previous" && !isSecretAlgorithm(algorithm) ? undefined : material.signing;
+  const signing = state === "previous" && !isSymmetric(algorithm) ? undefined : material.signing;
   return { signing, verifying: material.verifying };
 }
 
@@ -104,7 +104,7 @@ function checkTogether(keys: readonly RingKey[]): void {
   if (count("next") > 1) throw broken("has more than one next key");
   if (live.length > MAX_LIVE_KEYS) throw broken(`has more than ${MAX_LIVE_KEYS} keys that are not retired`);
   if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw broken("has a key twice");
-  const secrets = live.filter((key) => isSecretAlgorithm(key.algorithm)).length;
+  const secrets = live.filter((key) => isSymmetric(key.algorithm)).length;
   if (secrets !== 0 && secrets !== live.length) throw broken("mixes secrets with key pairs; keep them apart");
 }
 
@@ -131,10 +131,6 @@ function date(value: unknown, where: string): number {
   const time = typeof value === "string" ? Date.parse(value) : NaN;
   if (Number.isNaN(time)) throw broken(`${where} must be a date, for example 2030-01-31T12:00:00.000Z`);
   return time;
-}
-
-function isAlgorithm(value: unknown): value is Algorithm {
-  return (algorithms as readonly unknown[]).includes(value);
 }
 
 function isState(value: unknown): value is KeyState {

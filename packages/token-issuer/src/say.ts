@@ -14,10 +14,3 @@ export function say(
   const { log = fallback, requestId = "" } = currentContext() ?? {};
   safeLogger(log)?.[level](requestId === "" ? fields : { ...fields, request_id: requestId }, message);
 }
-
-/** Returns the fields of an error for the log. Leaves out its message, which may contain the address of a store. */
-export function errorFields(error: unknown): { readonly error?: string; readonly code?: string } {
-  if (!(error instanceof Error)) return {};
-  const { code } = error as { readonly code?: unknown };
-  return { error: error.name, ...(typeof code === "string" ? { code } : {}) };
-}

@@ -1,6 +1,6 @@
 import { constants, createHmac, type KeyObject, sign as signBytesWith } from "node:crypto";
 import { promisify } from "node:util";
-import type { Algorithm } from "@svc/jwt-auth";
+import { type Algorithm, ecdsaBytes, isSymmetric } from "@svc/jwt-auth";
 import type { Signer } from "./key-ring.ts";
 
 const signInThreadPool = promisify(signBytesWith);
@@ -35,7 +35,7 @@ function encoded(text: string): string {
 
 function signatureOf(algorithm: Algorithm, key: KeyObject): Signer["signBytes"] {
   const digest = algorithm === "EdDSA" ? undefined : `sha${algorithm.slice(2)}`;
-  if (algorithm.startsWith("HS"))
+  if (isSymmetric(algorithm))
     return (bytes) =>
       createHmac(digest ?? "", key)
         .update(bytes)
@@ -49,9 +49,6 @@ function signatureOf(algorithm: Algorithm, key: KeyObject): Signer["signBytes"] 
   if (quick.has(algorithm)) return (bytes) => written(signBytesWith(digest, bytes, input));
   return async (bytes) => written(await signInThreadPool(digest, bytes, input));
 }
-
-/** Bytes of each of the two integers in a signature (RFC 7518 section 3.4). */
-export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 /**
  * Converts an ECDSA signature from the DER of OpenSSL to the format of RFC 7518. Node can convert too, but takes as long

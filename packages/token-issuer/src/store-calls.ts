@@ -1,24 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "@svc/context";
-import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
+import { atMostEvery, DeadlineError, errorFields, isThenable, withDeadline } from "@svc/resilience";
 import { storeUnavailable } from "./refusals.ts";
-import { errorFields, say } from "./say.ts";
+import { say } from "./say.ts";
 import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./token-store.ts";
-
-/** Calls of the store with a time limit; every failure becomes the 503 (ISS-17, REF-17). */
-export interface StoreCalls {
-  isRevoked(token: RevocableToken): Promise<boolean>;
-  rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult>;
-  /**
-   * Returns the start of a session that begins now, in whole seconds by the store's clock; undefined without one (REV-10).
-   * While the store is down, returns the time `leewaySeconds` ago, so that a later sign-out ends the session anywhere.
-   */
-  signInTime(sub: string, nowSeconds: number): Promise<number | undefined>;
-  /** Signs a person out everywhere as of now, by the same clock; returns the `notBefore` that was set. */
-  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
-  change(call: (store: IssuerStore) => void | Promise<void>): Promise<void>;
-}
 
 const WARNING_INTERVAL_MS = 10_000;
 // Longer than a Redis client needs to reconnect.
@@ -27,6 +13,7 @@ const LEAST_PAUSE_MS = 50;
 // Longer than the cool-down of the store's circuit breaker.
 const RETRY_BUDGET_MS = 3_000;
 
+/** Returns the calls of the store with a time limit; every failure becomes the 503 (ISS-17, REF-17). */
 export function createStoreCalls(
   store: IssuerStore,
   {
@@ -34,7 +21,7 @@ export function createStoreCalls(
     leewaySeconds,
     logger,
   }: { readonly timeoutMs: number; readonly leewaySeconds: number; readonly logger: Logger | undefined },
-): StoreCalls {
+) {
   const warn = atMostEvery(WARNING_INTERVAL_MS, (suppressed, error: unknown) =>
     say(
       logger,
@@ -103,6 +90,10 @@ export function createStoreCalls(
     throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof revoked}`);
   }
 
+  /**
+   * Returns the start of a session that begins now, in whole seconds by the store's clock; undefined without one (REV-10).
+   * While the store is down, returns the time `leewaySeconds` ago, so that a later sign-out ends the session anywhere.
+   */
   async function signInTime(sub: string, nowSeconds: number): Promise<number | undefined> {
     if (store.signInTime === undefined) return undefined;
     let moment: unknown;
@@ -115,6 +106,7 @@ export function createStoreCalls(
     return secondsOf("signInTime", moment);
   }
 
+  /** Signs a person out everywhere as of now, by the same clock; returns the `notBefore` that was set. */
   async function revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number> {
     if (store.revokeSubjectNow === undefined) {
       // The end of this second, so that sessions of the same second end too.
@@ -131,7 +123,7 @@ export function createStoreCalls(
     rotate,
     signInTime,
     revokeSubjectNow,
-    change: (call) => orUnavailable(() => call(store)),
+    change: (call: (store: IssuerStore) => void | Promise<void>) => orUnavailable(() => call(store)),
   };
 }
 
@@ -151,10 +143,4 @@ function wasNotSent(error: unknown): boolean {
 function waitOf(error: unknown): number {
   const wait = error instanceof Error ? (error as { readonly retryAfterMs?: unknown }).retryAfterMs : 0;
   return typeof wait === "number" && wait > 0 ? wait : 0;
-}
-
-function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
-  return (
-    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
-  );
 }

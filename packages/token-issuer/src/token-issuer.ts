@@ -1,5 +1,5 @@
 import type { Principal } from "@svc/context";
-import { createEmitter } from "@svc/resilience";
+import { createEmitter, errorFields } from "@svc/resilience";
 import type { IssuerEvent } from "./events.ts";
 import { IssueError, type RefreshRefusal, refreshRefused } from "./refusals.ts";
 import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
@@ -7,7 +7,7 @@ import { resolveIssuerOptions, type TokenIssuerOptions } from "./options.ts";
 import { isMoment, type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
 import { createTokenReader, type Presented } from "./presented-token.ts";
 import { askHook } from "./refresh-hook.ts";
-import { errorFields, say } from "./say.ts";
+import { say } from "./say.ts";
 import { createStoreCalls } from "./store-calls.ts";
 import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";
 

@@ -1,8 +1,8 @@
 import { generateKeyPairSync, randomBytes, verify } from "node:crypto";
-import type { Algorithm } from "@svc/jwt-auth";
+import { type Algorithm, ecdsaBytes } from "@svc/jwt-auth";
 import { createKeyRing } from "@svc/token-issuer";
 import { expect } from "chai";
-import { ecdsaBytes, fixedSignature } from "../src/signer.ts";
+import { fixedSignature } from "../src/signer.ts";
 
 const der = (...numbers: readonly (readonly number[])[]): Buffer => {
   const body = numbers.flatMap((bytes) => [2, bytes.length, ...bytes]);

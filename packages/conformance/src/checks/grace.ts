@@ -66,12 +66,6 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   ]);
 }
 
-interface Replay {
-  readonly answer: Answer | undefined;
-  readonly verdict: Verdict;
-  readonly hasEnded: boolean;
-}
-
 /** Rotates a token, waits until the window has closed, and presents it again. */
 export async function replayAt(
   kit: Kit,
@@ -93,7 +87,7 @@ export async function replayAt(
 }
 
 /** Runs one replay for all checks. */
-export function replay(kit: Kit): Promise<Replay> {
+export function replay(kit: Kit) {
   return kit.once("replay", async () => {
     // The token replaced by the newest one, and an older one.
     const [session, older] = await Promise.all([

@@ -1,4 +1,3 @@
-import type { Answer } from "../answer.ts";
 import type { Check, Need } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
@@ -6,16 +5,10 @@ import { short } from "../show.ts";
 import { grant } from "../grant.ts";
 import { every, must, mustBe, notApplicable, type Verdict } from "../verdict.ts";
 
-interface Scrape {
-  readonly answer: Answer;
-  /** The values of `{random}` in the templated path, and of a path that does not exist. */
-  readonly marks: readonly string[];
-  readonly templated: boolean;
-}
-
 /** Sends requests with distinguishable paths, then reads the metrics. */
-function scrape(kit: Kit): Promise<Scrape> {
+function scrape(kit: Kit) {
   return kit.once("scrape", async () => {
+    // The values of `{random}` in the templated path, and of a path that does not exist.
     const marks = [kit.unique(), kit.unique()];
     const { templated } = kit.settings.probes;
     const token = grant(kit);

@@ -8,7 +8,6 @@ import {
   claimsOf,
   names,
   open,
-  type Pair,
   pairOf,
   presentCopy,
   refresh,
@@ -19,20 +18,14 @@ import {
 
 export const needs = ["full", "auth", "probe:session"] as const;
 
-interface Pairs {
-  readonly first: Pair;
-  readonly second: Pair;
-  /** The result of a refresh of the first, more than a second later; absent if it gave none. */
-  readonly renewed: Pair | undefined;
-}
-
 /** Creates two sessions of one user and refreshes the first; once for all checks that only read tokens. */
-export function pairs(kit: Kit): Promise<Pairs> {
+export function pairs(kit: Kit) {
   return kit.once("pairs", async () => {
     const first = await signIn(kit);
     const second = await signIn(kit);
     // Makes a copied timestamp differ from a new one.
     await sleep(1100);
+    // Undefined when the refresh gave no pair.
     return { first, second, renewed: pairOf(kit, await refresh(kit, first.refresh)) };
   });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Answer, isObject, NoAnswer } from "../answer.ts";
+import { type Answer, isObject, NoAnswer, parseObject } from "../answer.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { type Probe, requestOf, withExtra } from "../requests.ts";
@@ -73,17 +73,10 @@ export async function sendControl(kit: Kit, probe: Probe): Promise<void> {
 }
 
 export function open(token: string): OpenToken | undefined {
-  const [header, claims] = token.split(".").map(partOf);
+  const [header, claims] = token
+    .split(".")
+    .map((part) => parseObject(Buffer.from(part, "base64url").toString("utf8")));
   return header === undefined || claims === undefined ? undefined : { header, claims };
-}
-
-function partOf(part: string): Claims | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the claims of a token; none when it cannot be decoded. */

@@ -13,18 +13,8 @@ const readinessMs = 4000;
 /** Enough for a service whose circuit breaker pauses calls to the store after an outage. */
 const recoveryMs = 40_000;
 
-interface Outage {
-  readonly visited: Answer;
-  readonly visitedOpen: Answer;
-  readonly refreshed: Answer;
-  readonly loggedOut: Answer;
-  readonly ready: Answer;
-  /** The refresh with the same token after the store returned. */
-  readonly refreshedLater: Answer;
-}
-
 /** Breaks the store once for all checks, which run alone. */
-function outage(kit: Kit): Promise<Outage> {
+function outage(kit: Kit) {
   return kit.once("outage", async () => {
     const { store } = sessionOf(kit);
     if (store === undefined) throw new Error("there is no probe `session.store`");
@@ -41,6 +31,7 @@ function outage(kit: Kit): Promise<Outage> {
     } finally {
       await sendControl(kit, store.restore);
     }
+    // The refresh with the same token after the store returned.
     return { ...seen, refreshedLater: await recovered(kit, session.refresh) };
   });
 }

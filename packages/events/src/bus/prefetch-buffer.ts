@@ -10,29 +10,12 @@ export interface Entry<D extends Delivery> {
   timer?: NodeJS.Timeout;
 }
 
-/** Holds the messages that one consumption received, and decides which handler may start. */
-export interface PrefetchBuffer<D extends Delivery> {
-  readonly size: number;
-  get(position: string): Entry<D> | undefined;
-  /** All messages that are not acknowledged, in order of arrival. */
-  all(): readonly D[];
-  add(delivery: D): void;
-  /** Returns the next message whose handler may start, as running; undefined when there is none. */
-  startNext(): Entry<D> | undefined;
-  /** The handler resolved: the next message of its topic and key may start. */
-  handled(entry: Entry<D>): void;
-  /** The handler rejected: later messages of its topic and key wait, to keep the order. */
-  rejected(entry: Entry<D>): void;
-  /** The pause after a rejection is over. */
-  retry(entry: Entry<D>): void;
-  /** Removes a message that is acknowledged or has been taken over. */
-  remove(entry: Entry<D>): void;
-  /** Removes and returns the messages that wait for their first start or for a retry. */
-  removeUnstarted(): readonly D[];
-}
-
-/** @param concurrency how many handlers may run at a time */
-export function createPrefetchBuffer<D extends Delivery>(concurrency: number): PrefetchBuffer<D> {
+/**
+ * Holds the messages that one consumption received, and decides which handler may start.
+ *
+ * @param concurrency how many handlers may run at a time
+ */
+export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
   // In order of arrival, which is the order in which handlers start.
   const entries = new Map<string, Entry<D>>();
   const busyKeys = new Set<string>();
@@ -42,6 +25,7 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number): P
     if (orderKey !== undefined) busyKeys.delete(orderKey);
   }
 
+  /** Removes a message that is acknowledged or has been taken over. */
   function remove(entry: Entry<D>): void {
     clearTimeout(entry.timer);
     if (entry.state === "pausing") freeKey(entry);
@@ -52,14 +36,16 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number): P
     get size() {
       return entries.size;
     },
-    get: (position) => entries.get(position),
+    get: (position: string) => entries.get(position),
+    /** All messages that are not acknowledged, in order of arrival. */
     all: () => [...entries.values()].map(({ delivery }) => delivery),
-    add(delivery) {
+    add(delivery: D): void {
       const { topic, key } = delivery.message;
       const orderKey = key === null ? undefined : `${topic} ${key}`;
       entries.set(delivery.position, { delivery, orderKey, state: "waiting" });
     },
-    startNext() {
+    /** Returns the next message whose handler may start, as running; undefined when there is none. */
+    startNext(): Entry<D> | undefined {
       if (running >= concurrency) return undefined;
       for (const entry of entries.values()) {
         const { orderKey, state } = entry;
@@ -71,21 +57,25 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number): P
       }
       return undefined;
     },
-    handled(entry) {
+    /** The handler resolved: the next message of its topic and key may start. */
+    handled(entry: Entry<D>): void {
       entry.state = "handled";
       running--;
       freeKey(entry);
     },
-    rejected(entry) {
+    /** The handler rejected: later messages of its topic and key wait, to keep the order. */
+    rejected(entry: Entry<D>): void {
       entry.state = "pausing";
       running--;
     },
-    retry(entry) {
+    /** The pause after a rejection is over. */
+    retry(entry: Entry<D>): void {
       entry.state = "waiting";
       freeKey(entry);
     },
     remove,
-    removeUnstarted() {
+    /** Removes and returns the messages that wait for their first start or for a retry. */
+    removeUnstarted(): readonly D[] {
       const rest = [...entries.values()].filter(({ state }) => state === "waiting" || state === "pausing");
       for (const entry of rest) remove(entry);
       return rest.map(({ delivery }) => delivery);

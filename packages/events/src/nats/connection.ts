@@ -13,23 +13,10 @@ export interface JetStream {
   readonly manager: JetStreamManager;
 }
 
-/** Manages the connection to NATS: opens it on first use and reconnects until closed. */
-export interface Connection {
-  /**
-   * Returns the connection. Waits for the first attempt to connect, after the start or after a loss; later it rejects
-   * at once while there is no connection.
-   */
-  now(): Promise<JetStream>;
-  /** Resolves when there is a connection, the signal aborts or the connection is closed. */
-  reached(signal: AbortSignal): Promise<void>;
-  /** Calls the listener when the server may have lost requests and consumers. Returns the function that unsubscribes. */
-  onReset(listener: () => void): () => void;
-  /** Calls the listeners: the server was unavailable or the stream was re-created. */
-  reset(): void;
-  close(): Promise<void>;
-}
+export type Connection = ReturnType<typeof openConnection>;
 
-export function openConnection(options: ResolvedNatsJetStream): Connection {
+/** Manages the connection to NATS: opens it on first use and reconnects until closed. */
+export function openConnection(options: ResolvedNatsJetStream) {
   const { servers, connection: given, timeoutMs } = options;
   const listeners = new Set<() => void>();
   const closing = new AbortController();
@@ -142,7 +129,11 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
   }
 
   return {
-    async now() {
+    /**
+     * Returns the connection. Waits for the first attempt to connect, after the start or after a loss; later it rejects
+     * at once while there is no connection.
+     */
+    async now(): Promise<JetStream> {
       if (closing.signal.aborted) throw closedBus(BROKER);
       start();
       if (!isUp && isFirstAttempt) {
@@ -152,7 +143,8 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
       if (!isUp || current === undefined) throw notConnected(lastFailure);
       return current;
     },
-    async reached(signal) {
+    /** Resolves when there is a connection, the signal aborts or the connection is closed. */
+    async reached(signal: AbortSignal): Promise<void> {
       if (!closing.signal.aborted) start();
       while (!isUp && !closing.signal.aborted && !signal.aborted) {
         const { promise, resolve } = Promise.withResolvers<void>();
@@ -164,12 +156,14 @@ export function openConnection(options: ResolvedNatsJetStream): Connection {
         signal.removeEventListener("abort", end);
       }
     },
-    onReset(listener) {
+    /** Calls the listener when the server may have lost requests and consumers. Returns the function that unsubscribes. */
+    onReset(listener: () => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    /** Calls the listeners: the server was unavailable or the stream was re-created. */
     reset,
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       endWaits();
       if (given !== undefined) return;

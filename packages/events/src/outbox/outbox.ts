@@ -1,6 +1,7 @@
 import type { ReadinessCheck } from "@svc/context";
 import {
   type Database,
+  type Migration,
   qualified,
   type Queryable,
   queryWithin,
@@ -10,7 +11,7 @@ import {
 } from "@svc/sql";
 import { refused } from "../errors.ts";
 import { readEnvelope } from "../read-envelope.ts";
-import { type Migration, type OutboxOptions, outboxOptions } from "../table-options.ts";
+import { type OutboxOptions, outboxOptions } from "../table-options.ts";
 import { isText } from "../text.ts";
 import { createWakeup, type Wakeup } from "./wakeup.ts";
 import { createOutboxCheck } from "./readiness.ts";

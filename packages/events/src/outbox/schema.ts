@@ -2,12 +2,13 @@ import {
   type Columns,
   type Database,
   ensureSchema,
+  type Migration,
   migrationName,
   qualified,
   type TableNeeds,
   tableNeeds,
 } from "@svc/sql";
-import type { Migration, TableTimeouts } from "../table-options.ts";
+import type { TableTimeouts } from "../table-options.ts";
 
 const TEXT = ["text", "varchar"];
 

@@ -12,31 +12,11 @@ interface AnswerRow extends ClaimedRow {
   readonly visited: number;
 }
 
-/** The result of a claim. */
-export interface Claim {
-  readonly rows: readonly ClaimedRow[];
-  /** Ids of events that used up their attempts; this claim marked them as dead. */
-  readonly exhausted: readonly string[];
-  /** The key at which the next claim starts; `""` starts from the beginning. */
-  readonly nextKey: string;
-}
-
 /** The results of marking events as published. */
 export interface Settled {
   readonly published: readonly string[];
   readonly lost: readonly string[];
   readonly failed: readonly Failure[];
-}
-
-/** All statements of a relay, each in a transaction with a deadline. */
-export interface RelayStore {
-  claim(limit: number, fromKey: string): Promise<Claim>;
-  /** Marks the sent events as published and queues their jobs, in one transaction. */
-  settle(sent: readonly OutgoingEvent[]): Promise<Settled>;
-  /** Delays failed rows, or marks them as dead; returns the ids of the dead ones. */
-  fail(failures: readonly Failure[], away: boolean): Promise<readonly string[]>;
-  release(rows: readonly ClaimedRow[]): Promise<void>;
-  purge(): Promise<number>;
 }
 
 const KEYS = 500;
@@ -50,7 +30,8 @@ const SERVERS_SHARE = 0.9;
 // SQLSTATE classes that blame the data; a retry may help with all others.
 const DATA = /^(?:21|22|23|54)/;
 
-export function createRelayStore(options: ResolvedRelay): RelayStore {
+/** Returns all statements of a relay, each in a transaction with a deadline. */
+export function createRelayStore(options: ResolvedRelay) {
   const { access, outbox, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
   const { db, sql } = access;
   const texts = {
@@ -114,17 +95,20 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
   }
 
   return {
-    async claim(limit, fromKey) {
+    async claim(limit: number, fromKey: string) {
       const values = [limit, leaseMs / 1000, fromKey, KEYS, maxAttempts, SPACED * events.maxEventBytes];
       const { rows } = await inTransaction((tx) => tx.query<AnswerRow>(texts.claim, values));
       const last = rows.at(-1);
       return {
         rows: rows.filter((row) => row.kind_of_row === 0),
+        /** Ids of events that used up their attempts; this claim marked them as dead. */
         exhausted: rows.filter((row) => row.kind_of_row === 1).map(({ id }) => id),
+        /** The key at which the next claim starts; `""` starts from the beginning. */
         nextKey: last !== undefined && last.visited >= KEYS ? (last.last_key ?? "") : "",
       };
     },
-    async settle(sent) {
+    /** Marks the sent events as published and queues their jobs, in one transaction. */
+    async settle(sent: readonly OutgoingEvent[]): Promise<Settled> {
       if (sent.length === 0) return { published: [], lost: [], failed: [] };
       try {
         return await mark(sent);
@@ -133,7 +117,8 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
         return markOneByOne(sent);
       }
     },
-    async fail(failures, away) {
+    /** Delays failed rows, or marks them as dead; returns the ids of the dead ones. */
+    async fail(failures: readonly Failure[], away: boolean): Promise<readonly string[]> {
       if (failures.length === 0) return [];
       const values = [
         ...leasesOf(failures.map(({ row }) => row)),
@@ -147,10 +132,10 @@ export function createRelayStore(options: ResolvedRelay): RelayStore {
       );
       return rows.filter(({ status }) => status === "dead").map(({ id }) => id);
     },
-    async release(rows) {
+    async release(rows: readonly ClaimedRow[]): Promise<void> {
       if (rows.length > 0) await inTransaction((tx) => tx.query(texts.released, leasesOf(rows)));
     },
-    async purge() {
+    async purge(): Promise<number> {
       return (await inTransaction((tx) => tx.query(texts.purge, [purgeAfterDays, PURGED]))).rows.length;
     },
   };

@@ -17,7 +17,6 @@ import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
 import type { JobCode } from "../service-jobs.ts";
 import type { StopHooks } from "../stop.ts";
-import { inOrder } from "./order.ts";
 import { optionNames } from "./option-names.ts";
 
 /** The inputs of the plugins beside their settings. */
@@ -192,6 +191,33 @@ const systemRoutes: readonly string[] = ["/health", "/ready", "/info"];
 /** Returns the names that are in a list of others, or occur twice. */
 function repeated(names: readonly string[], others: readonly string[]): readonly string[] {
   return names.filter((name, index) => others.includes(name) || names.indexOf(name) !== index);
+}
+
+/**
+ * Returns the plugins so that each follows those that it needs or uses; apart from that, their order is kept.
+ *
+ * @param faults receives a fault for plugins that need each other in a circle
+ */
+function inOrder(plugins: readonly AnyPlugin[], faults: Fault[]): readonly AnyPlugin[] {
+  const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]));
+  const ordered = new Set<AnyPlugin>();
+
+  function place(plugin: AnyPlugin, path: readonly string[]): void {
+    if (ordered.has(plugin)) return;
+    if (path.includes(plugin.name)) {
+      const circle = [...path.slice(path.indexOf(plugin.name)), plugin.name].join(" -> ");
+      faults.push({ key: `plugins.${plugin.name}`, message: `needs itself in a circle: ${circle}` });
+      return;
+    }
+    for (const name of [...plugin.needs, ...plugin.uses]) {
+      const other = byName.get(name);
+      if (other !== undefined) place(other, [...path, plugin.name]);
+    }
+    ordered.add(plugin);
+  }
+
+  for (const plugin of plugins) place(plugin, []);
+  return [...ordered];
 }
 
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;

@@ -1,31 +1,23 @@
 import type { Logger } from "@svc/context";
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "@svc/plugin";
-
-/** Creates the tables of the background parts. */
-export interface Preparation {
-  /**
-   * Resolves when the tables exist, or at the time limit for the start.
-   *
-   * @throws ConfigurationError for an existing table with another structure
-   */
-  first(): Promise<void>;
-  /** Resolves when all tables exist; never resolves after an earlier stop. */
-  readonly done: Promise<void>;
-  stop(): void;
-}
+import { endsWithin } from "@svc/resilience";
 
 /** How long a start waits for the tables, and the pauses between further attempts, in milliseconds. */
 const firstMs = 3000;
 const pauseMs = 500;
 const longestPauseMs = 10_000;
 
-/** @param settingOf returns the setting of a key of the file, for the names of tables */
+/**
+ * Creates the tables of the background parts.
+ *
+ * @param settingOf returns the setting of a key of the file, for the names of tables
+ */
 export function createPreparation(
   schemas: readonly SchemaPart[],
   settingOf: (key: string) => unknown,
   logger: Logger,
-): Preparation {
+) {
   const { promise: done, resolve: finish } = Promise.withResolvers<void>();
   const missing = new Set(schemas);
   let running: Promise<void> | undefined;
@@ -68,17 +60,23 @@ export function createPreparation(
   }
 
   return {
+    /** Resolves when all tables exist; never resolves after an earlier stop. */
     done,
-    async first() {
+    /**
+     * Resolves when the tables exist, or at the time limit for the start.
+     *
+     * @throws ConfigurationError for an existing table with another structure
+     */
+    async first(): Promise<void> {
       running = attempt();
       try {
-        await orAfter(running, firstMs);
+        await endsWithin(firstMs, running);
       } catch (error) {
         if (error instanceof ConfigurationError) throw error;
       }
       void goOn(pauseMs);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },
@@ -93,12 +91,4 @@ function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefi
     return [{ key, message: `names the table of ${namesake}; give each of them a separate table` }];
   }
   return faults.map((fault: string) => ({ key, message: `names a table with another structure: ${fault}` }));
-}
-
-async function orAfter(something: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const time = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([something, time]).finally(() => clearTimeout(timer));
 }

@@ -1,31 +1,16 @@
 import type { Logger } from "@svc/context";
 import type { BackgroundPart, SchemaPart } from "@svc/plugin";
+import { endsWithin } from "@svc/resilience";
 import { createPreparation } from "./preparation.ts";
-
-/** The background work of a service. */
-export interface Work {
-  /**
-   * Creates the tables; when the database does not answer in time, retries in the background.
-   *
-   * @throws ConfigurationError for an existing table with another structure
-   */
-  prepare(): Promise<void>;
-  /** Starts all parts as soon as the tables exist. */
-  start(): void;
-  /**
-   * Accepts no new work. Resolves when running work is finished or released; never rejects.
-   *
-   * @param afterMs time limit in milliseconds, after which running work is released
-   */
-  stop(afterMs: number): Promise<void>;
-  /** Releases running work at once. Resolves when it is released. */
-  hurry(): Promise<void>;
-}
 
 /** How long to wait for the release, in milliseconds; at most a fifth of the time limit. */
 const longestGraceMs = 2000;
 
+export type Work = ReturnType<typeof createWork>;
+
 /**
+ * Creates the background work of a service.
+ *
  * @param parts in the order of their stop
  * @param settingOf returns the setting of a key of the file, for the names of tables
  */
@@ -34,7 +19,7 @@ export function createWork(
   schemas: readonly SchemaPart[],
   settingOf: (key: string) => unknown,
   logger: Logger,
-): Work {
+) {
   const preparation = createPreparation(schemas, settingOf, logger);
   let begun: readonly BackgroundPart[] = [];
   let stopped: Promise<void> | undefined;
@@ -60,6 +45,7 @@ export function createWork(
     await Promise.all(begun.map(stopPart));
   }
 
+  /** Releases running work at once. Resolves when it is released. */
   function hurry(): Promise<void> {
     stopped ??= stopAll();
     for (const part of begun) part.hurry?.();
@@ -67,27 +53,27 @@ export function createWork(
   }
 
   return {
+    /**
+     * Creates the tables; when the database does not answer in time, retries in the background.
+     *
+     * @throws ConfigurationError for an existing table with another structure
+     */
     prepare: () => preparation.first(),
+    /** Starts all parts as soon as the tables exist. */
     start: () => void run(),
-    async stop(afterMs) {
+    /**
+     * Accepts no new work. Resolves when running work is finished or released; never rejects.
+     *
+     * @param afterMs time limit in milliseconds, after which running work is released
+     */
+    async stop(afterMs: number): Promise<void> {
       stopped ??= stopAll();
-      if (await endsWithin(stopped, afterMs)) return;
+      if (await endsWithin(afterMs, stopped)) return;
       // A relay with a bus that hangs cannot release its events; their leases expire.
-      if (!(await endsWithin(hurry(), Math.min(afterMs / 5, longestGraceMs)))) {
+      if (!(await endsWithin(Math.min(afterMs / 5, longestGraceMs), hurry()))) {
         logger.warn({ timeout_ms: afterMs }, "background work did not stop in time");
       }
     },
     hurry,
   };
-}
-
-/** Whether a promise resolves within `ms` milliseconds. */
-async function endsWithin(something: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const time = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  const ended = await Promise.race([something.then(() => true), time]);
-  clearTimeout(timer);
-  return ended;
 }

@@ -1,21 +1,17 @@
 import { DeadlineError, withDeadline } from "@svc/resilience";
 import { SearchError } from "../errors.ts";
 
-/** A first-in, first-out mutex. */
-export interface Turns {
-  /**
-   * Waits for the turn and returns the function that ends it.
-   *
-   * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` after waiting too long
-   */
-  take(): Promise<() => void>;
-}
-
-export function createTurns(waitTimeoutMs: number): Turns {
+/** Creates a first-in, first-out mutex. */
+export function createTurns(waitTimeoutMs: number) {
   let last = Promise.resolve();
 
   return {
-    async take() {
+    /**
+     * Waits for the turn and returns the function that ends it.
+     *
+     * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` after waiting too long
+     */
+    async take(): Promise<() => void> {
       const before = last;
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
       last = before.then(() => ended);

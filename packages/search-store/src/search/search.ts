@@ -22,26 +22,14 @@ export interface Hit {
   readonly textRank: number | null;
 }
 
-/** The hits of a search, and the attributes for its span. */
-export interface Found {
-  readonly hits: readonly Hit[];
-  readonly hybrid: boolean;
-  readonly filtered: boolean;
-  readonly limit: number;
-}
-
 /**
- * Searches one tenant's chunks by meaning, by words, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). The caller has checked the
- * tenant.
+ * Searches one tenant's chunks by meaning, by words, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). Returns the hits, and the
+ * attributes for the span. The caller has checked the tenant.
  *
  * @throws SearchError for an invalid request, and if the embedding fails
  * @throws the reason of the request's signal when it aborts
  */
-export async function searchTenant(
-  options: ResolvedOptions,
-  tenant: string,
-  request: SearchRequest,
-): Promise<Found> {
+export async function searchTenant(options: ResolvedOptions, tenant: string, request: SearchRequest) {
   const wanted = checkRequest(options, request);
   const { signal, filter } = request;
   signal?.throwIfAborted();
@@ -51,7 +39,7 @@ export async function searchTenant(
   const whole = { ...wanted, vector };
   const legs = legsOf(whole);
   // The text is blank, or all given kinds have the weight 0.
-  if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] };
+  if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] as readonly Hit[] };
   const rows = await sendSearch(options, tenant, whole);
   return { ...found, hits: rows.map(hitOf) };
 }

@@ -10,22 +10,15 @@ import {
 } from "@svc/sql";
 import type { ResolvedTokenStore } from "./options.ts";
 
-/** Sends statements within the time limit of a command. Rejects at once while the circuit breaker is open. */
-export interface Connection {
-  /** Runs a statement that reads, and returns its first row. */
-  read(sql: string): Promise<Row>;
-  /** Runs a statement that writes. Repeats it on another connection when its own breaks, so it must be repeatable. */
-  write(sql: string): Promise<Row>;
-  /** Runs a statement that reads, even while the circuit breaker is open. */
-  probe(sql: string, signal: AbortSignal): Promise<Row>;
-}
-
 // The server gives up before the caller's deadline, so the caller knows that a rejected statement has no effect.
 const SERVERS_SHARE = 0.9;
 // SQLSTATEs of a canceled statement and of a lock timeout.
 const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 
-export function createConnection(options: ResolvedTokenStore): Connection {
+export type Connection = ReturnType<typeof createConnection>;
+
+/** Sends statements within the time limit of a command. Rejects at once while the circuit breaker is open. */
+export function createConnection(options: ResolvedTokenStore) {
   const { db, name, timeoutMs, breakerFailures, breakerCoolDownMs, logger, now } = options;
   // Rounded to tenths, so that the server's statistics see few distinct statements.
   const limit = (leftMs: number): string => {
@@ -71,9 +64,12 @@ export function createConnection(options: ResolvedTokenStore): Connection {
   }
 
   return {
-    read: (sql) => breaker.run(() => send(sql)),
-    write: (sql) => breaker.run(() => send(`${isolation}; ${sql}`)),
-    probe: (sql, signal) => send(sql, signal),
+    /** Runs a statement that reads, and returns its first row. */
+    read: (sql: string) => breaker.run(() => send(sql)),
+    /** Runs a statement that writes. Repeats it on another connection when its own breaks, so it must be repeatable. */
+    write: (sql: string) => breaker.run(() => send(`${isolation}; ${sql}`)),
+    /** Runs a statement that reads, even while the circuit breaker is open. */
+    probe: (sql: string, signal: AbortSignal) => send(sql, signal),
   };
 }
 
