@@ -478,8 +478,8 @@ export const edge: Mutants = {
   },
   "ROUTE-3": {
     file: "packages/express/src/framework-routes.ts",
-    find: "    place(app) {",
+    find: "    place(app: RoutedApp): void {",
     replace:
-      '    place(app) {\n      const { stack } = (app._router ?? app.router) as { stack: { route?: { path?: unknown } }[] };\n      const at = stack.findIndex(({ route }) => String(route?.path).includes(":"));\n      if (at >= 0) stack.push(...stack.splice(at, 1));',
+      '    place(app: RoutedApp): void {\n      const { stack } = (app._router ?? app.router) as { stack: { route?: { path?: unknown } }[] };\n      const at = stack.findIndex(({ route }) => String(route?.path).includes(":"));\n      if (at >= 0) stack.push(...stack.splice(at, 1));',
   },
 };

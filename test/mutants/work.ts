@@ -292,7 +292,7 @@ export const work: Mutants = {
     },
     {
       file: "packages/job-table/src/worker/claimer.ts",
-      find: "sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept);",
+      find: "sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept, pauseMs);",
       replace: "sweepAt = performance.now() + sweepMs;",
     },
   ],
