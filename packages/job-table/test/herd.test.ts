@@ -1,9 +1,12 @@
 import { testDatabase } from "@svc/dev-services";
-import { createJobTable, createWorker } from "@svc/job-table";
+import { createJobTable, createWorker, type JobTable } from "@svc/job-table";
 import { until } from "@svc/test-support";
 import { expect } from "chai";
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
 import { createGroup, type Member } from "../src/listener.ts";
-import { openPool } from "./support/bench.ts";
+import { settledWithin } from "../src/worker/worker.ts";
+import { openClient, openPool } from "./support/bench.ts";
 
 /** A member that counts its calls. */
 function countingMember(): Member & { readonly calls: string[] } {
@@ -26,6 +29,25 @@ function groupOf(members: readonly Member[], isListening = true): ReturnType<typ
   const group = createGroup(new Set(), { isListening: () => isListening, joined: none, left: none });
   for (const member of members) group.join(member);
   return group;
+}
+
+// After so long the pauses between sweeps are the longest: the fifth sweep comes 7.5 s after the first.
+const QUIET_MS = 8000;
+
+/** Starts a worker, and returns how long each of its jobs was due before its claim. */
+function startCollecting(stack: AsyncDisposableStack, table: JobTable): readonly number[] {
+  const waits: number[] = [];
+  const worker = createWorker({
+    table,
+    claimOnEnqueue: false,
+    handlers: { work: () => undefined },
+    onEvent(event) {
+      if (event.type === "claimed") waits.push(...event.jobs.map(({ waitedMs }) => waitedMs));
+    },
+  });
+  worker.start();
+  stack.defer(() => worker.stop());
+  return waits;
 }
 
 describe("the workers of one table in a process", () => {
@@ -164,6 +186,20 @@ describe("the workers of one table in a process", () => {
       const third = start("third");
       await third.stop();
       expect(await run()).to.equal("second");
+    });
+
+    it("leave no connection when they stop before it is open", async () => {
+      for (let n = 0; n < 5; n++) {
+        const brief = openPool(database.url, 3);
+        const worker = createWorker({
+          table: createJobTable({ db: brief, name: "herd_brief" }),
+          handlers: { work: () => undefined },
+        });
+        worker.start();
+        await worker.stop();
+        await settledWithin(brief.end(), 5000);
+        expect(brief.totalCount).to.equal(0);
+      }
     });
   });
 });

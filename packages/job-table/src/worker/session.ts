@@ -99,6 +99,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
   let current: PooledConnection | undefined;
   let busy = false;
   let isClosing = false;
+  let closes = 0;
   const waiting: (() => void)[] = [];
 
   function drop(connection: PooledConnection): void {
@@ -109,10 +110,12 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
   }
 
   async function connect(signal: AbortSignal): Promise<PooledConnection> {
+    const before = closes;
     const connection = await lend(pool);
-    if (signal.aborted) {
+    if (signal.aborted || before !== closes) {
       connection.release();
       signal.throwIfAborted();
+      throw new Error("the worker has closed its connection");
     }
     const emitter = connection as Partial<Emitter>;
     const lost = (): void => {
@@ -161,6 +164,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
       }
     },
     close() {
+      closes += 1;
       isClosing = true;
       if (current !== undefined) drop(current);
       isClosing = false;
