@@ -201,5 +201,28 @@ describe("the workers of one table in a process", () => {
         expect(brief.totalCount).to.equal(0);
       }
     });
+
+    it("are healthy again after a failure, without a job", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_health" });
+      const workers = Array.from({ length: 5 }, () =>
+        createWorker({ table, handlers: { work: () => undefined } }),
+      );
+      const healthy = async (): Promise<number> => {
+        const checks = workers.map(
+          async (worker) => await worker.readiness().check(AbortSignal.timeout(1000)),
+        );
+        return (await Promise.all(checks)).filter((check) => check.healthy).length;
+      };
+      for (const worker of workers) {
+        worker.start();
+        stack.defer(() => worker.stop());
+      }
+      await until("the workers have failed", async () => (await healthy()) === 0);
+      await table.ensureSchema();
+      await until("the workers are healthy", async () => (await healthy()) === workers.length, 10_000);
+    });
   });
 });
