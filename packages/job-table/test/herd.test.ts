@@ -224,5 +224,18 @@ describe("the workers of one table in a process", () => {
       await table.ensureSchema();
       await until("the workers are healthy", async () => (await healthy()) === workers.length, 10_000);
     });
+
+    it("sweep a quiet table every 500 ms with notify: false", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_silent", notify: false });
+      await table.ensureSchema();
+      const waits = startCollecting(stack, table);
+      await setTimeout(QUIET_MS);
+      await table.enqueue({ task: "work" });
+      await until("the job has run", () => waits.length === 1);
+      expect(waits[0]).to.be.below(1000);
+    });
   });
 });

@@ -173,10 +173,9 @@ async function sweep(state: WorkerState): Promise<boolean> {
   let sweeps = 0;
   for (; sweeps < MAX_SWEEPS && room(state) > 0 && isDue(); sweeps++) {
     group.swept(member, sweepMs);
-    const { exhausted, due, quiet } = await claimer.sweep(
-      session,
-      Math.min(longestMs, group.sweepPause(sweepMs)),
-    );
+    // Without notifications only a sweep finds a job.
+    const pauseMs = options.on.notify ? group.sweepPause(sweepMs) : sweepMs;
+    const { exhausted, due, quiet } = await claimer.sweep(session, Math.min(longestMs, pauseMs));
     group.swept(member, claimer.untilSweep());
     if (due) group.mayBeDue();
     if (quiet) group.quiet();
