@@ -237,5 +237,21 @@ describe("the workers of one table in a process", () => {
       await until("the job has run", () => waits.length === 1);
       expect(waits[0]).to.be.below(1000);
     });
+
+    it("start a job in time that failed elsewhere", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_failed" });
+      await table.ensureSchema();
+      await table.enqueue({ task: "work" });
+      const [job] = await table.claim();
+      assert(job !== undefined);
+      const waits = startCollecting(stack, table);
+      await setTimeout(QUIET_MS);
+      expect(await table.fail(job, new Error("later"))).to.equal("pending");
+      await until("the job has run", () => waits.length === 1, 10_000);
+      expect(waits[0]).to.be.below(1000);
+    });
   });
 });
