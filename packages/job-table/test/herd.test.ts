@@ -211,9 +211,7 @@ describe("the workers of one table in a process", () => {
         createWorker({ table, handlers: { work: () => undefined } }),
       );
       const healthy = async (): Promise<number> => {
-        const checks = workers.map(
-          async (worker) => await worker.readiness().check(AbortSignal.timeout(1000)),
-        );
+        const checks = workers.map(async (worker) => worker.readiness().check(AbortSignal.timeout(1000)));
         return (await Promise.all(checks)).filter((check) => check.healthy).length;
       };
       for (const worker of workers) {
@@ -250,6 +248,61 @@ describe("the workers of one table in a process", () => {
       const waits = startCollecting(stack, table);
       await setTimeout(QUIET_MS);
       expect(await table.fail(job, new Error("later"))).to.equal("pending");
+      await until("the job has run", () => waits.length === 1, 10_000);
+      expect(waits[0]).to.be.below(1000);
+    });
+
+    it("find jobs of other tables while a lock blocks the listening connection", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 8);
+      stack.defer(() => pool.end());
+      const locked = createJobTable({ db: pool, name: "herd_locked" });
+      const other = createJobTable({ db: pool, name: "herd_other" });
+      await locked.ensureSchema();
+      await other.ensureSchema();
+      startCollecting(stack, locked);
+      const waits = startCollecting(stack, other);
+      await setTimeout(QUIET_MS);
+      const locker = stack.use(await openClient(database.url));
+      await locker.query("begin; lock table herd_locked");
+      // Another session notifies, because this one commits only at its end.
+      await pool.query("select pg_notify('svc_job:herd_locked', '')");
+      await until("a statement waits for the lock", async () => {
+        const { rows } = await locker.query("select from pg_locks where not granted");
+        return rows.length > 0;
+      });
+      await setTimeout(1500);
+      await other.enqueue({ task: "work" });
+      await until("the job has run", () => waits.length === 1, 10_000);
+      expect(waits[0]).to.be.below(1000);
+      await locker.query("rollback");
+    });
+
+    it("replace a listening connection that is dead without an error and that no worker uses", async function () {
+      // Windows has no SIGSTOP.
+      if (process.platform === "win32") this.skip();
+      await using stack = new AsyncDisposableStack();
+      const outside = openPool(database.url, 2);
+      stack.defer(() => outside.end());
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_dead" });
+      await table.ensureSchema();
+      const handlers = { work: () => undefined };
+      const first = createWorker({ table, handlers, commandTimeoutMs: 1000 });
+      first.start();
+      const waits = startCollecting(stack, table);
+      await setTimeout(500);
+      await first.stop();
+      const { rows } = await outside.query<{ pid: number }>(
+        "select pid from pg_stat_activity where datname = current_database() and query = 'select 1' and pid <> pg_backend_pid()",
+      );
+      expect(rows, "the listening connection").to.have.lengthOf(1);
+      const pid = rows[0]?.pid ?? 0;
+      process.kill(pid, "SIGSTOP");
+      stack.defer(() => void process.kill(pid, "SIGCONT"));
+      await setTimeout(QUIET_MS);
+      await createJobTable({ db: outside, name: "herd_dead" }).enqueue({ task: "work" });
       await until("the job has run", () => waits.length === 1, 10_000);
       expect(waits[0]).to.be.below(1000);
     });
