@@ -178,7 +178,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const unread = jobs.filter((job) => payloadFaultOf(job) !== undefined);
       if (unread.length === 0) return jobs;
       const errors = unread.map((job) => errorText(payloadFaultOf(job)));
-      await send.fail(failSql(sql), [...leaseValues(unread), errors, unread.map(() => true)], tx);
+      await send.fail(failSql(sql, false), [...leaseValues(unread), errors, unread.map(() => true)], tx);
       return jobs.filter((job) => payloadFaultOf(job) === undefined);
     },
     async ack(lease, options) {
@@ -190,8 +190,9 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const tx = transactionOf(options, "dead");
       const dead = options?.dead ?? false;
       checkLease(lease);
-      const values = [...leaseValues([lease]), [errorText(error)], [dead]];
-      const [row] = await send.fail<{ status: string }>(failSql(sql), values, tx);
+      const values: unknown[] = [...leaseValues([lease]), [errorText(error)], [dead]];
+      if (notify) values.push(channel);
+      const [row] = await send.fail<{ status: string }>(failSql(sql, notify), values, tx);
       if (row === undefined) return "lost";
       return row.status === "dead" ? "dead" : "pending";
     },

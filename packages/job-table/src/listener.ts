@@ -1,6 +1,13 @@
 import { type Connectable, identifier, literal } from "@svc/sql";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createOwnSession, type Notification, retryDelay, type Session } from "./worker/session.ts";
+import {
+  createOwnSession,
+  type Notification,
+  type OwnSession,
+  retryDelay,
+  type Session,
+  SLOW_MS,
+} from "./worker/session.ts";
 
 /** A worker, as its table's group in this process sees it. */
 export interface Member {
@@ -79,8 +86,11 @@ export function listenerOf(pool: Connectable): Listener {
 
 function createListener(pool: Connectable, onEnd: () => void): Listener {
   const groups = new Map<string, { readonly group: TableGroup; readonly members: ReadonlySet<Member> }>();
-  let listening: Session | undefined;
+  let listening: OwnSession | undefined;
   let isOpening = false;
+  let watching: NodeJS.Timeout | undefined;
+  /** The channels whose LISTEN has no answer yet. */
+  const joining = new Set<string>();
 
   function allMembers(): Member[] {
     return [...groups.values()].flatMap(({ members }) => [...members]);
@@ -128,13 +138,29 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
   }
 
   function joined(channel: string, member: Member): void {
+    watching ??= setInterval(watch, SLOW_MS).unref();
     if (listening?.isOpen !== true) return void open();
-    listening.query("", statementsFor(channel, member).join("; "), []).catch(() => open());
+    joining.add(channel);
+    listening
+      .query("", statementsFor(channel, member).join("; "), [])
+      .catch(() => open())
+      .finally(() => joining.delete(channel));
+  }
+
+  /** While the connection is blocked, sweeps look for jobs as often as without it. */
+  function watch(): void {
+    if (listening?.isOpen !== true) return;
+    if (!listening.hears) for (const { group } of groups.values()) group.active();
+    // A connection that is dead without an error fails here, and the next one listens again.
+    else if (listening.isIdle && performance.now() - listening.sentAt > MAX_PAUSE_MS)
+      listening.query("", "select 1", []).catch(() => undefined);
   }
 
   function left(): void {
     if (allMembers().length > 0) return;
     onEnd();
+    clearInterval(watching);
+    watching = undefined;
     listening?.close();
   }
 
@@ -160,7 +186,7 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
       if (entry === undefined) {
         const members = new Set<Member>();
         const group = createGroup(members, {
-          isListening: () => listening?.isOpen === true,
+          isListening: () => listening?.hears === true && !joining.has(channel),
           joined: (member) => joined(channel, member),
           left,
         });

@@ -1,9 +1,12 @@
 import { testDatabase } from "@svc/dev-services";
-import { createJobTable, createWorker } from "@svc/job-table";
+import { createJobTable, createWorker, type JobTable } from "@svc/job-table";
 import { until } from "@svc/test-support";
 import { expect } from "chai";
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
 import { createGroup, type Member } from "../src/listener.ts";
-import { openPool } from "./support/bench.ts";
+import { settledWithin } from "../src/worker/worker.ts";
+import { openClient, openPool } from "./support/bench.ts";
 
 /** A member that counts its calls. */
 function countingMember(): Member & { readonly calls: string[] } {
@@ -26,6 +29,25 @@ function groupOf(members: readonly Member[], isListening = true): ReturnType<typ
   const group = createGroup(new Set(), { isListening: () => isListening, joined: none, left: none });
   for (const member of members) group.join(member);
   return group;
+}
+
+// After so long the pauses between sweeps are the longest: the fifth sweep comes 7.5 s after the first.
+const QUIET_MS = 8000;
+
+/** Starts a worker, and returns how long each of its jobs was due before its claim. */
+function startCollecting(stack: AsyncDisposableStack, table: JobTable): readonly number[] {
+  const waits: number[] = [];
+  const worker = createWorker({
+    table,
+    claimOnEnqueue: false,
+    handlers: { work: () => undefined },
+    onEvent(event) {
+      if (event.type === "claimed") waits.push(...event.jobs.map(({ waitedMs }) => waitedMs));
+    },
+  });
+  worker.start();
+  stack.defer(() => worker.stop());
+  return waits;
 }
 
 describe("the workers of one table in a process", () => {
@@ -164,6 +186,125 @@ describe("the workers of one table in a process", () => {
       const third = start("third");
       await third.stop();
       expect(await run()).to.equal("second");
+    });
+
+    it("leave no connection when they stop before it is open", async () => {
+      for (let n = 0; n < 5; n++) {
+        const brief = openPool(database.url, 3);
+        const worker = createWorker({
+          table: createJobTable({ db: brief, name: "herd_brief" }),
+          handlers: { work: () => undefined },
+        });
+        worker.start();
+        await worker.stop();
+        await settledWithin(brief.end(), 5000);
+        expect(brief.totalCount).to.equal(0);
+      }
+    });
+
+    it("are healthy again after a failure, without a job", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_health" });
+      const workers = Array.from({ length: 5 }, () =>
+        createWorker({ table, handlers: { work: () => undefined } }),
+      );
+      const healthy = async (): Promise<number> => {
+        const checks = workers.map(async (worker) => worker.readiness().check(AbortSignal.timeout(1000)));
+        return (await Promise.all(checks)).filter((check) => check.healthy).length;
+      };
+      for (const worker of workers) {
+        worker.start();
+        stack.defer(() => worker.stop());
+      }
+      await until("the workers have failed", async () => (await healthy()) === 0);
+      await table.ensureSchema();
+      await until("the workers are healthy", async () => (await healthy()) === workers.length, 10_000);
+    });
+
+    it("sweep a quiet table every 500 ms with notify: false", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_silent", notify: false });
+      await table.ensureSchema();
+      const waits = startCollecting(stack, table);
+      await setTimeout(QUIET_MS);
+      await table.enqueue({ task: "work" });
+      await until("the job has run", () => waits.length === 1);
+      expect(waits[0]).to.be.below(1000);
+    });
+
+    it("start a job in time that failed elsewhere", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_failed" });
+      await table.ensureSchema();
+      await table.enqueue({ task: "work" });
+      const [job] = await table.claim();
+      assert(job !== undefined);
+      const waits = startCollecting(stack, table);
+      await setTimeout(QUIET_MS);
+      expect(await table.fail(job, new Error("later"))).to.equal("pending");
+      await until("the job has run", () => waits.length === 1, 10_000);
+      expect(waits[0]).to.be.below(1000);
+    });
+
+    it("find jobs of other tables while a lock blocks the listening connection", async () => {
+      await using stack = new AsyncDisposableStack();
+      const pool = openPool(database.url, 8);
+      stack.defer(() => pool.end());
+      const locked = createJobTable({ db: pool, name: "herd_locked" });
+      const other = createJobTable({ db: pool, name: "herd_other" });
+      await locked.ensureSchema();
+      await other.ensureSchema();
+      startCollecting(stack, locked);
+      const waits = startCollecting(stack, other);
+      await setTimeout(QUIET_MS);
+      const locker = stack.use(await openClient(database.url));
+      await locker.query("begin; lock table herd_locked");
+      // Another session notifies, because this one commits only at its end.
+      await pool.query("select pg_notify('svc_job:herd_locked', '')");
+      await until("a statement waits for the lock", async () => {
+        const { rows } = await locker.query("select from pg_locks where not granted");
+        return rows.length > 0;
+      });
+      await setTimeout(1500);
+      await other.enqueue({ task: "work" });
+      await until("the job has run", () => waits.length === 1, 10_000);
+      expect(waits[0]).to.be.below(1000);
+      await locker.query("rollback");
+    });
+
+    it("replace a listening connection that is dead without an error and that no worker uses", async function () {
+      // Windows has no SIGSTOP.
+      if (process.platform === "win32") this.skip();
+      await using stack = new AsyncDisposableStack();
+      const outside = openPool(database.url, 2);
+      stack.defer(() => outside.end());
+      const pool = openPool(database.url, 3);
+      stack.defer(() => pool.end());
+      const table = createJobTable({ db: pool, name: "herd_dead" });
+      await table.ensureSchema();
+      const handlers = { work: () => undefined };
+      const first = createWorker({ table, handlers, commandTimeoutMs: 1000 });
+      first.start();
+      const waits = startCollecting(stack, table);
+      await setTimeout(500);
+      await first.stop();
+      const { rows } = await outside.query<{ pid: number }>(
+        "select pid from pg_stat_activity where datname = current_database() and query = 'select 1' and pid <> pg_backend_pid()",
+      );
+      expect(rows, "the listening connection").to.have.lengthOf(1);
+      const pid = rows[0]?.pid ?? 0;
+      process.kill(pid, "SIGSTOP");
+      stack.defer(() => void process.kill(pid, "SIGCONT"));
+      await setTimeout(QUIET_MS);
+      await createJobTable({ db: outside, name: "herd_dead" }).enqueue({ task: "work" });
+      await until("the job has run", () => waits.length === 1, 10_000);
+      expect(waits[0]).to.be.below(1000);
     });
   });
 });

@@ -1,11 +1,15 @@
+import { MAX_PAUSE_MS } from "../listener.ts";
 import { HELD } from "./leases.ts";
 
 /**
  * Returns the statement for failed jobs (JOB-8, JOB-9): delays them by min(2 x 2^(attempts - 1), 300) seconds or marks
- * them as dead. `$1` to `$3` leases, `$4` stored errors, `$5` whether to mark as dead at once.
+ * them as dead. `$1` to `$3` leases, `$4` stored errors, `$5` whether to mark as dead at once. `$6`: the channel on which to
+ * notify workers of a job that is due before the next sweep of a quiet table.
  */
-export function failSql(table: string): string {
+export function failSql(table: string, notifies: boolean): string {
   const dead = "lease.bury or job.attempts >= job.max_attempts";
+  const isSoon = `job.status = 'pending' and job.available_at <= statement_timestamp() + ${MAX_PAUSE_MS} * interval '1 millisecond'`;
+  const notified = notifies ? `, case when ${isSoon} then pg_notify($6, '') end` : "";
   return `update ${table} as job set
   status = case when ${dead} then 'dead' else 'pending' end,
   locked_until = null,
@@ -14,5 +18,5 @@ export function failSql(table: string): string {
   last_error = lease.error
 from unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::bool[])
   as lease (id, attempts, locked_until, error, bury)
-where ${HELD} returning job.id, job.status`;
+where ${HELD} returning job.id, job.status${notified}`;
 }

@@ -78,14 +78,16 @@ export async function runClaimLoop(state: WorkerState): Promise<void> {
     }
     try {
       await startRecording(state);
-      await sweep(state);
-      if (!((await claim(state)) || (await flush(state)))) {
-        if (mayClaim(state)) continue;
-        if (isLongIdle(state)) state.disconnect();
-        await wakeup.wait(idleMs(state));
-      } else if (state.failures > 0) {
+      const swept = await sweep(state);
+      const sent = (await claim(state)) || (await flush(state));
+      if (!sent && mayClaim(state)) continue;
+      if ((sent || swept) && state.failures > 0) {
         report.answersAgain(state.failures);
         state.failures = 0;
+      }
+      if (!sent) {
+        if (isLongIdle(state)) state.disconnect();
+        await wakeup.wait(idleMs(state));
       }
       // Give timers and sockets a turn, which handlers without real waits would starve.
       await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -156,24 +158,30 @@ async function startRecording(state: WorkerState): Promise<void> {
   }
 }
 
-/** Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). */
-async function sweep(state: WorkerState): Promise<void> {
+/**
+ * Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). Returns whether
+ * a sweep was due.
+ */
+async function sweep(state: WorkerState): Promise<boolean> {
   const { claimer, group, member, report, options } = state;
   const session = state.session.isOpen ? state.session : state.spare;
   const sweepMs = Math.min(options.pollMs, MAX_SWEEP_MS);
   // A lease that starts and ends between two sweeps would be seen late.
   const longestMs = Math.max(sweepMs, options.visibilityMs / 2);
-  for (let sweeps = 0; sweeps < MAX_SWEEPS && room(state) > 0 && claimer.untilSweep() <= 0; sweeps++) {
+  // After a failure, this worker finds out whether its statements succeed again, even if another one sweeps.
+  const isDue = (): boolean => claimer.untilSweep() <= 0 || (state.failures > 0 && sweeps === 0);
+  let sweeps = 0;
+  for (; sweeps < MAX_SWEEPS && room(state) > 0 && isDue(); sweeps++) {
     group.swept(member, sweepMs);
-    const { exhausted, due, quiet } = await claimer.sweep(
-      session,
-      Math.min(longestMs, group.sweepPause(sweepMs)),
-    );
+    // Without notifications only a sweep finds a job.
+    const pauseMs = options.on.notify ? group.sweepPause(sweepMs) : sweepMs;
+    const { exhausted, due, quiet } = await claimer.sweep(session, Math.min(longestMs, pauseMs));
     group.swept(member, claimer.untilSweep());
     if (due) group.mayBeDue();
     if (quiet) group.quiet();
     for (const job of exhausted) report.exhausted(job);
   }
+  return sweeps > 0;
 }
 
 /** Claims jobs and starts them. Returns false when there was no reason to send a claim. */

@@ -42,7 +42,7 @@ const KINDS: readonly Kind[] = ["done", "failed", "released"];
 const MAX_BATCH = 1000;
 
 /**
- * @param channel where to notify other workers of released jobs; undefined: nowhere
+ * @param channel where to notify other workers of released and failed jobs; undefined: nowhere
  * @param onWritten called for each written completion; must not throw
  */
 export function createCompletions(
@@ -53,7 +53,7 @@ export function createCompletions(
 ): Completions {
   const waiting: Record<Kind, Completion[]> = { done: [], failed: [], released: [] };
   const deleting = deleteSql(table, 1);
-  const failing = failSql(table);
+  const failing = failSql(table, channel !== undefined);
   const releasing = releaseSql(table, channel !== undefined);
 
   /** Writes a batch, and returns the new states of the jobs whose leases were valid. */
@@ -64,7 +64,8 @@ export function createCompletions(
     },
     async failed(session, batch) {
       const errors = batch.map(({ error }) => errorText(error));
-      const values = [...leaseValues(jobsOf(batch)), errors, batch.map(({ dead }) => dead)];
+      const values: unknown[] = [...leaseValues(jobsOf(batch)), errors, batch.map(({ dead }) => dead)];
+      if (channel !== undefined) values.push(channel);
       const rows = await session.query<{ id: string; status: string }>("svc_job_fail", failing, values);
       return new Map(rows.map(({ id, status }) => [id, status === "dead" ? "dead" : "pending"]));
     },

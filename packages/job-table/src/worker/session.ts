@@ -30,6 +30,14 @@ export interface Session {
   close(): void;
 }
 
+/** A session on its own connection. */
+export interface OwnSession extends Session {
+  /** When the last statement was sent, by `performance.now()`. */
+  readonly sentAt: number;
+  /** Whether its connection listens and can deliver notifications. */
+  readonly hears: boolean;
+}
+
 /** Creates a session that sends each statement on any connection of the table's database. */
 export function createPoolSession(db: Database, timeoutMs: number): Session {
   const deadline = { operation: "a statement of the worker", timeoutMs };
@@ -71,6 +79,9 @@ export function sizeOf(pool: Connectable): number | undefined {
  */
 export const SERVERS_SHARE = 0.9;
 
+/** A statement that takes longer delays notifications noticeably, in milliseconds. */
+export const SLOW_MS = 500;
+
 /** A message on a channel. */
 export interface Notification {
   readonly channel: string;
@@ -95,10 +106,14 @@ export interface Listening {
  * statement is planned once, because planning costs more than claiming a job. Without sequential scans the plan fits
  * any table size.
  */
-export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): Session {
+export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): OwnSession {
   let current: PooledConnection | undefined;
   let busy = false;
   let isClosing = false;
+  let closes = 0;
+  let sentAt = -Infinity;
+  /** The connection that delivers notifications: not behind a pooler, and of a driver that emits them. */
+  let hearing: PooledConnection | undefined;
   const waiting: (() => void)[] = [];
 
   function drop(connection: PooledConnection): void {
@@ -109,10 +124,12 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
   }
 
   async function connect(signal: AbortSignal): Promise<PooledConnection> {
+    const before = closes;
     const connection = await lend(pool);
-    if (signal.aborted) {
+    if (signal.aborted || before !== closes) {
       connection.release();
       signal.throwIfAborted();
+      throw new Error("the worker has closed its connection");
     }
     const emitter = connection as Partial<Emitter>;
     const lost = (): void => {
@@ -125,6 +142,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
     try {
       const settings = settingsOf(timeoutMs, listening?.statements() ?? []);
       if (isPooled(connection, await connection.query(settings))) listening?.onPooler();
+      else if (emitter.on !== undefined && listening !== undefined) hearing = connection;
     } catch (error) {
       if (current === connection) drop(connection);
       throw error;
@@ -140,9 +158,18 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
     get isIdle() {
       return current !== undefined && !busy;
     },
+    get sentAt() {
+      return sentAt;
+    },
+    get hears() {
+      // The server sends no notification during a statement.
+      const isBlocked = busy && performance.now() - sentAt > SLOW_MS;
+      return current !== undefined && current === hearing && !isBlocked;
+    },
     async query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]> {
       if (busy) await new Promise<void>((resolve) => void waiting.push(resolve));
       busy = true;
+      sentAt = performance.now();
       let used: PooledConnection | undefined = current;
       try {
         return await withDeadline(timeoutMs, async (signal) => {
@@ -161,6 +188,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
       }
     },
     close() {
+      closes += 1;
       isClosing = true;
       if (current !== undefined) drop(current);
       isClosing = false;
