@@ -121,8 +121,10 @@ function mayClaim(state: WorkerState): boolean {
   return state.group.claims > 0 && room(state) > 0;
 }
 
-function isLongIdle({ jobs, completions, reserved, activeAt, isStopping }: WorkerState): boolean {
+function isLongIdle(state: WorkerState): boolean {
+  const { jobs, completions, recording, reserved, activeAt, isStopping } = state;
   if (isStopping || jobs.running > 0 || completions.size > 0 || reserved.count > 0) return false;
+  if (recording !== undefined) return false;
   return performance.now() - activeAt > DISCONNECT_AFTER_MS;
 }
 
