@@ -38,7 +38,7 @@ export const setup: Mutants = {
     replace: "export const highestBasePort = 65_535;",
   },
   "PORT-2": {
-    file: "packages/express/src/runner.ts",
+    file: "packages/express/src/start-and-drain.ts",
     find: "server.listen(options.port, options.host);",
     replace: "server.listen(options.port && options.port + 1, options.host);",
   },
@@ -129,7 +129,7 @@ export const setup: Mutants = {
     replace: 'env: "SVC_AUTH_JWKS_URL", wins: "file"',
   },
   "CFG-5": {
-    file: "packages/config/src/read-table.ts",
+    file: "packages/config/src/file-or-environment.ts",
     find: 'wins: wins ?? "file",',
     replace: 'wins: wins ?? "env",',
   },
@@ -169,7 +169,7 @@ export const setup: Mutants = {
     replace: "const most = 1;",
   },
   "CFG-13": {
-    file: "packages/config/src/read-table.ts",
+    file: "packages/config/src/file-or-environment.ts",
     find: "const hidden = concealed || kind.secret === true ||",
     replace: "const hidden = concealed ||",
   },

@@ -21,7 +21,7 @@ import { FaultList } from "./fault-list.ts";
 import { keyName } from "./masking.ts";
 import type { Config, LoadOptions } from "./options.ts";
 import { readPlugins } from "./read-plugins.ts";
-import { type Reading, readTable, type Settings } from "./read-table.ts";
+import { type Reading, readTable, type Settings } from "./file-or-environment.ts";
 import { type FileTable, resolveReferences } from "./references.ts";
 import { loggingTable, serviceTable } from "./service-table.ts";
 import type { SettingsByName, UntypedTable } from "./table.ts";

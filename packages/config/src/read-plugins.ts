@@ -1,7 +1,7 @@
 import { listOf, nearestName, string, withDefault } from "@svc/options";
 import { isSecretText, keyName } from "./masking.ts";
 import { pluginNames, remedyFor } from "./plugin-names.ts";
-import { asTable, checkUnusedTable, type Reading, readTable, type Settings } from "./read-table.ts";
+import { asTable, checkUnusedTable, type Reading, readTable, type Settings } from "./file-or-environment.ts";
 import type { FileTable } from "./references.ts";
 import type { UntypedTable } from "./table.ts";
 

@@ -14,12 +14,12 @@ import { trackRequests } from "./in-flight.ts";
 import { settingOf } from "./plugins/option-names.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { refusePoweredBy } from "./powered-by.ts";
-import { createRunner } from "./runner.ts";
+import { createRunner } from "./start-and-drain.ts";
 import type { OwnPlugins, Service, ServiceLogger } from "./service.ts";
 import { faultsOfJobs } from "./service-jobs.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
-import { createStopHooks, type StopHooks } from "./stop.ts";
+import { createStopHooks, type StopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
 

@@ -1,6 +1,6 @@
 import type { Logger } from "@svc/context";
 import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
-import type { StateListener } from "./runner.ts";
+import type { StateListener } from "./start-and-drain.ts";
 
 const seconds = k.number({ min: 0, max: 86_400 });
 

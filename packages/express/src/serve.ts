@@ -7,9 +7,9 @@ import { isExpressApp } from "./express-app.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
-import { createRunner } from "./runner.ts";
+import { createRunner } from "./start-and-drain.ts";
 import { handleSignals } from "./signals.ts";
-import { createStopHooks } from "./stop.ts";
+import { createStopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 
 /** The most bytes of a body without a length to read after the answer, as with `max_body_bytes` of a service. */

@@ -1,7 +1,7 @@
 import type { Logger } from "@svc/context";
 import { answerRefusal } from "@svc/json-body";
 import { inspect } from "node:util";
-import type { Runner } from "./runner.ts";
+import type { Runner } from "./start-and-drain.ts";
 
 // Windows has no SIGTERM; Ctrl-C, Ctrl-Break and closing the console take its place.
 const stopSignals = process.platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHUP"] : ["SIGTERM", "SIGINT"];

@@ -6,7 +6,7 @@ import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
 import { startPlugins, type PluginSurroundings } from "../src/plugins/start.ts";
-import { createStopHooks } from "../src/stop.ts";
+import { createStopHooks } from "../src/stop-hooks.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 

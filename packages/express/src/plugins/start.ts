@@ -16,7 +16,7 @@ import {
 import type { AnyConfig } from "../configure.ts";
 import { serviceMembers } from "../service.ts";
 import type { JobCode } from "../service-jobs.ts";
-import type { StopHooks } from "../stop.ts";
+import type { StopHooks } from "../stop-hooks.ts";
 import { optionNames } from "./option-names.ts";
 
 /** The inputs of the plugins beside their settings. */

@@ -6,7 +6,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { closeServer, cutConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
-import type { StopHooks } from "./stop.ts";
+import type { StopHooks } from "./stop-hooks.ts";
 import type { Work } from "./work/work.ts";
 
 /** Gets the state of the service, so that `/ready` can report it. */
