@@ -3,6 +3,7 @@ import { fileOfCheckout } from "../harness/checkout.ts";
 import { summarise } from "../harness/figures.ts";
 import { base, verdictsAgainst } from "./against.ts";
 import type { Took } from "./child.ts";
+import { crowdMetric, measureCrowd } from "./crowd.ts";
 import { inHand, type Mode } from "./contestant.ts";
 import { herdLimits, type HerdMetric, measureHerd } from "./herd.ts";
 import { measureLatency } from "./latency.ts";
@@ -33,6 +34,7 @@ export const allMetrics: readonly string[] = [
   "latency",
   ...recoveries,
   ...herds,
+  crowdMetric,
 ];
 
 /** Compares the shipped job table with two other queues on the same server. */
@@ -69,6 +71,7 @@ export const queue: Bench = {
       const place = await makeDatabase(server.url, "herd");
       results.push(...(await measureHerd(place, wanted.herds, effort, options)));
     }
+    if (wanted.crowd && child === undefined) results.push(...(await measureCrowd(server, effort, options)));
     const doubt = doubtOf(server.folder);
     if (doubt !== undefined) options.note(doubt);
     return report(
@@ -96,6 +99,7 @@ interface Chosen {
   readonly latency: boolean;
   readonly recoveries: readonly RecoveryMetric[];
   readonly herds: readonly HerdMetric[];
+  readonly crowd: boolean;
 }
 
 function chosenRows(only: readonly string[] | undefined): Chosen {
@@ -111,6 +115,7 @@ function chosenRows(only: readonly string[] | undefined): Chosen {
     latency: isWanted("latency"),
     recoveries: recoveries.filter(isWanted),
     herds: herds.filter(isWanted),
+    crowd: isWanted(crowdMetric),
   };
 }
 

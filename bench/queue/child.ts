@@ -7,7 +7,21 @@ import { serverCpu } from "./server-cpu.ts";
 export type Order =
   | { readonly order: "about" }
   | Task
-  | { readonly order: "latency"; readonly mode: Mode; readonly jobs: number };
+  | { readonly order: "latency"; readonly mode: Mode; readonly jobs: number }
+  | ShareOrder;
+
+/** What several processes that drain one table do in turn. */
+export type ShareOrder =
+  | { readonly order: "fill"; readonly jobs: number }
+  | { readonly order: "begin"; readonly concurrency: number }
+  | { readonly order: "wait" }
+  | { readonly order: "end" };
+
+/** A process's share: its first handler's start, or the time now, in milliseconds since the epoch, and its handlers. */
+export interface Share {
+  readonly atMs: number;
+  readonly begun: number;
+}
 
 /** A task that is timed as a whole. */
 export type Task =
@@ -30,6 +44,7 @@ export interface Took {
 export type Reply =
   | { readonly about: string }
   | Took
+  | Share
   | { readonly latenciesMs: readonly number[] }
   | { readonly error: string };
 
@@ -69,7 +84,37 @@ async function obey(order: Order): Promise<Reply> {
       return enqueue(queue, order.how, order.jobs);
     case "latency":
       return latency(queue, order.mode, order.jobs);
+    default:
+      return share(queue, order);
   }
+}
+
+let working: Working | undefined;
+let own: Share = { atMs: Infinity, begun: 0 };
+
+async function share(queue: Contestant, order: ShareOrder): Promise<Share> {
+  const now = (): number => performance.timeOrigin + performance.now();
+  switch (order.order) {
+    case "fill":
+      await queue.clean();
+      await queue.fill(numbers(order.jobs));
+      await queue.analyze();
+      break;
+    case "begin":
+      own = { atMs: Infinity, begun: 0 };
+      working = await queue.work(order.concurrency, "fastest", () => {
+        own = { atMs: Math.min(own.atMs, now()), begun: own.begun + 1 };
+        return undefined;
+      });
+      break;
+    case "wait":
+      while (await queue.live()) await delay(1);
+      break;
+    case "end":
+      await working?.stop();
+      return own;
+  }
+  return { atMs: now(), begun: own.begun };
 }
 
 function numbers(count: number): number[] {

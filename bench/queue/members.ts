@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Order, Reply, Took } from "./child.ts";
+import type { Order, Reply, Share, ShareOrder, Took } from "./child.ts";
 
 /** A queue in its own process. */
 export interface Member {
@@ -9,6 +9,7 @@ export interface Member {
   readonly about: string;
   time(order: Order): Promise<Took>;
   latencies(order: Order): Promise<readonly number[]>;
+  share(order: ShareOrder): Promise<Share>;
 }
 
 export interface Members extends AsyncDisposable {
@@ -75,6 +76,11 @@ async function memberOf(name: string, child: ChildProcess): Promise<Member> {
     async time(order) {
       const answer = await ask(order);
       if (!("wallUs" in answer)) throw new Error(`${name}: an answer to another question`);
+      return answer;
+    },
+    async share(order) {
+      const answer = await ask(order);
+      if (!("begun" in answer)) throw new Error(`${name}: an answer to another question`);
       return answer;
     },
     async latencies(order) {

@@ -82,8 +82,9 @@ describe("the benches queue and queue-depth", function () {
     );
     expect(await reason(queueDepth)).to.include("there is no case nothing; there are empty, 20-pending");
     expect(allMetrics)
-      .to.have.lengthOf(23)
-      .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency", "recovery/under-flow"]);
+      .to.have.lengthOf(25)
+      .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency", "recovery/under-flow"])
+      .and.to.include.members(["drain/noop/10x10/fastest", "herd/40"]);
   });
 
   it("measures claims among many other rows, by a call and by a worker", async () => {
@@ -191,6 +192,7 @@ describe("the benches queue and queue-depth", function () {
         name,
         about: name,
         time: () => Promise.reject(new Error("nothing is drained")),
+        share: () => Promise.reject(new Error("nothing is shared")),
         latencies(order) {
           if (order.order !== "latency") throw new Error(`${order.order} is not an order for latencies`);
           const { jobs, mode } = order;
