@@ -1,5 +1,6 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply } from "./child.ts";
 import type { Case, Listening, Spent } from "./subject.ts";
@@ -50,11 +51,22 @@ export async function startCrew(cases: readonly Case[]): Promise<Crew> {
 }
 
 function startProcess({ module, setting = "" }: Case): ChildProcess {
-  return fork(childFile, [module.href, setting], {
+  const child = fork(childFile, [module.href, setting], {
     execArgv: nodeFlags,
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
+  pin(child);
+  return child;
+}
+
+/**
+ * Lets a process run on the last CPU only, if the system has `taskset`. Otherwise each process keeps to the CPU on which it
+ * started, and the CPUs of a shared machine differ in speed.
+ */
+function pin({ pid }: ChildProcess): void {
+  const last = availableParallelism() - 1;
+  if (pid !== undefined && last > 0) spawnSync("taskset", ["-acp", String(last), String(pid)]);
 }
 
 function memberOf(name: string, child: ChildProcess): Member & { ask(order: Order): Promise<Reply> } {
