@@ -7,7 +7,7 @@ export interface Effort {
   readonly rounds: number;
   /**
    * How often each case starts in a new process; the rounds are shared out. Default: 1. Two processes of one case can differ
-   * by a sixth for as long as they run, because V8 compiled them differently.
+   * for as long as they run, for instance in what V8 has compiled.
    */
   readonly processes?: number;
   /** Pieces of work before the first round. */

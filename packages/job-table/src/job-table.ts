@@ -7,8 +7,7 @@ import { createEnqueueing } from "./enqueueing.ts";
 import { refused } from "./errors.ts";
 import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Lease, NewJob } from "./job.ts";
 import { type NewRow, newRow } from "./new-job.ts";
-import { MAX_PAUSE_MS } from "./listener.ts";
-import { channelOf, createNotifier } from "./notifier.ts";
+import { channelOf, createNotifier, QUIET_PAUSE_MS } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
 import { payloadFaultOf } from "./payload.ts";
 import { isShared, sending, transactionOf } from "./query.ts";
@@ -124,8 +123,8 @@ export function createJobTable(given: JobTableOptions): JobTable {
     // A worker of a quiet table sees later jobs in time; see `sweepPause` of its group.
     const isSoon = rows.some(
       ({ delaySeconds, availableAt }) =>
-        delaySeconds * 1000 <= MAX_PAUSE_MS &&
-        (availableAt === null || Date.parse(availableAt) <= Date.now() + MAX_PAUSE_MS),
+        delaySeconds * 1000 <= QUIET_PAUSE_MS &&
+        (availableAt === null || Date.parse(availableAt) <= Date.now() + QUIET_PAUSE_MS),
     );
     if (!notify || !isSoon) return undefined;
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });

@@ -1,5 +1,6 @@
 import { type Connectable, identifier, literal } from "@svc/sql";
 import { setTimeout as sleep } from "node:timers/promises";
+import { QUIET_PAUSE_MS } from "./notifier.ts";
 import {
   createOwnSession,
   type Notification,
@@ -64,23 +65,18 @@ export interface Listener {
   groupOf(channel: string): TableGroup;
 }
 
-/** A program may queue a job without a notification: a quiet table is still swept this often, in milliseconds. */
-export const MAX_PAUSE_MS = 5000;
-
 const MAX_CLAIMS = 16;
 
 const listeners = new WeakMap<Connectable, Listener>();
 
 /** Returns the listener of a pool. */
 export function listenerOf(pool: Connectable): Listener {
-  let listener = listeners.get(pool);
-  if (listener === undefined) {
-    const created = createListener(pool, () => {
-      if (listeners.get(pool) === created) listeners.delete(pool);
-    });
-    listener = created;
-    listeners.set(pool, listener);
-  }
+  const existing = listeners.get(pool);
+  if (existing !== undefined) return existing;
+  const listener = createListener(pool, () => {
+    if (listeners.get(pool) === listener) listeners.delete(pool);
+  });
+  listeners.set(pool, listener);
   return listener;
 }
 
@@ -152,7 +148,7 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
     if (listening?.isOpen !== true) return;
     if (!listening.hears) for (const { group } of groups.values()) group.active();
     // A connection that is dead without an error fails here, and the next one listens again.
-    else if (listening.isIdle && performance.now() - listening.sentAt > MAX_PAUSE_MS)
+    else if (listening.isIdle && performance.now() - listening.sentAt > QUIET_PAUSE_MS)
       listening.query("", "select 1", []).catch(() => undefined);
   }
 
@@ -248,7 +244,7 @@ export function createGroup(members: Set<Member> = new Set(), connection: Connec
       };
     },
     sweepPause: (ms) =>
-      connection.isListening() ? Math.max(ms, Math.min(MAX_PAUSE_MS, ms * 2 ** quietSweeps)) : ms,
+      connection.isListening() ? Math.max(ms, Math.min(QUIET_PAUSE_MS, ms * 2 ** quietSweeps)) : ms,
     quiet() {
       quietSweeps = Math.min(quietSweeps + 1, 10);
     },

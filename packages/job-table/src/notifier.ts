@@ -8,6 +8,12 @@ export interface Notifier {
 
 const MAX_CHANNEL_BYTES = 63;
 
+/**
+ * The longest pause between two sweeps of a quiet table, in milliseconds. A job that becomes due sooner needs a
+ * notification; one queued without it, by another program, starts this late at most.
+ */
+export const QUIET_PAUSE_MS = 5000;
+
 /** Returns the channel on which a table's workers listen. */
 export function channelOf(table: string): string {
   const channel = `svc_job:${table}`;

@@ -1,4 +1,4 @@
-import { MAX_PAUSE_MS } from "../listener.ts";
+import { QUIET_PAUSE_MS } from "../notifier.ts";
 import { HELD } from "./leases.ts";
 
 /**
@@ -8,7 +8,7 @@ import { HELD } from "./leases.ts";
  */
 export function failSql(table: string, notifies: boolean): string {
   const dead = "lease.bury or job.attempts >= job.max_attempts";
-  const isSoon = `job.status = 'pending' and job.available_at <= statement_timestamp() + ${MAX_PAUSE_MS} * interval '1 millisecond'`;
+  const isSoon = `job.status = 'pending' and job.available_at <= statement_timestamp() + ${QUIET_PAUSE_MS} * interval '1 millisecond'`;
   const notified = notifies ? `, case when ${isSoon} then pg_notify($6, '') end` : "";
   return `update ${table} as job set
   status = case when ${dead} then 'dead' else 'pending' end,

@@ -14,6 +14,8 @@ export interface WorkerState {
   readonly jobs: RunningJobs;
   readonly completions: Completions;
   readonly claimer: Claimer;
+  /** Milliseconds between sweeps of a table that is not quiet. */
+  readonly sweepMs: number;
   readonly session: Session;
   /** The second connection, which records completions while the first one claims. */
   readonly recorder: Session | undefined;
@@ -55,8 +57,6 @@ interface SentClaim {
   readonly answer: Promise<Claimed>;
 }
 
-// Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
-export const MAX_SWEEP_MS = 500;
 const RECORDER_PAUSE_MS = 10_000;
 // Limits consecutive sweeps, so that a large number of expired leases does not delay new jobs.
 const MAX_SWEEPS = 10;
@@ -165,9 +165,8 @@ async function startRecording(state: WorkerState): Promise<void> {
  * a sweep was due.
  */
 async function sweep(state: WorkerState): Promise<boolean> {
-  const { claimer, group, member, report, options } = state;
+  const { claimer, sweepMs, group, member, report, options } = state;
   const session = state.session.isOpen ? state.session : state.spare;
-  const sweepMs = Math.min(options.pollMs, MAX_SWEEP_MS);
   // A lease that starts and ends between two sweeps would be seen late.
   const longestMs = Math.max(sweepMs, options.visibilityMs / 2);
   // After a failure, this worker finds out whether its statements succeed again, even if another one sweeps.

@@ -3,13 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createGroup, listenerOf, type Member } from "../listener.ts";
 import { channelOf } from "../notifier.ts";
 import { createReservations } from "../reservations.ts";
-import {
-  createReservedSlots,
-  createWakeup,
-  MAX_SWEEP_MS,
-  runClaimLoop,
-  type WorkerState,
-} from "./claim-loop.ts";
+import { createReservedSlots, createWakeup, runClaimLoop, type WorkerState } from "./claim-loop.ts";
 import { createClaimer } from "./claimer.ts";
 import { createCompletions } from "./completions.ts";
 import { type ResolvedWorker, resolveWorkerOptions, type WorkerOptions } from "./options.ts";
@@ -39,6 +33,8 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
+// Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
+const MAX_SWEEP_MS = 500;
 // How long aborted handlers may take to return, and how long their completions may take to be written.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
@@ -137,11 +133,7 @@ function createState(options: ResolvedWorker): WorkerState {
     on.quotedTable,
     options.visibilityMs,
     on.notify ? channel : undefined,
-    (completion, outcome) => {
-      // The job becomes due soon, which no notification says.
-      if (outcome === "pending") group.active();
-      report.completed(completion, outcome);
-    },
+    (completion, outcome) => report.completed(completion, outcome),
   );
   const spare = createPoolSession(on.db, commandTimeoutMs);
   const session = listener?.sessionFor(commandTimeoutMs) ?? spare;
@@ -149,10 +141,11 @@ function createState(options: ResolvedWorker): WorkerState {
     prefetch >= concurrency && pool !== undefined && isLarge(pool)
       ? createOwnSession(pool, commandTimeoutMs)
       : undefined;
+  const sweepMs = Math.min(options.pollMs, MAX_SWEEP_MS);
   const claimer = createClaimer(
     on.quotedTable,
     on.visibilityTimeoutSeconds,
-    Math.min(options.pollMs, MAX_SWEEP_MS),
+    sweepMs,
     pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined,
   );
   const member: Member = {
@@ -173,6 +166,7 @@ function createState(options: ResolvedWorker): WorkerState {
     jobs: createRunningJobs(options, completions, wakeup, report),
     reserved: createReservedSlots(commandTimeoutMs),
     claimer,
+    sweepMs,
     group,
     member,
     session,
