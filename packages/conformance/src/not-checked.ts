@@ -1,10 +1,10 @@
-/** Rules that are visible from outside but that this kit does not check, and the reason. */
+/** A rule that is visible from outside but that this kit does not check, with the reason. */
 export interface NotChecked {
   readonly rules: readonly string[];
   readonly reason: string;
 }
 
-/** The reason for every rule of the kit's list without a check. */
+/** Every rule in the kit's list without a check. */
 export const notChecked: readonly NotChecked[] = [
   { rules: ["PROF-3"], reason: "the reduced profile has nothing that revokes a token" },
   { rules: ["PROF-4"], reason: "is COR-15 of a service of the reduced profile" },
