@@ -35,7 +35,7 @@ export const authPlugin = definePlugin({
     const { env, profile } = service;
     refuseInReduced(context, "revocation", "keys");
     const signing = part<Signing>("signing");
-    // Without its keys, the verifier would report that it has none.
+    // Without signing keys, the verifier would report a second error about missing keys.
     if (signing === "refused") return {};
     const keys = options.keys ?? signing?.keys;
     const { jwtAuth } = await import("./jwt-auth.ts");
@@ -91,8 +91,8 @@ function keyMaterial(
 }
 
 /**
- * Refuses options in code that only the full profile has. The reduced one does not check revocation, so revoked tokens would
- * still work (PROF-3).
+ * Refuses options in code that only the full profile has. The reduced profile does not check revocation, so revoked tokens
+ * would still work (PROF-3).
  *
  * @throws ConfigurationError
  */
