@@ -1,4 +1,4 @@
-/** Thrown by the factories of this package for a wrong or unknown option. */
+/** Thrown by the factories of this package for an unknown or invalid option. */
 export class OptionError extends TypeError {
   override readonly name = "OptionError";
   readonly code = "ERR_SVC_CONFIGURATION";
