@@ -3,7 +3,7 @@ import { checkVector, type Vector, type VectorShape } from "./embedding.ts";
 import { SearchError } from "./errors.ts";
 
 /**
- * Computes the embeddings of texts, one each in the same order. The signal aborts when the caller cancels or after
+ * Computes one embedding per text, in the same order. The signal aborts when the caller cancels or after
  * `embedTimeoutSeconds`; a later result is ignored.
  */
 export type Embed = (

@@ -15,9 +15,9 @@ export interface IngestOptions {
 
 /** Result of an ingest. */
 export interface Ingested {
-  /** Number of chunks of the document now. */
+  /** Number of chunks that the document has now. */
   readonly chunks: number;
-  /** Number of embedded texts; equal texts count once. */
+  /** Number of texts embedded; duplicates count once. */
   readonly embedded: number;
   /** Chunks that reused the stored embedding of the same content. */
   readonly reused: number;
