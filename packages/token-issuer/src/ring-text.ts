@@ -13,8 +13,8 @@ const VERSION = 1;
 const states: readonly string[] = ["next", "current", "previous", "retired"];
 
 /**
- * Reads the text that `writeRing()` writes. Checks every key as if it were imported: it must fit its algorithm, its halves
- * must belong together, and its kid must be its thumbprint.
+ * Reads the text that `writeRing()` writes. Checks every key as if it were imported: it must fit its algorithm, its private
+ * and public half must match, and its kid must be its thumbprint.
  *
  * @param env where it is used; in `prod` secrets need 32 bytes (AUTH-31). Default: `prod`
  * @throws KeyRingError with the reason `broken`; the message contains no key

@@ -51,8 +51,8 @@ function signatureOf(algorithm: Algorithm, key: KeyObject): Signer["signBytes"] 
 }
 
 /**
- * Converts an ECDSA signature from the DER of OpenSSL to the format of RFC 7518. Node can convert too, but takes as long
- * for it as for the signature.
+ * Converts an ECDSA signature from the DER of OpenSSL to the format of RFC 7518. Node's own conversion takes as long as the
+ * signature itself.
  *
  * @param bytes length of each of the two integers
  * @throws RangeError when `der` is not such a signature
