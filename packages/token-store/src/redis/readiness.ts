@@ -8,7 +8,7 @@ const LOOK = `redis.call('EXISTS', KEYS[1])
 return redis.call('INFO', 'memory')`;
 
 /**
- * Checks that Redis answers (RDY-22), and reports an eviction policy that may drop revocations. A host that hides the
+ * Checks that Redis responds (RDY-22), and reports an eviction policy that may drop revocations. A host that hides the
  * policy counts as healthy.
  */
 export function createReadiness(

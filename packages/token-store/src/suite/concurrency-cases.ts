@@ -4,7 +4,7 @@ import { again, type Draft, presented, revocable, successor } from "./subjects.t
 const PRESENTATIONS = 16;
 const ROUNDS = 5;
 
-/** Calls at the same time. */
+/** Concurrent calls. */
 export const concurrencyCases: readonly Draft[] = [
   {
     name: "rotates exactly one of 16 presentations at once on two replicas, and reports the others as raced (REF-7, REF-19)",

@@ -2,7 +2,7 @@ import { equal } from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { again, type Draft, id, presented, revocable, successor, until } from "./subjects.ts";
 
-/** Lifetime of entries. */
+/** Cases about the lifetime of entries. */
 export const expiryCases: readonly Draft[] = [
   {
     name: "keeps an entry until it expires, and drops it then (REV-2, REV-9)",
