@@ -26,7 +26,7 @@ describe("the check auth", () => {
     });
   });
 
-  it("is critical when the keys are, and reports their detail (RDY-14)", async () => {
+  it("is critical when the key source is, and reports its detail (RDY-14)", async () => {
     const never = { healthy: false, detail: "no key was ever fetched" };
     const check = jwtAuth({ keys: source(never) }).readiness();
     expect([check.name, check.critical]).to.eql(["auth", true]);

@@ -43,7 +43,7 @@ describe("examples of the RFCs", () => {
     });
   }
 
-  it("accepts the claims of RFC 7519 3.1 with sub and iat, signed with its key, until they expire (AUTH-9)", async () => {
+  it("accepts the claims of RFC 7519 3.1 plus sub and iat, signed with the RFC's key, until they expire (AUTH-9)", async () => {
     const claims = { iss: "joe", exp: 1_300_819_380, "http://example.com/is_root": true };
     const key = keyOf("hmac");
     const token = forge({

@@ -64,7 +64,7 @@ describe("the types", () => {
     expect(auth).not.to.equal(optional);
   });
 
-  it("accept stores that answer synchronously or by a promise", () => {
+  it("accept stores that return a result or a promise", () => {
     const now: RevocationCheck = { isRevoked: ({ jti }) => jti === "x" };
     const later: RevocationCheck = { isRevoked: async ({ fam }) => fam === "x" };
     // @ts-expect-error -- a count is not a boolean
