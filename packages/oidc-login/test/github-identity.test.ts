@@ -60,7 +60,7 @@ describe("githubIdentity()", () => {
     expect(headers.every((each) => typeof each["user-agent"] === "string")).to.equal(true);
   });
 
-  it("reports only an address as verified that GitHub has verified (OIDC-21)", async () => {
+  it("reports an address as verified only if GitHub has verified it (OIDC-21)", async () => {
     const lists: unknown[] = [
       [{ email: "ada@b.example", primary: true, verified: false }],
       [{ email: "ada@b.example", primary: true, verified: "true" }],
@@ -88,7 +88,7 @@ describe("githubIdentity()", () => {
     }
   });
 
-  it("does not show a token that cannot be sent in messages and causes", async () => {
+  it("does not show an unsendable token in messages or causes", async () => {
     for (const token of ["gho_secret\nx: y", "gho_secret\u4e00"]) {
       const error: unknown = await githubIdentity(token, { apiUrl: api.url }).then(
         () => undefined,

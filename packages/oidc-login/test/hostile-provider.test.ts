@@ -164,7 +164,7 @@ describe("a hostile provider", () => {
     expect(verified).to.eql([true, true, false, false, false, false, false, false, false]);
   });
 
-  it("gives no address, name or picture of another type or form (OIDC-19)", async () => {
+  it("cannot supply an address, name or picture with an invalid type or form (OIDC-19)", async () => {
     const claims = {
       email: ["a@b.example"],
       email_verified: true,
@@ -280,7 +280,7 @@ describe("a hostile provider", () => {
     expect(found.detail).to.match(/^acme: no keys fetched yet/);
   });
 
-  it("gets no request before the first sign-in, and has one line in readiness (OIDC-9)", async () => {
+  it("receives no request before the first sign-in, and has one line in readiness (OIDC-9)", async () => {
     const check = service.login.readiness();
     const detail = async () => (await check.check(new AbortController().signal)).detail;
     expect([await detail(), provider.requests]).to.eql(["acme: no sign-in yet", []]);

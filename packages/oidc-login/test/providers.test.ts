@@ -53,7 +53,7 @@ describe("the built-in providers", () => {
     });
   });
 
-  it("accept both spellings of google's issuer, and no other (OIDC-16)", async () => {
+  it("accept both spellings of google's issuer, but no other (OIDC-16)", async () => {
     await using service = await serve({ providers: { google: places() } });
     const statuses = [];
     for (const iss of [
@@ -139,7 +139,7 @@ describe("the built-in providers", () => {
       });
     }
 
-    it("compares iss of the callback with that of the ID token (OIDC-13)", async () => {
+    it("compares the iss of the callback with the iss of the ID token (OIDC-13)", async () => {
       await using service = await serve(microsoft({ issRequired: true }));
       const found = [];
       for (const iss of [
