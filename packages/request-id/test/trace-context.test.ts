@@ -114,7 +114,7 @@ describe("isTracestate", () => {
     for (const value of ["", " ", ",", " , ,"]) expect(isTracestate(value), value).to.equal(false);
   });
 
-  it("COR-9 accepts 32 members and 512 characters, and refuses one more", () => {
+  it("COR-9 accepts up to 32 members and 512 characters, and refuses more", () => {
     expect(isTracestate(members(32))).to.equal(true);
     expect(isTracestate(members(33))).to.equal(false);
     const long = `a=${"v".repeat(250)},b=${"v".repeat(250)},c=1234`;
