@@ -86,7 +86,7 @@ describe("row security", function () {
     expect(await kept("globex")).to.have.length(2);
   });
 
-  it("leaves other kinds of policies to the caller when tenantSetting is null", async () => {
+  it("leaves other policies to the caller when tenantSetting is null", async () => {
     const own = defineRollup({ ...EXPENSES, tenantSetting: null });
     expect(await db.transaction((tx) => own.refresh(tx, { tenant: "acme", at }))).to.include({
       written: 0,
