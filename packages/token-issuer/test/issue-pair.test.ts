@@ -90,7 +90,7 @@ describe("issuePair()", () => {
     expect(claims).to.not.have.any.keys("scope", "roles", "tenant_id");
   });
 
-  it("keeps the given time of an earlier sign-in (ISS-10)", async () => {
+  it("keeps the given time for an earlier sign-in (ISS-10)", async () => {
     const { issuer, clock } = issuing();
     const authTime = clock() / 1000 - 3600;
     const { access_token } = await issuer.issuePair({ ...ada, authTime });
@@ -148,7 +148,7 @@ describe("issuePair()", () => {
     });
   }
 
-  it("issues tokens that our verifier accepts for every tenant id (AUTH-39)", async () => {
+  it("issues tokens that this repository's verifier accepts, for every tenant id (AUTH-39)", async () => {
     const { issuer, keys, clock } = issuing();
     for (const tenant of goodTenantIds) {
       const { access_token } = await issuer.issuePair({ subject: "ada", tenant });
@@ -166,7 +166,7 @@ describe("issuePair()", () => {
     EdDSA: () => generateKeyPairSync("ed25519").privateKey,
   };
   for (const [algorithm, generate] of Object.entries(privateKeys)) {
-    it(`issues ${algorithm} tokens that jose and our verifier accept (ISS-12, ISS-14)`, async () => {
+    it(`issues ${algorithm} tokens that jose and this repository's verifier accept (ISS-12, ISS-14)`, async () => {
       const privateKey = generate().export({ type: "pkcs8", format: "pem" }).toString();
       const keys = createKeyRing({ privateKey, env: "local" });
       const { issuer } = issuing({ keys, audience: "orders", now: Date.now });

@@ -82,7 +82,7 @@ describe("signing keys", function () {
     expect(refusal(() => readRing(text), "broken").message).to.contain("needs a secret");
   });
 
-  it("rejects a private key with the public half of another key", async () => {
+  it("rejects a private key combined with the public half of another key", async () => {
     const [one, other] = [await key("ES256"), await key("ES256", 1)].map((each) =>
       each.signing?.export({ format: "jwk" }),
     );
@@ -174,7 +174,7 @@ describe("signing keys", function () {
     });
   }
 
-  it("rejects a text that is not JSON without quoting it, and one that is too long", () => {
+  it("rejects a string that is not JSON without quoting it, and a string that is too long", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ada, claimsOf, expectPair, issuing, refusalOf } from "./support/issuing.ts";
 
 describe("replicas on one store", () => {
-  it("rotates one refresh token that is sent to two replicas 16 times only once, in every round (REF-19, REF-4)", async () => {
+  it("rotates a refresh token only once when it is sent to two replicas 16 times, in every round (REF-19, REF-4)", async () => {
     const { issuer, replica } = issuing();
     const other = replica();
     for (let round = 0; round < 50; round += 1) {
@@ -22,7 +22,7 @@ describe("replicas on one store", () => {
     }
   });
 
-  it("rotates it once with a slow hook too (REF-19)", async () => {
+  it("rotates it only once with a slow hook too (REF-19)", async () => {
     const onRefresh = async (): Promise<{ scopes: string[] }> => {
       await new Promise((resolve) => setImmediate(resolve));
       return { scopes: ["a"] };
