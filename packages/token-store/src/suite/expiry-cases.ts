@@ -66,7 +66,7 @@ export const expiryCases: readonly Draft[] = [
     },
   },
   {
-    name: "extends an entry that is revoked again for longer, and never shortens one (REV-2)",
+    name: "extends an entry that is revoked again for longer, and never shortens it (REV-2)",
     async test({ store, replica, advance }) {
       const revoked = [
         [600, 1, 0, -5],
