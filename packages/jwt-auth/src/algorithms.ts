@@ -37,7 +37,7 @@ export function isSymmetric(algorithm: Algorithm): boolean {
 export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 /**
- * Checks the list of allowed algorithms: only known ones (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
+ * Checks the list of allowed algorithms: only known algorithms (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
  *
  * @param subject name of the factory for the error message, such as `jwtAuth()`
  * @param given the configured list

@@ -57,7 +57,7 @@ export function checkClaims(
   };
 }
 
-/** Finds a missing claim or one of the wrong type (AUTH-9, AUTH-23, AUTH-28, AUTH-39). */
+/** Finds a missing claim or a claim of the wrong type (AUTH-9, AUTH-23, AUTH-28, AUTH-39). */
 function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: string): Refused | undefined {
   for (const name of ["exp", "iat", "sub"]) {
     if (!Object.hasOwn(claims, name)) return refuse("claim_missing", name);

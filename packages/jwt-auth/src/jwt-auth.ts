@@ -46,7 +46,7 @@ type Refusal = ProblemError | undefined;
  * is false (REV-5), with 403 to an unsafe request from another origin with a token from `tokenFrom` (AUTH-34), and with 500
  * after an internal error.
  *
- * @throws ConfigurationError for unknown, wrong or forbidden options (AUTH-5, AUTH-31, AUTH-32)
+ * @throws ConfigurationError for unknown, invalid or forbidden options (AUTH-5, AUTH-31, AUTH-32)
  */
 export function jwtAuth(options: JwtAuthOptions): JwtAuth {
   const resolved = resolveJwtAuth(options);
@@ -97,7 +97,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     found: Verification,
     fromElsewhere: boolean,
   ): Refusal | Promise<Refusal> {
-    // Test an own property of refusals, because a polluted prototype could supply `principal`.
+    // Test a property that refusals themselves have, because a polluted prototype could supply `principal`.
     if (found.reason !== undefined) return ignored(req, context, found);
     if (fromElsewhere && !mayCarryCookies(req)) return crossSite();
     if (gate === undefined) {

@@ -13,13 +13,13 @@ export { reducedAuth, reducedMode } from "./reduced-profile.ts";
 export type Signing =
   | "refused"
   | {
-      /** The keys that verify tokens in place of those of the mode, if any. */
+      /** The keys that verify tokens instead of the mode's keys, if any. */
       readonly keys: KeySource | undefined;
       /** The store to which sign-outs are written. */
       readonly store: RevocationCheck;
     };
 
-/** What the verifier needs from a package of its own layer; a service offers it as `tokenStores`. */
+/** The stores that the verifier needs from a package of its own layer; a service offers them as `tokenStores`. */
 export interface RevocationStores {
   /** Returns the store of revoked tokens and sessions that all replicas share (REV-3); undefined without a cache. */
   readonly shared: (() => Promise<RevocationCheck>) | undefined;
@@ -78,7 +78,7 @@ const passedOn = [
   "tokenFrom",
 ] as const;
 
-/** Returns the keys that verify tokens; given keys replace those of the mode. */
+/** Returns the keys that verify tokens; given keys replace the mode's keys. */
 function keyMaterial(
   { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
   keys: KeySource | undefined,

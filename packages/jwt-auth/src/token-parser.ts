@@ -133,7 +133,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns an own member of an object, so that a polluted prototype cannot supply one. */
+/** Returns an object's own member, so that a polluted prototype cannot supply it. */
 export function own(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -16,8 +16,8 @@ export const verifierOptions = defineOptions("createVerifier()", {
   /** Where the keys come from. Required. */
   keys: { kind: k.objectWith<KeySource>("a key source", "find") },
   /**
-   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
-   * `["RS256"]` when it lists none.
+   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: the key source's algorithms, or
+   * `["RS256"]` if it lists none.
    */
   algorithms: { kind: k.optional(algorithmTexts) },
   /** Required value of `iss` (AUTH-6); empty: not checked. Default: empty. */
