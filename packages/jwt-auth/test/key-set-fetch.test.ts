@@ -190,7 +190,7 @@ describe("the fetch of a key set", () => {
     }
   });
 
-  it("respects a Retry-After within the deadline, and ignores a longer one (KEY-6, KEY-8)", async () => {
+  it("respects a Retry-After within the deadline, and ignores a longer delay (KEY-6, KEY-8)", async () => {
     const pause = async (seconds: string): Promise<number> => {
       await using keys = await issuer();
       const arrivals: number[] = [];

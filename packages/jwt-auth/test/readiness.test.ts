@@ -45,7 +45,7 @@ describe("the check auth", () => {
     expect(await check.check(signal)).to.eql({ healthy: true, detail: "2 keys", critical: false });
   });
 
-  it("answers synchronously in every mode, even before the first fetch (RDY-14)", () => {
+  it("returns synchronously in every mode, even before the first fetch (RDY-14)", () => {
     const url = "https://issuer.invalid/jwks";
     for (const auth of [jwtAuth({ secret: "s".repeat(32) }), jwtAuth({ jwksUrl: url, jwksAttempts: 1 })]) {
       expect(auth.readiness().check(signal)).to.have.property("healthy");

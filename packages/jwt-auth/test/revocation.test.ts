@@ -141,7 +141,7 @@ describe("the revocation check", () => {
     expect(auth.verifier.cachedTokens).to.equal(1_000);
   });
 
-  it("is called at every use of a valid token, and never for an invalid one", async () => {
+  it("is called at every use of a valid token, and never for an invalid token", async () => {
     let asked = 0;
     const revocation = { isRevoked: () => (asked++, false) };
     await using server = await serve("bare http", [jwtAuth({ ...options, revocation })], routes);

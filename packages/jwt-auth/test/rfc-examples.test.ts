@@ -22,7 +22,7 @@ describe("examples of the RFCs", () => {
     const name = `RFC ${rfc} ${section}, ${what}`;
 
     if (signed !== undefined) {
-      it(`verifies the signature, and refuses a changed one: ${name} (AUTH-26)`, async () => {
+      it(`verifies the signature, and refuses a changed signature: ${name} (AUTH-26)`, async () => {
         const bytes = Buffer.from(signed.signature, "base64url");
         const other = bytes.map((byte, index) => (index === 7 ? byte ^ 1 : byte));
         for (const inThreadPool of [false, true]) {

@@ -152,7 +152,7 @@ describe("parseToken", () => {
     expect(reasonOf(token(header, `{"a":${deep("[", "]")}}`))).to.equal(undefined);
   });
 
-  it("parses a header that differs from the known one (AUTH-3)", () => {
+  it("parses a header that differs from the known header (AUTH-3)", () => {
     const verifier = verifierWith({ cacheTokens: 0 });
     expect(verifier.verify(hs256())).to.have.property("principal");
     expect(verifier.verify(hs256({ claims: { sub: "eve" } }))).to.have.nested.property(

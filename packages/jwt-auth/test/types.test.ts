@@ -72,7 +72,7 @@ describe("the types", () => {
     expect([now, later, count]).to.have.length(3);
   });
 
-  it("reject unknown options, and accept undefined for known ones", () => {
+  it("reject unknown options, and accept undefined for known options", () => {
     const keys: KeySource = { generation: 0, find: () => undefined };
     jwtAuth({ keys, issuer: undefined, audience: "a", revocation: undefined, logger: undefined });
     // @ts-expect-error -- misspelled option

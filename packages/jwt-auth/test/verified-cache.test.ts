@@ -57,7 +57,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(2);
   });
 
-  it("refuses a token that differs from a cached one only in its last character", () => {
+  it("refuses a token that differs from a cached token only in its last character", () => {
     const verifier = verifierWith();
     const token = hs256();
     void verifier.verify(token);
