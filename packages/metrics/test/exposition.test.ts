@@ -327,7 +327,7 @@ describe("the options of metrics()", () => {
     expect(() => metrics({ ...quiet, registry })).to.throw(ConfigurationError, /plain text format/);
   });
 
-  it("accept a registry of the application, and never use the global one", async () => {
+  it("accept the application's registry, and never use the global registry", async () => {
     const registry = new Registry();
     const counted = metrics({ ...quiet, registry });
     expect(counted.registry).to.equal(registry);
