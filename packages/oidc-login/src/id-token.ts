@@ -6,7 +6,7 @@ import type { ResolvedOidcLogin } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The expected values of an ID token, in addition to those of its provider. */
+/** The expected values of an ID token, in addition to the provider's own values. */
 export interface Expected {
   readonly nonce: string;
   /** `iss` of the callback (RFC 9207), if it has one. */

@@ -67,7 +67,7 @@ export const providerOptions = defineOptions("oidcLogin()", {
  */
 export type ProviderOptions = OptionsOf<typeof providerOptions>;
 
-/** The options of one provider with defaults filled in, except for those of a built-in provider. */
+/** The options of one provider with defaults filled in, except for the defaults of a built-in provider. */
 export type ResolvedProviderOptions = ResolvedOptions<(typeof providerOptions)["keys"]>;
 
 /** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
