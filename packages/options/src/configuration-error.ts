@@ -4,16 +4,16 @@ import { oneLine } from "./show.ts";
 export interface Fault {
   /** The option, file key or environment variable at fault, as its author wrote it. */
   readonly key: string;
-  /** What is wrong and what is allowed, in one line. Never holds a secret. */
+  /** What is wrong and what is allowed, in one line. Never contains a secret. */
   readonly message: string;
 }
 
-/** Returns the fault of an option. */
+/** Returns a fault in an option. */
 export function fault(key: string, message: string): Fault {
   return { key, message };
 }
 
-/** Thrown when options or a configuration file are wrong. Lists every fault, not only the first. */
+/** Thrown when options or a configuration file are invalid. Lists every fault, not only the first. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
   readonly code = "ERR_SVC_CONFIGURATION";

@@ -4,7 +4,7 @@ import { type Kind, objectWith, type OptionalKind, withDefault } from "./kinds.t
 import { namesOf } from "./names.ts";
 import { resolveOptions } from "./resolve-options.ts";
 
-/** A value whose unit or bounds in a file differ from those of the option. */
+/** Describes a value whose unit or bounds in a file differ from the option's. */
 export interface FileKind {
   readonly kind: Kind<unknown>;
   /** Converts a file value to an option value. */

@@ -36,7 +36,7 @@ export function namesOf(options: object | undefined, subject: string): Names {
   return names ?? { subject, of: (option) => option };
 }
 
-/** Returns the error for one wrong option, by the name that its author wrote. */
+/** Returns the error for one invalid option, under the name that its author wrote. */
 export function optionError(
   { subject, of }: Names,
   option: string,
