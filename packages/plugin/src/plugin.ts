@@ -9,7 +9,7 @@ export interface ServiceFacts {
   readonly env: EnvironmentName;
   /** The reduced profile has no file: faults name environment variables. */
   readonly profile: "full" | "reduced";
-  /** What this process does: answer the application's requests, run background work, or both. */
+  /** The role of this process: serve the application's requests, run background work, or both. */
   readonly role: "server" | "worker" | "both";
   /** Whether trusted proxies set `X-Forwarded-*`. */
   readonly behindProxies: boolean;
