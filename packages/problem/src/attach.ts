@@ -25,7 +25,7 @@ const attached = new WeakSet<Server>();
  * `maxRequestsPerSocket`. Closes the connection. Call it after the server has its request listener; a second call does
  * nothing.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function attachProblems(server: Server, options?: AttachProblemsOptions): void {
   const { logger, requestIdFrom } = attachProblemsOptions.resolve(options);
@@ -55,7 +55,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
   });
   server.on("dropRequest", (req: IncomingMessage, socket: HttpSocket) => {
     const res = socket._httpMessage;
-    // The response of a pipelined request is not available here; Node answers it with an empty 503.
+    // The response of a pipelined request is not available here; Node responds to it with an empty 503.
     if (res?.req === req) endWithProblem(req, res);
   });
 }

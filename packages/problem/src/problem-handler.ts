@@ -27,7 +27,7 @@ export type ErrorMiddleware = (
  * status of an error with a boolean `expose`, and turns every other error into a 500 that shows no reason. Logs every
  * response with a status of 500 or higher once, at error level, with the error. Mount it last.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware {
   const { debug, logger } = problemHandlerOptions.resolve(options);
