@@ -10,7 +10,7 @@ import { parseTraceparent } from "./trace-context.ts";
  * COR-3, COR-9). Never refuses a request because of these headers. Mount it first. Keeps an id or a trace that the context
  * already has.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function requestId(options?: RequestIdOptions): Middleware {
   const { trustIncoming, generate } = readOptions(options);
