@@ -47,7 +47,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(context.requestId).to.equal("order-7/retry:2");
     });
 
-    it("COR-2 COR-3 COR-8 mints 32 lowercase hex characters for a request without one and echoes them", async () => {
+    it("COR-2 COR-3 COR-8 mints 32 lowercase hex characters for a request without an id and echoes them", async () => {
       const { echoed, context } = await ask(get());
       expect(echoed).to.match(MINTED);
       expect(context.requestId).to.equal(echoed);
