@@ -37,7 +37,7 @@ export class AnswerTooLargeError extends RangeError {
 /**
  * Sends a request and reads the whole response within one deadline and one size limit.
  *
- * @throws DeadlineError at the deadline; AnswerTooLargeError; the reason of `signal`; the errors of `accept` and `fetch`
+ * @throws DeadlineError at the deadline; AnswerTooLargeError; the reason of `signal`; errors from `accept` and `fetch`
  * @throws OptionError
  */
 export async function boundedFetch(

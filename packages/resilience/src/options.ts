@@ -9,7 +9,7 @@ export type Clock = () => number;
 
 export const monotonic: Clock = () => performance.now();
 
-/** Refuses unknown option names; otherwise a misspelt option would silently have its default. */
+/** Refuses unknown option names; otherwise a misspelt option would silently keep its default. */
 export function checkNames(subject: string, options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null) {
     throw new OptionError(`${subject}: the options must be an object`);
