@@ -25,7 +25,8 @@ export interface Measure {
 }
 
 /**
- * A rollup with all defaults filled in. Names of tables and columns are quoted, except for those that begin with `given`.
+ * A rollup with all defaults filled in. Names of tables and columns are quoted, except in members whose name begins with
+ * `given`.
  */
 export interface Definition {
   readonly name: string;

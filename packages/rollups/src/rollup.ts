@@ -62,7 +62,7 @@ export interface Rollup {
     moments: readonly Moment[],
     options: Required<EnqueueOptions>,
   ): Promise<readonly { id: string; enqueued: boolean }[]>;
-  /** Returns the handlers of those jobs, for a worker of `@svc/job-table`. */
+  /** Returns the handlers of refresh jobs, for a worker of `@svc/job-table`. */
   handlers(db: Database): Record<string, RefreshHandler>;
 }
 
