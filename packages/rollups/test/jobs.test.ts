@@ -160,7 +160,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([40]);
   });
 
-  it("queues a new job when the existing one is dead or on its last attempt", async () => {
+  it("queues a new job when the existing job is dead or on its last attempt", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);

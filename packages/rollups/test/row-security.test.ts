@@ -58,7 +58,7 @@ describe("row security", function () {
     expect(await db.withTenant("globex", (tx) => rollup.query(tx, "acme", range))).to.deep.equal([]);
   });
 
-  it("rejects a transaction of another tenant, or without one, instead of deleting totals", async () => {
+  it("rejects a transaction of another tenant or of no tenant, instead of deleting totals", async () => {
     await refused(db.withTenant("globex", (tx) => rollup.refresh(tx, { tenant: "acme", at })));
     await refused(db.withTenant("acme", (tx) => rollup.refresh(tx, { tenant: null, at })));
     await refused(db.transaction((tx) => rollup.refresh(tx, { tenant: "acme", at })));
