@@ -71,7 +71,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("SCH-5 skips missed ticks with catchUp: false, and runs the next one", async () => {
+  it("SCH-5 skips missed ticks with catchUp: false, and runs the next tick", async () => {
     const events: SchedulerEvent[] = [];
     const options = { schedules: { beat: { ...everyMinute, catchUp: false } } };
     await bench.scheduler(options).runDue();
