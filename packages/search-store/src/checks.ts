@@ -2,9 +2,9 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused, SearchError } from "./errors.ts";
 
 const MAX_DOCUMENT_BYTES = 1024;
-/** Largest size of a chunk's text in bytes: a text search vector cannot hold more words. */
+/** Maximum size of a chunk's text in bytes: a text search vector cannot hold more words. */
 export const MAX_CONTENT_BYTES = 262_144;
-/** Largest size of a chunk's metadata in bytes, as JSON. */
+/** Maximum size of a chunk's metadata in bytes, as JSON. */
 export const MAX_META_BYTES = 65_536;
 
 /** @throws SearchError `ERR_SVC_SEARCH_TENANT` for a value that is not a tenant id (SEARCH-6) */

@@ -21,8 +21,8 @@ export interface EmbedSettings extends VectorShape {
 /**
  * Returns one embedding for each text, by calling the store's callback in batches.
  *
- * @throws SearchError `ERR_SVC_SEARCH_EMBED` if there is no callback, if it fails, hangs or returns a wrong number of embeddings;
- *   `ERR_SVC_SEARCH_VECTOR` for an invalid embedding
+ * @throws SearchError `ERR_SVC_SEARCH_EMBED` if there is no callback, or if it fails, hangs or returns a wrong number of
+ *   embeddings; `ERR_SVC_SEARCH_VECTOR` for an invalid embedding
  * @throws the reason of `signal` when it aborts
  */
 export async function embedTexts(

@@ -74,7 +74,7 @@ const storeOptions = defineOptions("createSearchStore()", {
   precision: { kind: k.withDefault(k.oneOf("half", "full"), "half") },
   /** Computes embeddings for texts that have none. Default: none; every chunk must then bring its own. */
   embed: { kind: k.optional(k.func<Embed>()) },
-  /** Name of the model that `embed` uses; after a change, the next ingest embeds a text again. Default: none. */
+  /** Name of the model that `embed` uses; after a change, the next ingest embeds texts again. Default: none. */
   embedder: { kind: k.optional(k.string()) },
   /** Maximum number of texts per call to `embed`, 1 to 2,048. Default: 64. */
   embedBatch: { kind: k.withDefault(k.integer({ min: 1, max: 2048 }), 64) },
