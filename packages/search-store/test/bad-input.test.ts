@@ -161,7 +161,7 @@ describe("bad input for a search store", () => {
     expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain('knows no "offset"');
   });
 
-  it("is rejected for an invalid signal; an aborted one sends nothing", async () => {
+  it("is rejected for an invalid signal; with an aborted signal, nothing is sent", async () => {
     const error = await failureOf(store.ingest("t", "d", [], { signal: wrong({}) }));
     expect(error.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
     const reason = new Error("enough");
