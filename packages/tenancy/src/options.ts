@@ -96,8 +96,8 @@ export const tenancyOptions = defineOptions("tenancy()", {
     ),
   },
   /**
-   * Paths that need no tenant, in addition to the built-in ones (TEN-16): `/about`, `POST /hooks/:name` (any one
-   * segment), `/public/*` (one or more segments). Default: none.
+   * Paths that need no tenant, in addition to the built-in paths (TEN-16): `/about`, `POST /hooks/:name` (any one segment),
+   * `/public/*` (one or more segments). Default: none.
    */
   exemptPaths: {
     key: "exempt_paths",
