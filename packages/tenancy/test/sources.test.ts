@@ -145,7 +145,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller: { tenant: "acme" } })).to.equal(undefined);
     });
 
-    it("accepts every valid tenant id of a caller, and treats a caller with an invalid one as unverified (AUTH-39)", async () => {
+    it("accepts every valid tenant id of a caller, and treats a caller with an invalid tenant id as unverified (AUTH-39)", async () => {
       const options = { sources: ["token", "path"], trustUnscopedPrincipals: true } as const;
       for (const tenant of goodTenantIds) {
         const callerOf = (): Caller => ({ subject: "ann", tenant });
