@@ -6,7 +6,7 @@ import type { KeyState, Lifetimes } from "./key-ring.ts";
 import type { RingDocument, RingKey } from "./ring-document.ts";
 import { MAX_LIVE_KEYS } from "./ring-rules.ts";
 
-/** Maximum length in characters, far above that of any real ring. */
+/** Maximum length in characters, far longer than any real ring. */
 const MAX_TEXT_LENGTH = 1_048_576;
 
 const VERSION = 1;
@@ -146,7 +146,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Leave out the parser's message, which quotes the text.
+    // Omit the parser's message, which quotes the text.
     throw broken("is not JSON");
   }
 }

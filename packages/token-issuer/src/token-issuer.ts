@@ -55,7 +55,7 @@ export interface TokenIssuer {
    *   existing sessions end, and every later sign-in is valid at once
    * @returns `notBefore`
    * @throws IssueError for a time in the future, such as a time in milliseconds
-   * @throws ProblemError 503 while the store does not answer
+   * @throws ProblemError 503 while the store does not respond
    */
   revokeSubject(subject: string, notBefore?: number): Promise<number>;
   /** Returns the public keys to publish; undefined for secrets (ISS-15). */
@@ -250,7 +250,7 @@ function about(type: IssuerEvent["type"], { subject, tenant, family }: Session):
   return { type, subject, tenant, family };
 }
 
-// Leave out the token's id: rotate() checks its use, because only it knows the grace window.
+// Omit the token's id: rotate() checks whether it was used, because only rotate() knows the grace window.
 function inStore({ family, subject, signedInAt }: Session): {
   readonly jti: undefined;
   readonly fam: string;
