@@ -386,7 +386,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("limits a body without Content-Length, and rejects a compressed one (LIM-3)", async () => {
+    it("limits a body without Content-Length, and rejects a compressed body (LIM-3)", async () => {
       await using server = await serve(stack, issuing());
       const head =
         "POST /auth/refresh HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

@@ -54,7 +54,7 @@ describe("issuePair()", () => {
     expect(bare).to.not.have.any.keys("tenant_id", "iss", "aud");
   });
 
-  it("rejects a function among the extra claims, since one named toJSON would replace all claims (ISS-13)", async () => {
+  it("rejects a function among the extra claims, since a function named toJSON would replace all claims (ISS-13)", async () => {
     const { issuer } = issuing();
     for (const name of ["toJSON", "name"]) {
       const extra = { [name]: () => ({ sub: "root" }) };
@@ -97,7 +97,7 @@ describe("issuePair()", () => {
     expect(claimsOf(access_token)["auth_time"]).to.equal(authTime);
   });
 
-  it("writes extra claims into both tokens, and rejects reserved ones (ISS-13)", async () => {
+  it("writes extra claims into both tokens, and rejects reserved claims (ISS-13)", async () => {
     const { issuer } = issuing({ tenantClaim: "org" });
     const pair = await issuer.issuePair({ ...ada, extra: { locale: "es", flags: [1] } });
     for (const token of [pair.access_token, pair.refresh_token]) {

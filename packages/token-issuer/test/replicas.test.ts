@@ -37,7 +37,7 @@ describe("replicas on one store", () => {
     expect(settled.filter((each) => each.status === "fulfilled")).to.have.length(1);
   });
 
-  it("ends the session on all replicas after a replay on one (REF-6, REV-11)", async () => {
+  it("ends the session on all replicas after a replay on one of them (REF-6, REV-11)", async () => {
     const { issuer, replica, clock } = issuing();
     const other = replica();
     const first = await issuer.issuePair(ada);
@@ -48,7 +48,7 @@ describe("replicas on one store", () => {
     expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(revoked);
   });
 
-  it("signs out everywhere on all replicas after a call on one (REV-10)", async () => {
+  it("signs out everywhere on all replicas after a call on one of them (REV-10)", async () => {
     const { issuer, replica } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
     await replica().revokeSubject("ada", Number(claimsOf(refresh_token)["iat"]) + 1);
