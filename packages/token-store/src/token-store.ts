@@ -47,10 +47,10 @@ export interface TokenStore {
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
   /**
    * Returns the `auth_time` for a session that begins now, in whole seconds since the Unix epoch. It comes from the store's
-   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing.
-   * Optional, together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
+   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing. Optional,
+   * together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
    *
-   * @param nowSeconds the caller's clock, for a store without a clock of its own
+   * @param nowSeconds the caller's clock, for a store that has no clock
    */
   signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
   /**

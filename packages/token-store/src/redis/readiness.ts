@@ -38,7 +38,7 @@ export function createReadiness(
   return { name, critical: false, check };
 }
 
-/** Returns why a check failed. Leaves out the client's messages, because they may contain an address. */
+/** Returns why a check failed. Omits the client's messages, which may contain an address. */
 function failureDetail(error: unknown): string {
   if (error instanceof DeadlineError) return `not answering (no answer within ${error.ms} ms)`;
   const { code, reason } = (error ?? {}) as { readonly code?: unknown; readonly reason?: unknown };

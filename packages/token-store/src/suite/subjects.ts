@@ -16,7 +16,7 @@ export interface TokenStoreSuite {
   readonly createReplica?: ((store: TokenStore) => TokenStore | Promise<TokenStore>) | undefined;
   /**
    * Advances the clock of the store by milliseconds. Default: none; cases then wait for short real times, and cases that
-   * need an exact time are left out.
+   * need an exact time are omitted.
    */
   readonly advance?: ((ms: number) => void | Promise<void>) | undefined;
   /** Stops a store after its case. Default: calls its `stop()`, if it has one. */
