@@ -56,7 +56,7 @@ describe("createMemoryTokenStore", () => {
     expect(store.size).to.equal(0);
   });
 
-  it("reserves its last tenth for revocations, and still extends existing ones when it is full (REF-17)", async () => {
+  it("reserves its last tenth for revocations, and still extends existing revocations when it is full (REF-17)", async () => {
     const { store } = filled();
     const used = Array.from({ length: 9 }, () => presented({ graceSeconds: 0 }));
     for (const token of used) store.rotate(token);

@@ -222,7 +222,7 @@ describe("the options of createPostgresTokenStore", () => {
     }
   });
 
-  it("accept a connection, a pool and an object that only lends connections; the store sends nothing before its first call", () => {
+  it("accept a connection, a pool and an object that only provides connections; the store sends nothing before its first call", () => {
     const fail = (): never => {
       throw new Error("too early");
     };
