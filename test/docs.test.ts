@@ -121,7 +121,7 @@ describe("docs/operate.md", () => {
     expect(keys.toSorted()).to.deep.equal(all.toSorted());
   });
 
-  it("names only existing keys, even among those without a default", async () => {
+  it("names only existing keys, even for keys without a default", async () => {
     // Token issuing needs an existing key file; the plugin's own tests cover it.
     const issuing = /^# signing_keys = .*$/m;
     expect(toml).to.match(issuing);

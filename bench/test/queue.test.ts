@@ -221,7 +221,7 @@ describe("the benches queue and queue-depth", function () {
       expect(said.at(-1)).to.include("latency, all 4 rounds, 4 of which count: median p99 svc 2.50");
     });
 
-    it("leaves out a round with slow commits, and reports it", async () => {
+    it("omits a round with slow commits, and reports it", async () => {
       const { results, said } = await measured((round) => round % 2 === 1);
       expect(valuesOf(results, "svc")).to.deep.equal([2, 4, 6, 8]);
       expect(valuesOf(results, "commit")).to.deep.equal([2, 4, 6, 8]);

@@ -115,7 +115,7 @@ describe("the start command", function () {
     expect(stderr).to.match(/DATABASE_URL: must be set where SVC_ENV is prod/);
   });
 
-  it("exits with code 2 and names a wrong variable, before it starts a database", async () => {
+  it("exits with code 2 and names an invalid variable, before it starts a database", async () => {
     using checkout = temporaryCheckout();
     for (const SVC_PORT of ["http", "65535"]) {
       await using demo = demoProcess(checkout, { SVC_PORT });
