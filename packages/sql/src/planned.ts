@@ -48,7 +48,7 @@ export async function queryPlanned<R extends Row>(
   }
   const answer = await connection.query<R>(text, values);
   const pid = answer.rows[0]?.["session_pid"];
-  // A pooler reports made-up process ids to its clients.
+  // A pooler reports its own process ids to its clients.
   if (!direct.has(client) && typeof pid === "number") direct.set(client, pid === processIdOf(client));
   return answer;
 }
