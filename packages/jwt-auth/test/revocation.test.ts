@@ -40,8 +40,8 @@ function answering(revoked: ReadonlySet<string>): Readonly<Record<string, Revoca
   const isRevoked = ({ jti, fam }: RevocableToken): boolean =>
     revoked.has(jti ?? "") || revoked.has(fam ?? "");
   return {
-    "answers synchronously": { isRevoked },
-    "answers by a promise": { isRevoked: async (each) => (await new Promise(setImmediate), isRevoked(each)) },
+    "returns synchronously": { isRevoked },
+    "returns a promise": { isRevoked: async (each) => (await new Promise(setImmediate), isRevoked(each)) },
   };
 }
 
