@@ -86,7 +86,7 @@ describe("a hostile provider", () => {
       "id_token",
       (nonce) => provider.issue({ nonce }, { key: "secret-of-the-client" }),
     ],
-    "of another algorithm than agreed": [
+    "with an algorithm that is not allowed": [
       "id_token",
       (nonce) => provider.issue({ nonce }, { header: { alg: "RS512" } }),
     ],
@@ -127,7 +127,7 @@ describe("a hostile provider", () => {
     "that is empty": ["id_token", () => provider.answer(200, tokens({ id_token: "" }))],
     "that is a number": ["no_id_token", () => provider.answer(200, tokens({ id_token: 7 }))],
     "that is missing": ["no_id_token", () => provider.answer(200, tokens({}))],
-    "under our own name for it": [
+    "under this package's internal name for it": [
       "no_id_token",
       () => provider.answer(200, tokens({ svc_id_token: "a.b.c" })),
     ],
@@ -230,7 +230,7 @@ describe("a hostile provider", () => {
       "provider_unreachable",
       () => provider.answerBy((req) => req.socket.destroy()),
     ],
-    "nothing, for ever": [503, "provider_unreachable", () => provider.answerBy(() => undefined), 0.5],
+    "no response": [503, "provider_unreachable", () => provider.answerBy(() => undefined), 0.5],
     "a drip": [
       503,
       "provider_unreachable",

@@ -95,7 +95,7 @@ describe("the built-in providers", () => {
     });
 
     const bad: Readonly<Record<string, [reason: string, claims: object]>> = {
-      "no tid and the issuer that results from the template then": [
+      "no tid and the issuer that the template then yields": [
         "issuer",
         { tid: undefined, iss: issuer("undefined") },
       ],
@@ -107,7 +107,7 @@ describe("the built-in providers", () => {
       "the tid of another directory": ["issuer", { tid: OTHER }],
       "the issuer of another directory": ["issuer", { iss: issuer(OTHER) }],
       "a tid that is a list": ["directory", { tid: [TID] }],
-      "an issuer with more behind it": ["issuer", { iss: `${issuer(TID)}/` }],
+      "an issuer with a suffix": ["issuer", { iss: `${issuer(TID)}/` }],
       "an issuer of another host": ["issuer", { iss: `https://evil.example/${TID}/v2.0` }],
       "no oid": ["subject", { oid: undefined }],
       "a malformed oid": ["subject", { oid: `${OID}:x` }],
