@@ -39,12 +39,12 @@ describe("parseTraceparent", () => {
     "no flags": `00-${TRACE}-${PARENT}`,
     "a fifth part": `${VALID}-what`,
     "a dash at the end": `${VALID}-`,
-    "a space in front": ` ${VALID}`,
-    "a space behind": `${VALID} `,
-    "a line break behind": `${VALID}\n`,
+    "a leading space": ` ${VALID}`,
+    "a trailing space": `${VALID} `,
+    "a trailing line break": `${VALID}\n`,
     "another separator": VALID.replaceAll("-", "_"),
     "a dash in the wrong place": `00-${TRACE.slice(0, 31)}-${TRACE.slice(31)}${PARENT}-01`,
-    "two of them": `${VALID}, ${VALID}`,
+    "two values": `${VALID}, ${VALID}`,
     nothing: "",
   })) {
     it(`COR-10 COR-11 refuses ${what}, and its tracestate`, () => {
