@@ -130,7 +130,7 @@ describe("signing keys", function () {
   const faults: readonly [string, (value: { keys: object[] }) => unknown][] = [
     ["a list", () => []],
     ["null", () => null],
-    ["a text", () => "keys"],
+    ["a string", () => "keys"],
     ["another version", (value) => ({ ...value, version: 2 })],
     ["no keys", (value) => ({ ...value, keys: undefined })],
     ["an empty list of keys", (value) => ({ ...value, keys: [] })],
@@ -145,8 +145,8 @@ describe("signing keys", function () {
     ["two current keys", (value) => ({ ...value, keys: [value.keys[0], value.keys[0]] })],
     ["no current key", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "next" }] })],
     ["a retired key alone", (value) => ({ ...value, keys: [{ ...value.keys[0], ...retired }] })],
-    ["a state of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
-    ["an algorithm of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
+    ["an unknown state", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
+    ["an unsupported algorithm", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
     ["a malformed date", (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: "soon" }] })],
     [
       "a key without its date",

@@ -53,7 +53,7 @@ describe("the refresh hook", () => {
       throw new Error("the database at postgres://user:hunter2@db is gone");
     },
     rejects: () => Promise.reject(new Error("gone")),
-    "returns another value": () => ["orders:read"] as unknown as Grant,
+    "returns an invalid value": () => ["orders:read"] as unknown as Grant,
     "returns scopes that cannot be written": () => ({ scopes: ["a b"] }),
     "returns false": () => false as unknown as Grant,
     "returns more than a token can hold": () => ({ scopes: ["x".repeat(6000)] }),
