@@ -37,7 +37,11 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ],
   ["NUL in a key", { "a\0b": 1 }, /must not contain NUL/],
   ["NUL in a text", { a: "\0" }, /^filter\.a must not contain NUL/],
-  ["an unpaired surrogate", { a: { eq: "\ud800" } }, /^filter\.a\.eq must not contain NUL or half a character/],
+  [
+    "an unpaired surrogate",
+    { a: { eq: "\ud800" } },
+    /^filter\.a\.eq must not contain NUL or half a character/,
+  ],
   [
     "a key that exceeds its limit",
     { ["k".repeat(257)]: 1 },
