@@ -36,7 +36,7 @@ export const definition = {
   options: {
     url: required("text", "base URL of the service"),
     replica: optional("text", "base URL of a second replica of the same service", { argument: "URL" }),
-    profile: optional("profile", "the profile of the service: `full` or `reduced`", {
+    profile: optional("profile", "what the service claims to be: `full` or `reduced`", {
       default: "full",
       argument: "full|reduced",
     }),
@@ -46,7 +46,7 @@ export const definition = {
       { otherwise: "as above", argument: "LIST" },
     ),
     keys: optional("keys", "how to make tokens that the service accepts", { argument: "FILE" }),
-    probes: optional("probes", "routes to call; the file also has tenancy, limits and features", {
+    probes: optional("probes", "routes to try; the file also has tenancy, limits and features", {
       argument: "FILE",
     }),
     tenancy: optional("tenancy", "how the service resolves tenants"),
@@ -55,12 +55,12 @@ export const definition = {
     only: optional("texts", "ids of the rules to check", { otherwise: "all", argument: "ID,ID" }),
     require: optional(
       "texts",
-      "names for which a rule must be judged, for example `session`, `log`, `slow`; otherwise the exit code is 3",
+      "names that must be seen, for example `session`, `log`, `slow`; otherwise the exit code is 3",
       { default: [], argument: "NAME" },
     ),
     maxNotApplicable: optional(
       "number",
-      "the maximum number of rules that are not applicable; with more, the exit code is 3",
+      "the most rules that may be not applicable; with more the exit code is 3",
       { otherwise: "half of the rules", argument: "N" },
     ),
     serveKeys: optional("text", "where the kit serves a key set that the service fetches (mode `jwks`)", {
@@ -68,19 +68,19 @@ export const definition = {
     }),
     log: optional(
       "log",
-      "the service's standard output: a file, or a function that returns all text so far",
+      "what the service writes to its standard output: a file, or a function that returns all text so far",
       { argument: "FILE" },
     ),
-    requestSeconds: optional("number", "time limit of one request", { default: 10 }),
-    checkSeconds: optional("number", "time limit of one check", { default: 60 }),
-    totalSeconds: optional("number", "time limit of the whole run", {
+    requestSeconds: optional("number", "the most that one request may take", { default: 10 }),
+    checkSeconds: optional("number", "the most that one check may take", { default: 60 }),
+    totalSeconds: optional("number", "the most that the whole run may take", {
       default: 300,
       flag: "timeout",
       argument: "SECONDS",
     }),
     keySetPatienceSeconds: optional(
       "number",
-      "how long the service may take to fetch a new key; it may fetch only once a minute",
+      "how long the service may take to fetch a new key, which it may do once a minute",
       { default: 65 },
     ),
     concurrency: optional("number", "the number of concurrent checks", { default: 8 }),
@@ -98,7 +98,7 @@ export const definition = {
       "key",
       "for all other algorithms: PEM or JWK; not needed when the kit serves the key set",
     ),
-    privateKeyFile: optional("text", "a file with the private key, relative to `keys.json`", { fileOnly: true }),
+    privateKeyFile: optional("text", "the same in a file, relative to `keys.json`", { fileOnly: true }),
     kid: optional("text", "the `kid` in the header of every token"),
     issuer: optional("text", "the `iss` that the service requires"),
     audience: optional("text", "the `aud` that the service requires"),
@@ -110,29 +110,29 @@ export const definition = {
     tenant: optional("text", "tenant of ordinary tokens", {
       otherwise: "with tenancy the first of `tenants`",
     }),
-    scopes: optional("texts", "scopes that probes other than `scoped` need, for example `json`", {
+    scopes: optional("texts", "scopes that other probes than `scoped` need, for example `json`", {
       default: [],
     }),
-    roles: optional("texts", "roles that probes other than `role` need", { default: [] }),
+    roles: optional("texts", "roles that other probes than `role` need", { default: [] }),
   },
   probes: {
-    open: optional("request", "returns 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
+    open: optional("request", "answers 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
     protected: optional(
       "request",
-      "needs a caller but no rights; AUTH-14 is not judged with the route of `scoped`",
+      "needs a caller without rights; with the route of `scoped` AUTH-14 is not judged",
       { otherwise: "that of `scoped`", argument: "ROUTE" },
     ),
-    scoped: optional("scoped", "needs all of `scopes`; AUTH-15 is not judged with a single scope", {
+    scoped: optional("scoped", "needs all of `scopes`; with a single scope AUTH-15 is not judged", {
       argument: '"ROUTE a,b"',
     }),
     role: optional("role", "needs one of `roles`", { argument: '"ROUTE x,y"' }),
     mixed: optional("request", "serves authenticated and anonymous callers", { argument: "ROUTE" }),
     tenant: optional(
       "tenant",
-      "needs a tenant; ideally returns it in `member`, otherwise only the status is judged",
+      "needs a tenant; ideally answers it in `member`, else only the status is judged",
       { orText: true, argument: "ROUTE" },
     ),
-    requestedTenant: optional("request", "needs a tenant named by the request, otherwise returns 404"),
+    requestedTenant: optional("request", "needs a tenant named by the request, else answers 404"),
     failing: optional("failing", "throws an unhandled exception; `message` must not reach the client", {
       orText: true,
       argument: "ROUTE",
@@ -141,7 +141,7 @@ export const definition = {
       flag: "json-body",
       argument: "ROUTE",
     }),
-    invalid: optional("invalid", "rejects the given body; `long_member` is rejected if it is a long string"),
+    invalid: optional("invalid", "rejects the given body; `long_member` is rejected when it is a long text"),
     templated: optional(
       "templated",
       "has a parameter, `{random}`; `template` is the route as the service writes it, with its mount",
@@ -149,13 +149,13 @@ export const definition = {
     html: optional("request", "serves an HTML page"),
     outbound: optional(
       "request",
-      "calls the URL given as `{url}`, at which the kit listens on a free port of 127.0.0.1",
+      "calls the URL given as `{url}`; the kit listens there, on a free port of 127.0.0.1",
     ),
-    slow: optional("request", "responds after the request timeout"),
-    streaming: optional("request", "starts its response at once and ends it after the request timeout"),
+    slow: optional("request", "answers after the request timeout"),
+    streaming: optional("request", "starts its answer at once and ends it after the request timeout"),
     dependencies: optional(
       "dependencies",
-      "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check does in the meantime",
+      "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check does meanwhile",
     ),
     session: optional("session", "signs a user in, see [Sessions](#sessions)"),
     federated: optional("federated", "a provider for sign-in, see [Sessions](#sessions)"),
@@ -185,10 +185,10 @@ export const definition = {
     template: required("text", "the template: `/items/:id`"),
   },
   dependency: {
-    check: required("text", "name of the dependency's check in `/ready`"),
+    check: required("text", "name of its check in `/ready`"),
     critical: required("boolean", "whether the check is critical"),
     fault: optional("fault", "what the check does while the dependency is broken", { default: "fails" }),
-    break: required("request", "breaks the dependency; a URL may name another server, for example a proxy"),
+    break: required("request", "breaks it; a URL may name another server, for example a proxy"),
     restore: required("request", "repairs it"),
   },
   tenancy: {
@@ -196,7 +196,7 @@ export const definition = {
     baseDomain: optional("text", "the domain above the tenants, for the source `subdomain`", { default: "" }),
     pathPrefix: optional("text", "the path above the tenants", { default: "/t" }),
     requireTenant: optional("boolean", "whether every request needs a tenant", { default: false }),
-    trustUnscopedPrincipals: optional("boolean", "whether a caller without a tenant acts in the tenant that the request names", {
+    trustUnscopedPrincipals: optional("boolean", "whether a caller without a tenant acts in the named one", {
       default: false,
     }),
     tenants: optional("texts", "two existing tenants", { default: ["acme", "globex"] }),
@@ -207,23 +207,23 @@ export const definition = {
     readinessTimeoutSeconds: optional("number", "the timeout of a readiness check", { default: 2 }),
   },
   session: {
-    request: required("request", "signs a user in and returns a pair as JSON; every call creates a new session"),
-    accessToken: optional("name", "the member of the response with the access token; dots select nested members", {
+    request: required("request", "signs a user in and answers a pair as JSON, a new session at every call"),
+    accessToken: optional("name", "the member of that answer with the access token; dots lead into objects", {
       default: "access_token",
     }),
     refreshToken: optional("name", "the member with the refresh token", { default: "refresh_token" }),
-    route: optional("request", "a route for this user, which shows whether an access token is accepted", {
+    route: optional("request", "a route for that user, which shows whether an access token is accepted", {
       otherwise: "`protected`, else `/auth/me`",
     }),
     graceSeconds: optional(
       "amount",
-      "`refresh_grace_seconds` of the service; the kit waits for this time, so configure 1 or 2 for a test",
+      "`refresh_grace_seconds` of the service; the kit waits until it is over, so configure 1 or 2 for a test",
       { default: 10 },
     ),
     accessSeconds: optional("amount", "lifetime of an access token", { default: 900 }),
     refreshSeconds: optional("amount", "lifetime of a refresh token", { default: 2_592_000 }),
     lifetimeDays: optional("amount", "`session_lifetime_days`; 0 means unlimited", { default: 0 }),
-    hook: optional("hook", "requests that control the hook which the service calls at every refresh"),
+    hook: optional("hook", "requests that control the hook that the service calls at every refresh"),
     store: optional("store", "requests that break and repair the revocation store"),
     rotation: optional("rotation", "requests that rotate the signing key"),
   },
