@@ -40,7 +40,10 @@ export const notChecked: readonly NotChecked[] = [
     rules: ["KEY-5", "KEY-6", "KEY-7", "KEY-8", "KEY-9", "KEY-10", "KEY-13", "KEY-15"],
     reason: "an unknown kid causes one fetch a minute: a series of failed fetches takes minutes",
   },
-  { rules: ["ISS-1"], reason: "a login route of the application cannot be distinguished from a framework route" },
+  {
+    rules: ["ISS-1"],
+    reason: "a login route of the application cannot be distinguished from a framework route",
+  },
   {
     rules: ["ISS-14"],
     reason: "a service has one kind of signing key; ISS-15 checks that its tokens verify",
@@ -52,7 +55,10 @@ export const notChecked: readonly NotChecked[] = [
   },
   { rules: ["REV-1"], reason: "is ISS-5 and ISS-6" },
   { rules: ["REV-2", "REV-9"], reason: "visible only after the lifetime of a token, after weeks" },
-  { rules: ["REV-7", "REV-8"], reason: "visible only with a store that hangs; the kit breaks the store instead" },
+  {
+    rules: ["REV-7", "REV-8"],
+    reason: "visible only with a store that hangs; the kit breaks the store instead",
+  },
   { rules: ["REF-8"], reason: "only visible inside: a token that is signed and not sent; see REF-4" },
   {
     rules: ["OIDC-9", "OIDC-10", "OIDC-11", "OIDC-13", "OIDC-14", "OIDC-16", "OIDC-17"],
