@@ -42,13 +42,13 @@ describe("scripts/changelogs.mjs", () => {
     expect(entriesOf({ subject: "feat(sql): end a wait", body: "", old: true })).to.have.lengthOf(1);
   });
 
-  it("replaces a subject by its wording, and leaves out a commit whose wording is null", () => {
+  it("replaces a subject with its wording, and omits a commit whose wording is null", () => {
     const commit = { subject: "feat(sql): tests, readme", body: "" };
     expect(entriesOf(commit, "Add `jsonBytes`")[0]?.text).to.equal("Add `jsonBytes`");
     expect(entriesOf(commit, null)).to.deep.equal([]);
   });
 
-  it("keeps the case of a name from the code at the start", () => {
+  it("keeps the case of a code identifier at the start of a subject", () => {
     const [entry] = entriesOf({ subject: "feat(json-body): bodyLimit limits every body", body: "" });
     expect(entry?.text).to.equal("bodyLimit limits every body");
   });
@@ -100,7 +100,7 @@ Nothing that users notice.
 });
 
 describe("scripts/supported-versions.mjs", () => {
-  it("puts ranges of versions into words", async () => {
+  it("describes version ranges in words", async () => {
     const { spoken } = await script<SupportedVersions>("supported-versions");
     expect(
       [">=22.19", "^4.21.0 || ^5.1.0", "^3.0.0", "^8.11.0", "^0.5.0", "^0.0.15"].map(spoken),

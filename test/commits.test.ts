@@ -17,7 +17,7 @@ describe("the rules for commit messages", function () {
     expect(lint("fix(search-store): lock the index folder against a second process").status).to.equal(0);
   });
 
-  it("accept a body with long lines, as a list of changed texts has", () => {
+  it("accept a body with long lines, such as a list of changed texts", () => {
     expect(
       lint(`docs(tenancy): say plainly what is returned\n\nChanged texts: ${"a ".repeat(200)}`).status,
     ).to.equal(0);

@@ -12,7 +12,7 @@ describe(".ci/run", () => {
     .filter((line) => line.startsWith("npm "))
     .map((line) => line.replace(/ --.*$/, ""));
 
-  it("VER-3 installs cleanly, checks, then builds and runs everything by the test command", () => {
+  it("VER-3 installs cleanly, checks, then builds and runs everything with the test command", () => {
     expect(steps).to.deep.equal(["npm ci", "npm run check", "npm run mutants", "npm test"]);
   });
 

@@ -13,7 +13,7 @@ describe("the samples of README.md", () => {
   const file = new URL("../README.md", import.meta.url);
   const markdown = readFileSync(file, "utf8");
 
-  it("have the expected number", () => {
+  it("are two JavaScript samples", () => {
     expect(codeBlocks(markdown, "js")).to.have.lengthOf(2);
   });
 
@@ -24,7 +24,7 @@ describe("the samples of README.md", () => {
     expect(await answer.json()).to.deep.equal({ hello: "world" });
   });
 
-  it("ERR-1 LOG-3 answer and log exactly the shown text", async () => {
+  it("ERR-1 LOG-3 respond and log exactly as shown", async () => {
     const [found = "", missing = ""] = codeBlocks(markdown, "console");
     await using sample = await runSample(file, 1, { env: noSettings });
     const { port } = new URL(await sample.url);
@@ -57,7 +57,7 @@ for (const [page, expectations] of Object.entries(pages)) {
   const blocks = codeBlocks(readFileSync(file, "utf8"), "js");
 
   describe(`the samples of docs/${page}.md`, () => {
-    it(`have the expected number, ${expectations.length}`, () => {
+    it(`are ${expectations.length} in number`, () => {
       expect(blocks).to.have.lengthOf(expectations.length);
     });
 
@@ -92,7 +92,7 @@ describe("the logins of docs/operate.md", () => {
   const postgres = testDatabase({ name: "logins" });
   const operate = readFileSync(new URL("../docs/operate.md", import.meta.url), "utf8");
 
-  it("limit the service to the rows of one tenant, and show the operator all rows", async () => {
+  it("limit the service to one tenant's rows, and show the operator all rows", async () => {
     const suffix = randomBytes(4).toString("hex");
     const [sql = ""] = codeBlocks(operate, "sql");
     await using admin = createDatabase({ url: postgres.url, max: 1 });

@@ -20,7 +20,7 @@ describe("sessions in docs/operate.md", function () {
   const folder = mkdtempSync(join(tmpdir(), "svc-docs-"));
   after(() => rmSync(folder, { recursive: true }));
 
-  it("ISS-15 gives commands with the described results", async () => {
+  it("ISS-15 show commands with the described results", async () => {
     const [commands = ""] = codeBlocks(section, "sh");
     const lines = commands.match(/^npx svc-keys .*$/gm) ?? [];
     const said: string[] = [];
@@ -44,7 +44,7 @@ describe("sessions in docs/operate.md", function () {
     expect(retire).to.include("nothing to do");
   });
 
-  it("RDY-22 RDY-23 gives the texts of /ready and the log", async () => {
+  it("RDY-22 RDY-23 quote the texts of /ready and the log", async () => {
     const lines: Record<string, unknown>[] = [];
     const file = join(folder, "ring.json");
     const ring = newRing(await generateKey({ algorithm: "ES256" }), Date.now());
@@ -100,7 +100,7 @@ describe("sessions in docs/operate.md", function () {
     expect([...new Set(lines.flatMap(Object.keys))].filter((name) => !fields.has(name))).to.deep.equal([]);
   });
 
-  it("RDY-23 explains an in-process store and a secret", async () => {
+  it("RDY-23 explain an in-process store and a secret", async () => {
     const toml =
       '[service]\nname = "shop"\nport = 0\n[plugins]\nenabled = ["auth"]\n' +
       '[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\nissue_tokens = true\n' +

@@ -16,7 +16,7 @@ const settings = JSON.parse(codeBlocks(markdown, "json")[0] ?? "") as { compiler
 describe("the types in docs/typescript.md", function () {
   this.timeout(60_000);
 
-  it("compile with the settings of the page, in ES modules and in CommonJS", () => {
+  it("compile with the page's settings, in ES modules and in CommonJS", () => {
     const modules = codeBlocks(markdown, "ts").map((code, index) => [`sample-${index}.mts`, code] as const);
     const commonjs = codeBlocks(markdown, "cts").map((code, index) => [`sample-${index}.cts`, code] as const);
     expect([modules.length, commonjs.length]).to.deep.equal([5, 1]);

@@ -47,7 +47,7 @@ describe("the tables of source files", () => {
     read(file).includes("\n## Source files\n"),
   );
 
-  it("list exactly the files of their packages", () => {
+  it("list exactly their packages' files", () => {
     expect(readmes).to.have.length.above(4);
     for (const file of readmes) {
       const section = read(file).split("\n## Source files\n")[1] ?? "";
@@ -76,7 +76,7 @@ describe("docs/errors.md", () => {
     for (const name of matches(sources, /class (\w+Error) extends/g)) expect(documented).to.include(name);
   });
 
-  it("gives the status of each problem code", () => {
+  it("states the status of each problem code", () => {
     const rows = rowsOf(documented);
     const problems = [...sources.matchAll(/(\d{3}): \["[^"]+", "(ERR_SVC_\w+)"\]/g)];
     expect(problems).to.have.length.above(14);
@@ -121,7 +121,7 @@ describe("docs/operate.md", () => {
     expect(keys.toSorted()).to.deep.equal(all.toSorted());
   });
 
-  it("names only existing keys, even among those without a default", async () => {
+  it("names only existing keys, even for keys without a default", async () => {
     // Token issuing needs an existing key file; the plugin's own tests cover it.
     const issuing = /^# signing_keys = .*$/m;
     expect(toml).to.match(issuing);
@@ -193,7 +193,7 @@ describe("callers in docs/operate.md", () => {
     expect(explained.toSorted()).to.deep.equal([...refusalReasons, "reason", "revoked"].toSorted());
   });
 
-  it("RDY-14 RDY-25 LOG-1 gives the readiness and log texts while the issuer is down", async () => {
+  it("RDY-14 RDY-25 LOG-1 quotes the readiness and log texts while the issuer is down", async () => {
     const lines: Record<string, unknown>[] = [];
     const toml = [
       '[service]\nname = "expenses"\nport = 0\n[plugins]\nenabled = ["auth"]',

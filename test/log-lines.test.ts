@@ -207,7 +207,7 @@ const hostile: readonly (readonly [given: unknown, expected: unknown])[] = [
   [`{"at":"x-api-key","b":["cookie","${canary}"]}`, '{"at":"x-api-key","b":["cookie","[redacted]"]}'],
 ];
 
-describe("the log line of every package that logs", () => {
+describe("the log lines of every package that logs", () => {
   const callsOf = new Map<string, readonly Call[]>();
 
   before(async () => {
@@ -221,14 +221,14 @@ describe("the log line of every package that logs", () => {
   });
 
   for (const name of Object.keys(drives)) {
-    it(`has each member once and no secret when ${name} logs (LOG-1, LOG-2)`, () => {
+    it(`have each member once and no secret when ${name} logs (LOG-1, LOG-2)`, () => {
       const calls = callsOf.get(name) ?? [];
       expect(calls.length).to.be.at.least(words.length);
       for (const call of calls) expectLine(call);
     });
   }
 
-  it("keeps its members and contains no secret in 10,000 lines with hostile values (LOG-1, LOG-2)", () => {
+  it("keep their members and contain no secret in 10,000 lines with hostile values (LOG-1, LOG-2)", () => {
     const calls = [...callsOf.values()].flat();
     const value = fc.constantFrom(...hostile);
     fc.assert(
@@ -244,7 +244,7 @@ describe("the log line of every package that logs", () => {
     );
   }).timeout(120_000);
 
-  it("is tested for every package that calls a logger", () => {
+  it("are tested for every package that calls a logger", () => {
     const logs = /(?:\blog|\blogger|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))

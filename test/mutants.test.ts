@@ -12,7 +12,7 @@ const done: ReadonlySet<string> = new Set(
 );
 
 describe("the list of mutants", () => {
-  it("has a mutant, or the reason for its absence, for exactly the done rules", () => {
+  it("has a mutant, or a reason for having none, for exactly the done rules", () => {
     expect(Object.keys(mutants).toSorted()).to.deep.equal([...done].toSorted());
   });
 
@@ -23,7 +23,7 @@ describe("the list of mutants", () => {
     }
   });
 
-  it("changes one place of one file per mutant", () => {
+  it("changes one place in one file per mutant", () => {
     for (const [id, entry] of Object.entries(mutants)) {
       for (const { file, find, replace } of mutantsOf(entry)) {
         expect(file, id).to.match(/^(?:\.ci|packages|examples|bench|experiments|scripts|test)\/.*/);

@@ -61,14 +61,14 @@ describe("readContract()", () => {
     expect(read.unclassified).to.deep.equal([]);
   });
 
-  it("reads a rule of the contract itself, for both profiles, visible from outside and done", () => {
+  it("reads an unmarked rule with the defaults: both profiles, externally visible, done", () => {
     const [, rule] = readContract(`${head}- **AB-2** Second\n  line.\n  <!-- a/b: Two -->\n`).rules;
     expect(rule).to.deep.include({ id: "AB-2", text: "Second line.", package: "a/b", profile: "both" });
     expect(rule).to.deep.include({ outside: true, status: "done" });
     expect(rule?.contract).to.deep.include({ source: "contract", mark: undefined });
   });
 
-  it("reads stricter and differs as marks of a decision", () => {
+  it("reads `stricter` and `differs` as marks of a decision", () => {
     for (const mark of ["stricter", "differs"]) {
       const [rule] = readContract(head.replace("decision, full", mark)).rules;
       expect(rule?.contract).to.deep.include({ source: "decision", mark });
@@ -76,7 +76,7 @@ describe("readContract()", () => {
     }
   });
 
-  it("finds a rule without its comment, and one with two", () => {
+  it("finds a rule without its comment, and a rule with two comments", () => {
     for (const text of [head.replace(comment, ""), `${head}${comment}`]) {
       const { rules: found, unclassified } = readContract(text);
       expect(found).to.deep.equal([]);
@@ -184,7 +184,7 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("searches packages, examples, bench, experiments and test, but no build output or installed package", () => {
+  it("searches packages, examples, bench, experiments and test, but not build output or installed packages", () => {
     const places = ["packages/x/test", "examples/x/test", "bench", "experiments/x", "test"];
     for (const place of [...places, "test/dist", "packages/x/test/node_modules/y", "packages/x/src"]) {
       write(`${place}/a.test.ts`, 'it("AB-1 AB-2", () => {});\n');
@@ -204,14 +204,14 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("reports only one section with --section, and rejects an unknown one", () => {
+  it("reports only one section with --section, and rejects an unknown section", () => {
     write("test/a.test.ts", 'it("AB-1", () => {});\n');
     expect(run("--section", "of-ab-1")).to.deep.include({ code: 0 });
     expect(run("--section", "of-ab-2")).to.deep.include({ code: 1 });
     expect(run("--section", "nowhere").out).to.include('No rule stands in a section "nowhere"');
   });
 
-  it("exits 1 for a line of a text that is not classified", () => {
+  it("exits 1 for an unclassified line in a text", () => {
     write("test/contract-lines.ts", 'export const contractLines = { "2d711642b726": "informative" };\n');
     write("good.txt", "\n  x  \n");
     write("bad.txt", "x\n- new line\n");

@@ -100,20 +100,20 @@ describe("the last lines of npm test", () => {
     );
   });
 
-  it("name the package of a file by its folder", () => {
+  it("name a file's package by its folder", () => {
     const names = ["packages/cache/test/a.test.ts", "examples/full/test/a.test.ts", "test/a.test.ts"].map(
       packageOf,
     );
     expect(names).to.deep.equal(["packages/cache", "examples/full", "test"]);
   });
 
-  it("name no reasons when no test was skipped", () => {
+  it("give no reasons when no test was skipped", () => {
     const { text } = summaryOf(runs.slice(1), { nothingMayBeSkipped: true });
     expect(text).not.to.contain("skipped:");
     expect(text.split("\n").at(-1)).to.equal("1 passed, 2 failed, 0 skipped");
   });
 
-  it("make the run fail when a test was skipped and none may be", () => {
+  it("make the run fail when a test was skipped although none may be", () => {
     const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: true });
     expect(failed).to.equal(true);
     expect(text).to.contain("\n4 tests were skipped; nothing may be skipped by root when CI=true\n");

@@ -84,7 +84,7 @@ describe("the performance budget", () => {
     }
   });
 
-  it("PERF-3 keeps one entry for each platform and compares with that of this platform", async () => {
+  it("PERF-3 keeps one entry for each platform and compares with the entry of this platform", async () => {
     await writeFile(file, JSON.stringify({ "other-cpu-node1": { packages: 0.1 } }));
     await check(ratios, { record: true });
     const baseline = JSON.parse(await readFile(file, "utf8")) as Baseline;
@@ -128,7 +128,7 @@ describe("the performance budget", () => {
     });
   });
 
-  it("PERF-2 passes the service as built and fails one with a slow middleware", async () => {
+  it("PERF-2 passes the service as built and fails a service with a slow middleware", async () => {
     const slowModule = new URL("./support/slow-svc-express.ts", import.meta.url);
     const effort = { rounds: 9, warmUp: 3_000, sliceMs: 10, fewest: 300, most: 600 };
     const plain = chosenCases(["svc-express"]);

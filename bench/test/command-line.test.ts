@@ -24,7 +24,7 @@ async function run(...args: readonly string[]): Promise<{ code: number; stdout: 
 }
 
 describe("npm run bench", () => {
-  it("lists the benches without a name, or with an unknown one", async () => {
+  it("lists the benches if the name is missing or unknown", async () => {
     for (const args of [[], ["nothing"]]) {
       const { code, stderr } = await run(...args);
       expect(code).to.equal(1);
@@ -34,7 +34,7 @@ describe("npm run bench", () => {
     }
   });
 
-  it("lists the cases for an unknown one, and rejects invalid options", async () => {
+  it("lists the cases for an unknown case, and rejects invalid options", async () => {
     expect((await run("http", "--only", "nothing")).stderr).to.match(
       /no case nothing; there are .*node-http/,
     );

@@ -10,16 +10,16 @@ const measured = new Map([
 ]);
 
 describe("the figures of a run", () => {
-  it("are minimum, lower quarter, median and maximum of the rounds", () => {
+  it("are minimum, lower quartile, median and maximum of the rounds", () => {
     expect(summarise([5, 1, 4, 2, 3])).to.deep.equal({ min: 1, p25: 2, median: 3, max: 5 });
     expect(summarise([1, 2])).to.deep.equal({ min: 1, p25: 1.25, median: 1.5, max: 2 });
   });
 
-  it("compare lower quartiles, so that a disturbed round of the base has no effect", () => {
+  it("compare lower quartiles, so that a disturbed round of the base case has no effect", () => {
     expect(ratioOf(measured.get("more") ?? [], measured.get("bare") ?? [])).to.equal(1.5);
   });
 
-  it("also compare round by round, so that a slow phase of the machine affects both sides", () => {
+  it("also compare per round, so that a slow phase affects both sides equally", () => {
     expect(pairedRatioOf([2, 20, 200], [1, 10, 100])).to.equal(2);
   });
 

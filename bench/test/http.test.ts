@@ -16,7 +16,7 @@ describe("the bounds of the bench http", () => {
     expect(names).to.include.members(bounds.flatMap(({ name, base }) => [name, base]));
   });
 
-  it("accept a ratio equal to the bound and reject a larger one", () => {
+  it("accept a ratio equal to the bound and reject a larger ratio", () => {
     const [kept] = verdictsOf(measuredWith({ "svc-express": 8.5 }));
     expect(kept).to.deep.equal({
       line: "ok   svc-express: 0.850 x bare-express5, bound at most 0.85",
@@ -36,7 +36,7 @@ describe("the bounds of the bench http", () => {
     );
   });
 
-  it("fail for a case without figures, and are left out for cases that were not measured", () => {
+  it("fail for a case without figures, and are omitted for cases that were not measured", () => {
     expect(verdictsOf(measuredWith({}))).to.deep.equal([]);
     const empty: Measured = new Map([...measuredWith({}), ["svc-express", []]]);
     expect(verdictsOf(empty)[0]?.broken).to.equal(true);
@@ -62,7 +62,7 @@ describe("the bench http beside another checkout", () => {
     expect(() => casesAgainst("nowhere", undefined)).to.throw(/--base must be a checkout.*it is nowhere/);
   });
 
-  it("accepts a ratio equal to the bound, rejects a larger one, and is void when the control is out of range", () => {
+  it("accepts a ratio equal to the bound, rejects a larger ratio, and is void when the control is out of range", () => {
     const verdictOf = (cost: number, again: number): string | undefined =>
       verdictsAgainst(
         new Map([

@@ -8,7 +8,7 @@ import { openTraffic } from "../http/route.ts";
 
 describe("the injector", () => {
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`gets the same answer from ${name} as a client over a socket`, async () => {
+    it(`gets the same response from ${name} as a client over a socket`, async () => {
       const app = express();
       app.post("/echo/:id", (req, res) => {
         res.status(201).json({ id: req.params["id"], agent: req.get("User-Agent"), ip: req.ip });
@@ -79,7 +79,7 @@ describe("the injector", () => {
     expect(injected).to.deep.equal(await events("real"));
   });
 
-  it("sends the requested number in rotation, and continues where it stopped", async () => {
+  it("sends the requested number of requests in rotation, and continues where it stopped", async () => {
     const urls: string[] = [];
     const server = createServer((req, res) => {
       urls.push(req.url ?? "");
@@ -92,7 +92,7 @@ describe("the injector", () => {
     expect(urls).to.deep.equal(["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
   });
 
-  it("rejects at an answer other than 200", async () => {
+  it("rejects at a response status other than 200", async () => {
     const server = createServer((_req, res) => {
       res.statusCode = 500;
       res.end();

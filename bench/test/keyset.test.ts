@@ -27,7 +27,7 @@ function collecting(given: Partial<BenchOptions>): Collecting {
 }
 
 describe("the bench keyset", () => {
-  it("KEY-1 KEY-4 KEY-9 svc keeps its bounds", async () => {
+  it("KEY-1 KEY-4 KEY-9 svc stays within its limits", async () => {
     const { options, printed } = collecting({ json: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     const figures = printed.map((line) => JSON.parse(line) as { metric: string; value: number });
@@ -38,7 +38,7 @@ describe("the bench keyset", () => {
     expect(values.get("answered/outage-of-20")).to.equal(20);
   });
 
-  it("judges no bound with --quick", async () => {
+  it("checks no limits with --quick", async () => {
     const { options, noted } = collecting({ quick: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     expect(noted.at(-1)).to.equal("--quick: bounds are not judged");
@@ -55,7 +55,7 @@ describe("the bench keyset", () => {
     expect(await fetchesOf("jwks-rsa-limited")).to.equal(9);
   });
 
-  it("lists the cases for an unknown one", async () => {
+  it("lists the cases for an unknown case", async () => {
     const { options } = collecting({ only: ["nothing"] });
     const outcome: unknown = await keyset.run(options).catch((error: unknown) => error);
     expect(String(outcome)).to.include(

@@ -31,12 +31,12 @@ describe("a case of the http bench", () => {
     });
   }
 
-  it("is not timed when it answers without the item", async () => {
+  it("is not timed when it responds without the item", async () => {
     const proof = httpSubject(createServer((_req, res) => res.end("hello"))).prove();
     expect(await proof.catch((error: Error) => error.message)).to.include("media type");
   });
 
-  it("ends the run with its name when it does not start", async () => {
+  it("ends the run with its name if it does not start", async () => {
     const broken = { name: "broken", module: new URL("./no-such-file.ts", import.meta.url) };
     const start = startCrew([broken]).catch((error: Error) => error.message);
     expect(await start).to.match(/^broken: .*no-such-file/s);

@@ -39,7 +39,7 @@ describe("the benches queue and queue-depth", function () {
     return { code, figures: printed.map((line) => JSON.parse(line) as Figure & { bench: string }), said };
   }
 
-  it("drains with each queue, and prints the server's durability and the time of a commit", async () => {
+  it("drains with each queue, and prints the server's durability and commit time", async () => {
     const { code, figures, said } = await run(queue, ["drain/noop/c10/fastest", "latency"]);
     const everybody = ["svc", ...peers, "control", "svc-apart", "by-hand", "commit"];
     const latencies = ["p50", "p99"].flatMap((share) =>
@@ -71,7 +71,7 @@ describe("the benches queue and queue-depth", function () {
     expect(said.join("\n")).not.to.match(/graphile-worker|bound/);
   });
 
-  it("lists the rows and states for an unknown one", async () => {
+  it("lists the rows and states for an unknown name", async () => {
     const reason = async (bench: typeof queue): Promise<string> =>
       run(bench, ["nothing"]).then(
         () => "none",
@@ -111,7 +111,7 @@ describe("the benches queue and queue-depth", function () {
     ]);
   });
 
-  it("compares with the better peer, and distinguishes a goal from a bound", () => {
+  it("compares with the better peer, and distinguishes a goal from a limit", () => {
     const figures = (values: readonly [string, number][], metric: string, unit: "per_s" | "ms"): Figure[] =>
       values.map(([name, value]) => ({ case: name, metric, value, unit }));
     const verdict = (...given: Parameters<typeof figures>): ReturnType<typeof verdictOf> =>
@@ -166,7 +166,7 @@ describe("the benches queue and queue-depth", function () {
     expect(apartBounds.p99.factor).to.equal(1);
   });
 
-  it("compares a figure without a peer with its limit", () => {
+  it("compares a figure that has no peer with its limit", () => {
     const figure = (value: number): Figure => ({
       case: "svc",
       metric: "recovery/1000-expired",
@@ -221,7 +221,7 @@ describe("the benches queue and queue-depth", function () {
       expect(said.at(-1)).to.include("latency, all 4 rounds, 4 of which count: median p99 svc 2.50");
     });
 
-    it("leaves out a round with slow commits, and reports it", async () => {
+    it("omits a round with slow commits, and reports it", async () => {
       const { results, said } = await measured((round) => round % 2 === 1);
       expect(valuesOf(results, "svc")).to.deep.equal([2, 4, 6, 8]);
       expect(valuesOf(results, "commit")).to.deep.equal([2, 4, 6, 8]);
@@ -258,7 +258,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("orders the cases so that each one follows every other one", () => {
+  it("orders the cases so that each case follows every other case", () => {
     const after = new Set<string>();
     for (let slice = 0; slice < 8; slice++) {
       const order = orderOf(slice, 8);
@@ -315,7 +315,7 @@ describe("the bench queue beside another checkout", () => {
     expect(linesOf("per_s", 94)[0]).to.equal("FAIL some/row: 0.94 x base, bound at least 0.95");
   });
 
-  it("accepts a latency up to 1.05 times the other one", () => {
+  it("accepts a latency up to 1.05 times the other checkout's", () => {
     expect(linesOf("ms", 105)[0]).to.match(/^ok /);
     expect(linesOf("ms", 106)[0]).to.match(/^FAIL /);
   });

@@ -24,7 +24,7 @@ describe("the benches search and ingest", function () {
     note: () => undefined,
   };
 
-  it("makes the same unit vectors each time, even for a part of the corpus", () => {
+  it("generates the same unit vectors each time, even for a part of the corpus", () => {
     const corpus = createCorpus({ tenants: 3, perTenant: 50 });
     const chunks = [...corpus.chunksOf("t0002")];
     expect(chunks).to.deep.equal([...createCorpus({ tenants: 3, perTenant: 50 }).chunksOf("t0002")]);
@@ -129,7 +129,7 @@ describe("the benches search and ingest", function () {
       .and.to.include("partitions: approximate index: one for each of 2 partitions");
   });
 
-  it("distinguishes an approximate plan from an exact one, and shows what it reads", () => {
+  it("distinguishes an approximate plan from an exact plan, and shows what it reads", () => {
     const plan = [
       "Limit",
       "  ->  Index Scan using shared_hnsw on shared_chunks",
@@ -148,7 +148,7 @@ describe("the benches search and ingest", function () {
     expect([percentile([5, 1, 3, 2, 4], 0.5), percentile([5, 1, 3, 2, 4], 0.99)]).to.deep.equal([3, 5]);
   });
 
-  it("lists the cases for an unknown one", async () => {
+  it("lists the cases for an unknown case", async () => {
     const reason = (bench: typeof search): Promise<string> =>
       bench.run(options).then(
         () => "none",

@@ -42,7 +42,7 @@ describe("the bench tokens", function () {
     expect(proven.filter((name) => name.startsWith("control-"))).to.have.length(5);
   });
 
-  it("prints its figures as JSON lines, and judges no bound with --quick", async () => {
+  it("prints its figures as JSON lines, and checks no limits with --quick", async () => {
     const printed: string[] = [];
     const noted: string[] = [];
     const options: BenchOptions = {
@@ -176,7 +176,7 @@ describe("a case that issues or refreshes", () => {
     expect(await fault(provePairs(careless, "ES256"))).to.include("why a bad signature is refused");
   });
 
-  it("is not timed when it refreshes a used token, or one of an ended session", async () => {
+  it("is not timed when it refreshes a used token, or a token of an ended session", async () => {
     expect(await fault(proveRotation(issuing))).to.equal("proven");
     const forgetful = createIssuing("HS256", {
       isRevoked: () => false,

@@ -10,7 +10,7 @@ describe("the verdicts of a bench", () => {
   const missed = judged(false, "a: 2, at most 1");
   const voided: Verdict = { mark: "VOID", text: "the control is at 1.2" };
 
-  it("exits with 1 when a bound is missed or a group is void", () => {
+  it("exits with 1 when a limit is exceeded or a group is void", () => {
     expect(concluded([judged(true, "a: 1, at most 1"), missed], false)).to.deep.equal({
       code: 1,
       noted: ["ok   a: 1, at most 1", "FAIL a: 2, at most 1"],
@@ -22,7 +22,7 @@ describe("the verdicts of a bench", () => {
     });
   });
 
-  it("reports figures and judges no bound with --quick", () => {
+  it("reports figures and checks no limits with --quick", () => {
     expect(concluded([missed, voided], true)).to.deep.equal({
       code: 0,
       noted: ["     a: 2, at most 1", "     the control is at 1.2", "--quick: bounds are not judged"],

@@ -10,7 +10,7 @@ const seed = 20_261_121;
 describe("fuzz", function () {
   this.timeout(120_000);
 
-  it("ERR-1 ERR-21 COR-7 LOG-1 answers unusual and invalid requests, and logs one record per line", async () => {
+  it("ERR-1 ERR-21 COR-7 LOG-1 responds to unusual and invalid requests, and logs one record per line", async () => {
     const report = await quickRun(fuzz, { seed, cases: 1000 });
     expectHeld(report);
     expect(report.value("all", "requests")).to.equal(1000);
@@ -34,7 +34,7 @@ describe("fuzz", function () {
     expectBroken(report, /reaches a route/);
   });
 
-  it("makes the same requests from the same seed", () => {
+  it("generates the same requests from the same seed", () => {
     const [one, same, other] = [1, 1, 2].map((each) => createGenerator(createRandom(each), 1000));
     for (let i = 0; i < 200; i++) expect(one?.()).to.deep.equal(same?.());
     const first = createGenerator(createRandom(1), 1000);

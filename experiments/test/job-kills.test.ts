@@ -16,7 +16,7 @@ describe("job-kills", function () {
     [built] = await Promise.all([quickRun(jobKills), ...jobKills.brokenVariants.map(variant)]);
   });
 
-  it("JOB-16 OUT-1 OUT-2 runs every job once in spite of killed workers and database restarts", () => {
+  it("JOB-16 OUT-1 OUT-2 runs every job once despite killed workers and database restarts", () => {
     expectHeld(built);
   });
 

@@ -16,7 +16,7 @@ describe("job-lease-races", function () {
     [built] = await Promise.all([quickRun(jobLeaseRaces), ...jobLeaseRaces.brokenVariants.map(variant)]);
   });
 
-  it("JOB-6 JOB-21 JOB-22 rejects a write of an owner whose lease expired; a job that kills its workers ends dead", () => {
+  it("JOB-6 JOB-21 JOB-22 rejects a write by an owner whose lease has expired; a job that kills its workers ends up dead", () => {
     expectHeld(built);
   });
 

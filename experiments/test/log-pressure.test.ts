@@ -11,7 +11,7 @@ describe("log-pressure", function () {
     expect(report.value("read again", "lines lost without a report")).to.equal(0);
   });
 
-  it("fails when lines are queued without bound", async () => {
+  it("fails when lines are queued without limit", async () => {
     expectBroken(await quickRun(logPressure, { variant: "broken-unbounded" }), /memory grows/);
   });
 

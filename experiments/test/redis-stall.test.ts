@@ -24,7 +24,7 @@ describe("redis-stall", function () {
     expectHeld(built);
   });
 
-  it("fails when every request waits for a Redis that does not answer", () => {
+  it("fails when every request waits for a Redis that does not respond", () => {
     expectBroken(noBreaker, /no client waits twice within a window/);
   });
 

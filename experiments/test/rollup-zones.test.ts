@@ -13,7 +13,7 @@ describe("rollup-zones", function () {
     broken = await quickRun(rollupZones, { variant: "broken-date-trunc" });
   });
 
-  it("ROLL-4 puts each moment into its local month, even if the first midnight occurs twice or never", () => {
+  it("ROLL-4 puts each instant into its local month, even if the first midnight occurs twice or never", () => {
     expectHeld(built);
   });
 

@@ -61,7 +61,7 @@ describe("createRetry()", () => {
     expect(retry.discarded).to.equal(1);
   });
 
-  it("returns the second doubtful result of a run, so that its rules fail", async () => {
+  it("returns the second doubtful result of a run, so that the run's rules fail", async () => {
     const retry = createRetry(stalled(500), 1);
     const works = [0, 0];
     for (const n of works.keys())
@@ -73,7 +73,7 @@ describe("createRetry()", () => {
     expect(retry.discarded).to.equal(1);
   });
 
-  it("returns the first result without a stall, or after a short or an old one", async () => {
+  it("returns the first result without a stall, or after a short or old stall", async () => {
     const old = performance.now() - 6000;
     for (const stallMonitor of [stalled(0), stalled(300), stalled(5000, old)]) {
       const retry = createRetry(stallMonitor, 1);

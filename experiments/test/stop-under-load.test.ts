@@ -5,7 +5,7 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("stop-under-load", function () {
   this.timeout(120_000);
 
-  it("RDY-20 answers every request of a load balancer that polls /ready", async () => {
+  it("RDY-20 responds to every request of a load balancer that polls /ready", async () => {
     const report = await quickRun(stopUnderLoad);
     expectHeld(report);
     expect(report.value("keep-alive", "requests")).to.be.above(100);

@@ -18,7 +18,7 @@ describe("together()", () => {
     expect(ended).to.deep.equal([]);
   });
 
-  it("ends the started services when one fails, including those that start later", async () => {
+  it("stops the started services when one fails, including services that start later", async () => {
     const ended: string[] = [];
     const late = new Promise<AsyncDisposable>((resolve) =>
       setImmediate(() => resolve(started("late", ended))),

@@ -26,7 +26,7 @@ describe("token-differential", function () {
     });
   }
 
-  it("fails for a verifier that refuses tokens of no listed class", async () => {
+  it("fails for a verifier that refuses tokens outside the listed classes", async () => {
     const report = await quickRun(tokenDifferential, { seed, cases: 150, variant: "broken-strict" });
     expectBroken(report, /of a listed class/);
   });

@@ -38,7 +38,7 @@ describe("the demo provider", () => {
   const send = ({ url, cookie }: Asked, form: Record<string, string>): Promise<Response> =>
     fetch(url, { method: "POST", headers: { cookie }, body: new URLSearchParams(form), redirect: "manual" });
 
-  it("asks again who the visitor is if the form names no known person", async () => {
+  it("asks again who the visitor is if the form names an unknown person", async () => {
     const asked = await ask(provider);
     const page = await fetch(asked.url, { headers: { cookie: asked.cookie } });
     expect([page.status, page.headers.get("content-security-policy")]).to.deep.equal([
@@ -53,7 +53,7 @@ describe("the demo provider", () => {
     expect((await send(asked, { answer: "yes", person: "stranger" })).status).to.equal(303);
   });
 
-  it("refuses a form of another browser, an endless form, and unknown clients", async () => {
+  it("refuses a form from another browser, an endless form, and unknown clients", async () => {
     const asked = await ask(provider);
     const { authorizationEndpoint: url, tokenEndpoint, clientId } = provider;
     expect((await send({ ...asked, cookie: "" }, { answer: "yes", person: "stranger" })).status).to.equal(
@@ -86,7 +86,7 @@ describe("the demo provider", () => {
     }
   });
 
-  it("deletes expired entries, and the oldest ones when it is full", async () => {
+  it("deletes expired entries, and the oldest entries when it is full", async () => {
     const store = demoProviderStore();
     await store.upsert("over", { uid: "a" }, 0);
     expect([await store.find("over"), await store.findByUid("a")]).to.deep.equal([undefined, undefined]);

@@ -35,7 +35,7 @@ describe("the start command", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("PORT-2 serves on SVC_PORT, PORT-4 PORT-6 with a database whose data the next start keeps", async () => {
+  it("PORT-2 PORT-4 PORT-6 serves on SVC_PORT, with a database whose data the next start keeps", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
     const env = { SVC_PORT: String(port), ...authEnv };
@@ -115,7 +115,7 @@ describe("the start command", function () {
     expect(stderr).to.match(/DATABASE_URL: must be set where SVC_ENV is prod/);
   });
 
-  it("exits with code 2 and names a wrong variable, before it starts a database", async () => {
+  it("exits with code 2 and names an invalid variable, before it starts a database", async () => {
     using checkout = temporaryCheckout();
     for (const SVC_PORT of ["http", "65535"]) {
       await using demo = demoProcess(checkout, { SVC_PORT });
@@ -146,7 +146,7 @@ describe("the start command with DATABASE_URL", function () {
   const prod = testDatabase({ name: "demo prod" });
   const used = testDatabase({ name: "demo used" });
 
-  it("uses that database and starts none; adds demo data only in local", async () => {
+  it("uses that database instead of starting one; adds demo data only in local", async () => {
     const databases = { local: local.url, staging: staging.url };
     for (const [SVC_ENV, DATABASE_URL] of Object.entries(databases)) {
       using checkout = temporaryCheckout();

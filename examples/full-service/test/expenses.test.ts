@@ -9,7 +9,7 @@ const problemType = "application/problem+json";
 describe("expenses", () => {
   const running = serviceFor(testDatabase({ name: "expenses" }));
 
-  it("records an expense and answers 201 with its Location", async () => {
+  it("records an expense and returns 201 with its Location", async () => {
     const note = "lunch for two ☕";
     const made = await caller(running.url).post("/expenses").send(expense({ note }));
     expect(made.status).to.equal(201);
@@ -41,13 +41,13 @@ describe("expenses", () => {
     }
   });
 
-  it("reads a time of any zone and answers it in UTC", async () => {
+  it("accepts a time in any zone and returns it in UTC", async () => {
     const paid_at = "2026-03-01T00:30:00.123+02:00";
     const { body } = await caller(running.url).post("/expenses").send(expense({ paid_at }));
     expect((body as { paid_at: string }).paid_at).to.equal("2026-02-28T22:30:00.123Z");
   });
 
-  it("answers 404 for an unknown id and for a malformed one", async () => {
+  it("returns 404 for an unknown id and for a malformed id", async () => {
     for (const id of ["0".repeat(32), "1", "0'; drop table expenses; --", "%00", "A".repeat(32)]) {
       const { status, type, body } = await caller(running.url).get(`/expenses/${encodeURIComponent(id)}`);
       expect({ id, status, type }).to.deep.equal({ id, status: 404, type: problemType });
@@ -55,7 +55,7 @@ describe("expenses", () => {
     }
   });
 
-  it("answers 405 with the allowed methods", async () => {
+  it("returns 405 with the allowed methods", async () => {
     const { status, headers } = await caller(running.url).delete("/expenses");
     expect(status).to.equal(405);
     expect(headers["allow"]).to.match(/GET/).and.to.match(/POST/);
@@ -140,7 +140,7 @@ describe("expenses", () => {
     });
   });
 
-  it("treats every text of a client as a value, never as SQL", async () => {
+  it("treats every string from a client as a value, never as SQL", async () => {
     const tenant = "injected";
     const notes = [
       "'; drop table expenses; --",
@@ -187,7 +187,7 @@ describe("expenses", () => {
     expect(await walk(running.url, { tenant, month: "2025-12" })).to.deep.equal([december]);
   });
 
-  it("answers an invalid filter with a 422 problem that names it", async () => {
+  it("responds to an invalid filter with a 422 problem that names it", async () => {
     const wrong: Readonly<Record<string, readonly string[]>> = {
       tenant: ["acme", "other"],
       category: ["toys", "", "toString"],

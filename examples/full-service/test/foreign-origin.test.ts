@@ -30,7 +30,7 @@ const actions = [
 describe("a page action that another origin sends with the refresh cookie alone", () => {
   const running = serviceFor(testDatabase({ name: "foreign origin" }), { demoUsers: true });
 
-  it("gets 403 before the refresh token is rotated, and the cookie still works (AUTH-34)", async () => {
+  it("receives 403 before the refresh token is rotated, and the cookie still works (AUTH-34)", async () => {
     const { refresh } = await browse(running.url, operator);
     await using db = createDatabase({ url: running.databaseUrl });
     const marks = async (): Promise<unknown> =>

@@ -16,7 +16,7 @@ describe("a worker that is killed in the middle of a file", function () {
   this.timeout(60_000);
   const server = serviceFor(testDatabase({ name: "import kill" }), { role: "server" });
 
-  it("JOB-16 OUT-2 leaves it to the next worker: each row becomes one expense and is counted once", async () => {
+  it("JOB-16 OUT-2 leaves the file to the next worker: each row becomes one expense and is counted once", async () => {
     await using db = createDatabase({ url: server.databaseUrl });
     const place = await sendFile(server.url, `${header}\n${rowsOf(200)}`);
     await db.query(`create function slowly() returns trigger language plpgsql as

@@ -126,7 +126,7 @@ describe("a file of expenses", function () {
       "too large": ["x".repeat(2_200_000), 413, /2097152 bytes/],
     };
     for (const [what, [sent, status, says, headers]] of Object.entries(wrong)) {
-      it(`is answered with a problem and leaves no rows: ${what}`, async () => {
+      it(`is rejected with a problem and leaves no rows: ${what}`, async () => {
         const asked = caller(running.url, "wrong")
           .post("/expenses/import")
           .type("text/csv")
@@ -169,7 +169,7 @@ describe("a file of expenses", function () {
     expect(await staged(tenant)).to.equal(count);
   }
 
-  it("leaves no rows when the upload breaks off", async () => {
+  it("leaves no rows when the upload is aborted", async () => {
     const sending = begun("gone");
     await untilStaged("gone", 1);
     sending.destroy();
@@ -194,7 +194,7 @@ describe("a file of expenses", function () {
     }
   });
 
-  it("is processed by row positions instead of a join, even if the statistics of the table are misleading", async () => {
+  it("is processed by row positions instead of a join, even if the table's statistics are misleading", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const plan = await db.withTenant("mine", (tx) =>
       takeRows({ query: (text, values) => tx.query(`explain ${text}`, values) }, "0".repeat(32), 200),

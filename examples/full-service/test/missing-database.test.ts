@@ -38,7 +38,7 @@ describe("the service without its database", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("starts, is healthy, names the database in /ready, and answers 503", async () => {
+  it("starts, is healthy, names the database in /ready, and returns 503", async () => {
     await using running = await runService("postgres://someone:secret@127.0.0.1:1/expenses");
     expect((await request(running.url).get("/health")).status).to.equal(200);
     const { status, body } = await ready(running.url);
@@ -51,7 +51,7 @@ describe("the service without its database", function () {
     expect((await caller(running.url).get("/expenses?month=march")).status).to.equal(422);
   });
 
-  it("creates table and demo data by itself when the database comes up", async () => {
+  it("creates the table and the demo data when the database becomes available", async () => {
     const port = await freePort();
     await using running = await runService(`postgres://postgres@127.0.0.1:${port}/late`, { seed: true });
     await expectUnavailable(running.url);
@@ -66,7 +66,7 @@ describe("the service without its database", function () {
   describe("that hangs and recovers", () => {
     const postgres = testPostgresServer();
 
-    it("answers 503 in bounded time, stays healthy, and serves again", async () => {
+    it("returns 503 in bounded time, stays healthy, and serves again", async () => {
       await using running = await runService(postgres.url);
       const id = await record(running.url);
       postgres.server.pause();
@@ -89,7 +89,7 @@ describe("the service without its database", function () {
   });
 });
 
-describe("several services that start at the same moment", function () {
+describe("several services that start at the same time", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "crowd" });
 

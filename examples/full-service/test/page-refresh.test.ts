@@ -30,7 +30,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", after.refresh)).status).to.equal(200);
   });
 
-  it("REF-4 is redirected at most twice if another tab was faster, and stays signed in", async () => {
+  it("REF-4 is redirected at most twice if another tab was faster, and the visitor stays signed in", async () => {
     const browser = await browse(running.url, clerk);
     const winner = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     let path = "/account?x=1";
@@ -101,7 +101,7 @@ describe("a page whose access token has expired", () => {
     expect((await request(running.url).get("/sign-in")).text).not.to.contain('role="status"');
   });
 
-  it("keeps its cookies while the store does not answer, and reports the outage", async () => {
+  it("keeps its cookies while the store does not respond, and reports the outage", async () => {
     const { refresh } = await browse(running.url, clerk);
     await using elsewhere = await runService("postgres://nobody@127.0.0.1:1/none");
     const page = await view("/account", refresh, elsewhere.url);

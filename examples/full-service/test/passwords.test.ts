@@ -42,7 +42,7 @@ describe("passwords", () => {
     }
   });
 
-  it("are checked a few at a time; some wait, and further ones get a 503 with Retry-After", async () => {
+  it("are checked a few at a time; some wait, and further checks get a 503 with Retry-After", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 2, waiting: 3 });
@@ -87,7 +87,7 @@ describe("passwords", () => {
     expect(await Promise.all([running, ...next])).to.deep.equal([false, false, false]);
   });
 
-  it("free their turn when their check fails", async () => {
+  it("free their slot when their check fails", async () => {
     const derive: Derive = () => Promise.reject(new Error("out of memory"));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 0 });
     for (let i = 0; i < 3; i++) {

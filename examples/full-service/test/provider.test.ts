@@ -106,7 +106,7 @@ describe("sign-in with a provider", () => {
     expect((await db.query("select from identities where federated_id = 'demo:thief'")).rowCount).to.equal(0);
   });
 
-  it("OIDC-21 treats a lookalike address as a different one", async () => {
+  it("OIDC-21 treats a lookalike address as a different address", async () => {
     // The Kelvin sign, and a Cyrillic small letter.
     for (const email of ["cler\u212a@harbour-cafe.example", "\u0441lerk@harbour-cafe.example"]) {
       const answer = await comeBack({ federated_id: "demo:alike", email, email_verified: true });
@@ -131,7 +131,7 @@ describe("sign-in with a provider", () => {
     expect((await comeBack(wanted)).who).to.equal("heir");
   });
 
-  it("refuses an unknown person, and escapes the texts of the provider", async () => {
+  it("refuses an unknown person, and escapes the provider's texts", async () => {
     const email = "<script>alert(1)</script>@elsewhere.example";
     const answer = await comeBack({ federated_id: "demo:stranger", email, email_verified: true });
     expect(answer.status).to.equal(403);

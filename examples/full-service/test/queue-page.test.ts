@@ -8,7 +8,7 @@ import { browse, logIn } from "./support/sign-in.ts";
 describe("the queue page", () => {
   const running = serviceFor(testDatabase({ name: "queue page" }), { demoUsers: true });
 
-  it("JOB-32 is for operators: others are redirected to the sign-in or refused", async () => {
+  it("JOB-32 admits only operators; others are redirected to the sign-in page or refused", async () => {
     const page = request(running.url).get("/queue").set("Accept", "text/html");
     expect((await page).headers["location"]).to.equal("/sign-in?return_to=%2Fqueue");
     const admin = await browse(running.url, "admin@harbour-cafe.example");
@@ -25,7 +25,7 @@ describe("the queue page", () => {
     expect([shown.status, shown.type]).to.deep.equal([200, "text/html"]);
   });
 
-  it("JOB-32 returns the counts to a program of an operator", async () => {
+  it("JOB-32 returns the counts to an operator's program", async () => {
     const { access_token } = await logIn(running.url, "operator@expenses.example");
     const asked = request(running.url).get("/queue/stats").set("Authorization", `Bearer ${access_token}`);
     expect((await asked).body).to.deep.equal({ pending: 0, running: 0, dead: 0 });

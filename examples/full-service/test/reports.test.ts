@@ -110,7 +110,7 @@ describe("monthly reports", function () {
     ]);
   });
 
-  it("answer an invalid filter with a 422 problem that names it", async () => {
+  it("respond to an invalid filter with a 422 problem that names it", async () => {
     const wrong: readonly (readonly [string, readonly string[]])[] = [
       ["from=march", ["from"]],
       ["from=2026-13&to=2026-00", ["from", "to"]],
@@ -145,7 +145,7 @@ describe("monthly reports", function () {
     expect(running.log.join("")).to.contain("recomputed").and.to.contain('"repaired":1');
   });
 
-  it("are verified for all tenants, even if one of them fails", async () => {
+  it("are verified for all tenants, even if verification fails for one tenant", async () => {
     for (const tenant of ["night-a", "night-b"]) await record(running.url, { tenant, amount: "5.00" });
     await using db = createDatabase({ url: databaseUrl });
     await db.withTenant("night-b", (tx) => tx.query("update expenses set amount = 6"));
@@ -219,7 +219,7 @@ describe("monthly reports", function () {
       }
     });
 
-    it("has axes that end at round numbers, and whole ones for counts", () => {
+    it("has axes that end at round numbers, or at whole numbers for counts", () => {
       const axes = [0, 0.3, 1, 7, 9.99, 1890.59, 12_345].map((largest) => scaleFor(largest).ticks.join(" "));
       expect(axes).to.deep.equal([
         "0 1",

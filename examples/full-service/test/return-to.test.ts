@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { localPath, signInAddress } from "../src/return-to.ts";
 
 describe("the target of a redirect after a sign-in", () => {
-  it("is a normalized path of this site, with query and fragment", () => {
+  it("is a normalized path on this site, with query and fragment", () => {
     const paths = {
       "/": "/",
       "/expenses?month=2026-03#top": "/expenses?month=2026-03#top",
@@ -13,7 +13,7 @@ describe("the target of a redirect after a sign-in", () => {
     for (const [given, path] of Object.entries(paths)) expect(localPath(given)).to.equal(path);
   });
 
-  it("is undefined for a value that a browser could take for another site", () => {
+  it("is undefined for a value that a browser could interpret as another site", () => {
     const elsewhere = [
       "",
       "account",

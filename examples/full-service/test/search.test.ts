@@ -90,7 +90,7 @@ describe("the search", function () {
     return { db: withoutVector(db), log };
   }
 
-  it("is opened by its first use, while the service is ready", async () => {
+  it("is opened on first use, while the service is ready", async () => {
     expect((await searchCheck(running)).detail).to.match(
       /^(embedded|pgvector on the server), opened at first use$/,
     );
@@ -106,7 +106,7 @@ describe("the search", function () {
     expect((await searchCheck(running)).detail).to.match(/^pgvector [\d.]+(, embedded| on the server)$/);
   });
 
-  it("answers the calls of the README as documented", async () => {
+  it("responds to the README's calls as documented", async () => {
     expect(await makeCalls(new URL("../README.md", import.meta.url), running.url)).to.equal(27);
   });
 
@@ -128,7 +128,7 @@ describe("the search", function () {
     expect((await find(running, "hall", { q: "chairs" })).map(({ piece }) => piece)).to.deep.equal([1]);
   });
 
-  it("adds category and time of the expense to a document with its id", async () => {
+  it("adds an expense's category and time to the document with its id", async () => {
     const tenant = "expenses";
     const id = await record(running.url, { tenant, category: "travel" });
     await send(running, tenant, { id, text: "Night train to Vienna", meta: { category: "meals", seat: 7 } });
@@ -155,7 +155,7 @@ describe("the search", function () {
     expect((await find(running, "others", { q: "train" }))[0]?.meta).to.deep.equal({});
   });
 
-  it("finds misspelled words, and nothing for unrelated ones", async () => {
+  it("finds misspelled words, and nothing for unrelated words", async () => {
     const texts = async (q: string): Promise<readonly string[]> =>
       (await find(running, "stone-and-leaf", { q })).map(({ text }) => text.slice(0, 20));
     expect(await texts("cofee")).to.deep.equal(["Coffee and cake for "]);
@@ -315,8 +315,8 @@ describe("the search", function () {
   });
 });
 
-describe("the parts of the search", () => {
-  it("cut a text into pieces that fit, without changing a letter", () => {
+describe("the helpers of the search", () => {
+  it("split a text into pieces that fit, without changing a letter", () => {
     const sentence = "Ten words are in each of these sentences, are they?";
     const long = Array<string>(30).fill(sentence).join(" ");
     const pieces = piecesOf(`one\r\n\r\n  two \n three\n\n\n\n${long}`);

@@ -46,7 +46,7 @@ describe("the store of ended sessions", () => {
     expect(await families("ann")).to.deep.equal(["ann-2"]);
   });
 
-  it("REV-10 removes the earlier sessions of a person, and leaves later ones", async () => {
+  it("REV-10 removes the earlier sessions of a person, and keeps later sessions", async () => {
     await begin("bob", "bob-1");
     const later = { family: "bob-2", subject: "bob", tenant: "acme", userAgent: "x", signedInAt: 2_000 };
     await recordSession(db, later);
@@ -54,7 +54,7 @@ describe("the store of ended sessions", () => {
     expect(await families("bob")).to.deep.equal(["bob-2"]);
   });
 
-  it("removes all sessions of a person that began before revokeSubjectNow() (REV-10)", async () => {
+  it("removes all sessions that a person began before revokeSubjectNow() (REV-10)", async () => {
     const store = storeOn(db);
     const signedInAt = await store.signInTime("cem", 0);
     const newest = { family: "cem-1", subject: "cem", tenant: "acme", userAgent: "x", signedInAt };
@@ -64,7 +64,7 @@ describe("the store of ended sessions", () => {
     expect(await families("cem")).to.deep.equal(["cem-2"]);
   });
 
-  it("deletes sessions of all people that were unused for the lifetime of a refresh token", async () => {
+  it("deletes anyone's sessions that were unused for the lifetime of a refresh token", async () => {
     for (const family of ["dan-1", "dan-2", "dan-3"]) await begin("dan", family);
     const age = "update sessions set last_used = now() - make_interval(days => $2) where family = $1";
     await db.query(age, ["dan-2", 32]);
@@ -84,7 +84,7 @@ describe("the store of ended sessions", () => {
     expect(await kept()).to.equal(1);
   });
 
-  it("revokes even if the list cannot be written, and logs the failure", async () => {
+  it("revokes a session even if the list cannot be written, and logs the failure", async () => {
     await db.query("create schema elsewhere");
     const url = new URL(database.url);
     url.searchParams.set("options", "-c search_path=elsewhere");

@@ -8,7 +8,7 @@ import { browse, type Browser, cookiesOf, logIn, ownForm } from "./support/sign-
 const clerk = "clerk@harbour-cafe.example";
 const admin = "admin@harbour-cafe.example";
 
-describe("sessions of people", () => {
+describe("a person's sessions", () => {
   const running = serviceFor(testDatabase({ name: "sessions" }), { demoUsers: true });
 
   function view(path: string, { cookie }: Pick<Browser, "cookie">): request.Test {
@@ -44,7 +44,7 @@ describe("sessions of people", () => {
     }));
   }
 
-  it("are listed only for their owner, with browser, times and the current one marked", async () => {
+  it("are listed only for their owner, with browser and times, and with the current session marked", async () => {
     const here = await browse(running.url, clerk, "the laptop");
     await browse(running.url, clerk, "the phone");
     await browse(running.url, admin, "of another user");
@@ -63,7 +63,7 @@ describe("sessions of people", () => {
     expect(headers["cache-control"]).to.equal("no-store");
   });
 
-  it("show the User-Agent as text, at most 200 characters of it", async () => {
+  it("show at most 200 characters of the User-Agent, as text", async () => {
     const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;\u00e9`;
     const here = await browse(running.url, clerk, hostile.padEnd(300, "x"));
     const { text } = await view("/account", here);
@@ -96,7 +96,7 @@ describe("sessions of people", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("delete the cookies when the current one ends, by either button", async () => {
+  it("delete the cookies when either button ends the current session", async () => {
     const one = await browse(running.url, clerk, "one");
     const own = (await listed(one)).find((each) => each.own);
     const other = await browse(running.url, clerk, "other");
@@ -144,7 +144,7 @@ describe("sessions of people", () => {
     expect(await isAlive(victim)).to.deep.equal([200, 200]);
   });
 
-  it("AUTH-34 end only by forms of this origin", async () => {
+  it("AUTH-34 end only by forms from this origin", async () => {
     const here = await browse(running.url, clerk, "here");
     const path = (await listed(here)).find(({ own }) => own)?.path ?? "";
     const late = { cookie: `refresh=${here.refresh}` };
@@ -158,7 +158,7 @@ describe("sessions of people", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("leave the list when a page or a program ends them", async () => {
+  it("disappear from the list when a page or a program ends them", async () => {
     const here = await browse(running.url, admin, "here");
     const program = await logIn(running.url, admin);
     const before = (await listed(here)).length;

@@ -56,7 +56,7 @@ describe("sign-in with a password", () => {
     expect(again.status).to.equal(200);
   });
 
-  it("answers the same for an unknown user and a wrong password, after the same number of hashes", async () => {
+  it("returns the same response for an unknown user and a wrong password, after the same number of hashes", async () => {
     const answers: unknown[] = [];
     for (const body of [
       { email, password: "wrong" },
@@ -71,7 +71,7 @@ describe("sign-in with a password", () => {
     expect(answers[0]).to.deep.include({ derived: 1, status: 401, type: "application/problem+json" });
   });
 
-  it("answers 422 to invalid credentials, without quoting them", async () => {
+  it("returns 422 for invalid credentials, without quoting them", async () => {
     const long = "x".repeat(255);
     const wrong = [{}, [], { email }, { password: "x" }, { email: 7, password: "hunter2" }];
     for (const body of [...wrong, { email, password: long }, { email: long, password: "hunter2" }]) {
@@ -160,14 +160,14 @@ describe("sign-in with a password", () => {
     }
   });
 
-  it("has a page for a form that is too long, and for a GET of the form's address", async () => {
+  it("has a page for a form that is too long, and for a GET request to the form's address", async () => {
     const long = await form({ email, password: "x".repeat(9000) });
     expect({ status: long.status, type: long.type }).to.deep.equal({ status: 413, type: "text/html" });
     expect(long.text).to.contain("<h1>That did not work</h1>").and.not.to.contain("xxx");
     expect((await request(running.url).get("/login")).headers["location"]).to.equal("/sign-in");
   });
 
-  it("has a page without script, with a language and labels, that caches do not store", async () => {
+  it("has a page without script, with a language and labels, which caches do not store", async () => {
     const { status, headers, text } = await request(running.url).get("/sign-in?signed_out=1");
     expect(status).to.equal(200);
     expect(headers).to.include({ "cache-control": "no-store", "referrer-policy": "same-origin" });
@@ -194,7 +194,7 @@ describe("sign-in with a password", () => {
     expect((await me).status).to.equal(200);
   });
 
-  it("answers 503 with Retry-After to a flood of sign-ins, and serves other requests", async () => {
+  it("returns 503 with Retry-After for a flood of sign-ins, and serves other requests", async () => {
     const waiting: (() => void)[] = [];
     const slow: Derive = () => new Promise((resolve) => waiting.push(() => resolve(Buffer.alloc(32))));
     const passwords = { derive: slow, cost: cheapCost, atOnce: 1, waiting: 1 };
@@ -215,7 +215,7 @@ describe("sign-in with a password", () => {
     expect(refused.every(({ headers }) => headers["retry-after"] === "2")).to.equal(true);
   });
 
-  it("frees the turn of a disconnected client, and starts no session for it", async () => {
+  it("frees the slot of a client that disconnects while queued, and starts no session for it", async () => {
     const turns: (() => void)[] = [];
     const slow: Derive = (...given) =>
       new Promise((resolve) => turns.push(() => void derive(...given).then(resolve)));

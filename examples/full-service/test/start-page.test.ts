@@ -35,7 +35,7 @@ describe("the start page", () => {
 
   before("the tables", () => untilReady(running.url));
 
-  it("is an HTML document in a language, with the security headers of helmet", async () => {
+  it("is an HTML document with a language and the security headers of helmet", async () => {
     const { status, headers, text } = await request(running.url).get("/");
     expect(status).to.equal(200);
     expect(headers["content-type"]).to.equal("text/html; charset=utf-8");
@@ -64,7 +64,7 @@ describe("the start page", () => {
     expect(open).to.deep.equal([]);
   });
 
-  it("has links that answer as described", async () => {
+  it("has links that work as described", async () => {
     const all = await links();
     expect(all).to.have.length(11);
     for (const [href, words] of all) {
@@ -75,7 +75,7 @@ describe("the start page", () => {
     }
   });
 
-  it("shows calls that work as described, with a token of the demo", async () => {
+  it("shows calls that work as described, with a demo token", async () => {
     const { text } = await request(running.url).get("/");
     const shown = text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
     const [, place = ""] = /(http:\/\/localhost:\d+\/expenses)/.exec(shown) ?? [];

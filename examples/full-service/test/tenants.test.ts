@@ -21,7 +21,7 @@ describe("access to expenses", () => {
     expect(await list(running.url, { tenant: "nobody" })).to.deep.equal({ expenses: [], next: null });
   });
 
-  it("AUTH-13 AUTH-15 answers 401 without a caller and 403 without the scope", async () => {
+  it("AUTH-13 AUTH-15 returns 401 without a caller and 403 without the scope", async () => {
     const id = await record(running.url, { tenant: cafe });
     for (const path of ["/expenses", `/expenses/${id}`, "/totals"]) {
       expect((await request(running.url).get(path)).status, path).to.equal(401);
@@ -37,7 +37,7 @@ describe("access to expenses", () => {
     );
   });
 
-  it("TEN-6 TEN-10 answers 403 without a tenant and for the address of another one", async () => {
+  it("TEN-6 TEN-10 returns 403 without a tenant and for another tenant's address", async () => {
     const unscoped = request(running.url)
       .get("/expenses")
       .set("Authorization", `Bearer ${tokenOf(undefined)}`);

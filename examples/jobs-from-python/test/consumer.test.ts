@@ -48,7 +48,7 @@ describe("a consumer in Python", function () {
     return linesOf(stdout);
   }
 
-  it("JOB-20 works on its table beside a Node worker on another, as the README shows", async () => {
+  it("JOB-20 works on its table next to a Node worker on another table, as the README shows", async () => {
     const env = { DATABASE_URL: database.url };
     const output = codeBlocks(readFileSync(new URL("../README.md", import.meta.url), "utf8"), "text");
     await using service = start("node", ["service.js"], env);
@@ -138,7 +138,7 @@ end $$`);
     ]);
   });
 
-  it("JOB-5 JOB-7 JOB-17 JOB-18 treats every text as data, as the tenant and in the trace of the job", async () => {
+  it("JOB-5 JOB-7 JOB-17 JOB-18 treats every string as data, as the tenant and in the job's trace", async () => {
     const table = tableOf("kept_jobs");
     await table.ensureSchema();
     await pool.query("create table kept (id text, text text, tenant text, headers jsonb)");
@@ -197,7 +197,7 @@ end $$`);
     expect(linesOf(stdout).map(({ message }) => message)).to.deep.equal(["stopping", "job released"]);
   });
 
-  it("JOB-16 JOB-19 ends a job before its lease, and claims the jobs of lost consumers", async () => {
+  it("JOB-16 JOB-19 ends a job before its lease expires, and claims the jobs of lost consumers", async () => {
     const table = tableOf("hurried_jobs");
     await table.ensureSchema();
     await table.enqueue({ id: "orphan", task: "wait" });

@@ -39,7 +39,7 @@ for (const [name, args] of Object.entries(conditions)) {
       expect(line).to.include({ service: "legacy", http_method: "PUT", http_status: 200 });
     });
 
-    it("answers requests that Node refuses with a problem", async () => {
+    it("responds with a problem to requests that Node rejects", async () => {
       await using app = await started(startFile, args);
       const answer = await rawRequest(Number(new URL(app.url).port), "GET / HTTP/1.1\r\nbad header\r\n\r\n");
       expect(answer.status).to.equal(400);

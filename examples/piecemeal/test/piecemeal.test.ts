@@ -40,7 +40,7 @@ for (const [name, args] of Object.entries(conditions)) {
       expect(line).to.include({ service: "piecemeal", http_method: "POST", http_status: 201 });
     });
 
-    it("answers requests that Node refuses with a problem", async () => {
+    it("responds with a problem to requests that Node rejects", async () => {
       await using app = await started(startFile, args);
       const answer = await rawRequest(Number(new URL(app.url).port), "GET / HTTP/1.1\r\nbad header\r\n\r\n");
       expect(answer.status).to.equal(400);
@@ -53,7 +53,7 @@ describe("a package of the plain application", function () {
   this.timeout(30_000);
 
   for (const name of packages) {
-    it(`can be left out: the rest works without @svc/${name}`, async () => {
+    it(`can be omitted: the rest works without @svc/${name}`, async () => {
       const source = readFileSync(new URL("../app.js", import.meta.url), "utf8");
       const marker = `@svc/${name}`;
       const kept = source

@@ -20,7 +20,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<Service & {
 describe("the service of the reduced profile", () => {
   const env = { SVC_AUTH_SECRET: secret, SVC_AUTH_AUDIENCE: "notes", SVC_TENANCY_SOURCES: "token" };
 
-  it("answers as its README documents", async () => {
+  it("responds as its README documents", async () => {
     await using service = await start(env);
     const claims = { sub: "ann", aud: "notes", tenant_id: "harbour-cafe", scope: "notes:read" };
     const variables = new Map([["TOKEN", signToken(claims, secret)]]);

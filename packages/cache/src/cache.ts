@@ -7,7 +7,7 @@ import { type CacheEvent, type CacheOptions, cacheOptions } from "./options.ts";
 /** A Redis that many parts of a service share. */
 export interface Cache
   extends Entries, AsyncDisposable, Pick<RedisConnection, "name" | "readiness" | "state" | "stop"> {
-  /** Redis commands with the deadline and the circuit breaker of the cache. */
+  /** Redis commands with the cache's deadline and circuit breaker. */
   readonly redis: GuardedRedis;
 }
 
@@ -18,8 +18,9 @@ const CACHE: RedisOwner = {
 };
 
 /**
- * Opens the shared connection to a Redis or a Redis Cluster, or takes the caller's client (REV-7, REV-8). Returns without
- * waiting for it. An absent Redis is not an error; the cache connects when it appears.
+ * Opens the shared connection to a Redis server or Redis Cluster, or uses the caller's client (REV-7, REV-8). Returns
+ * without waiting for the connection. If Redis is down, that is not an error; the cache connects when Redis becomes
+ * available.
  *
  * @throws ConfigurationError for invalid options
  */

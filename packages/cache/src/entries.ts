@@ -5,35 +5,36 @@ import { withDeadline } from "@svc/resilience";
 import { CacheCommandError, CacheUnavailableError, CacheValueError } from "./errors.ts";
 import type { CacheEvent } from "./options.ts";
 
-/** JSON values under keys. */
+/** JSON values by key. */
 export interface Entries {
   /**
-   * Returns the value of a key; undefined if there is none, or if the stored text is not JSON or too long.
+   * Returns the value stored under a key; undefined if there is none, or if the stored string is not JSON or is too
+   * long.
    * @throws CacheUnavailableError
    */
   get(key: string): Promise<unknown>;
   /**
    * Stores a value for `ttlSeconds`.
-   * @throws CacheValueError when the value is not JSON or too long; CacheUnavailableError
+   * @throws CacheValueError if the value is not JSON or is too long; CacheUnavailableError
    */
   set(key: string, value: unknown, ttlSeconds: number): Promise<void>;
   /** @throws CacheUnavailableError */
   delete(key: string): Promise<void>;
   /**
-   * Returns the value of a key, or else the result of `fill`, which it stores for `ttlSeconds`. Callers that ask for the key
-   * during the lookup or the fill share the outcome within this process. Every caller gets its own copy, parsed from JSON.
-   * While Redis is unavailable, `fill` supplies the value and nothing is stored.
+   * Returns the value stored under a key. If there is none, calls `fill` and stores its result for `ttlSeconds`.
+   * Concurrent callers in this process that request the same key share the lookup and its result. Every caller gets its
+   * own copy, parsed from JSON. While Redis is unavailable, `fill` supplies the value and nothing is stored.
    *
    * `undefined` and values longer than `maxValueBytes` are returned but not stored.
-   * @throws the error of `fill`, to all waiting callers; DeadlineError after `fillTimeoutMs`; CacheValueError when the
-   *   result is not JSON; ConfigurationError
+   * @throws the error thrown by `fill`, to all waiting callers; DeadlineError after `fillTimeoutMs`; CacheValueError if
+   *   the result is not JSON; ConfigurationError
    */
   getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>): Promise<T>;
 }
 
 interface Flight {
   readonly text: Promise<string | undefined>;
-  /** Set by `set` and `delete`, because the result of this fill may be older than their change. */
+  /** Set by `set` and `delete`, because this fill's result may be older than their change. */
   stale: boolean;
 }
 
@@ -49,7 +50,7 @@ export function createEntries(
   const flights = new Map<string, Flight>();
 
   async function read(key: string): Promise<string | undefined> {
-    // Read at most the size limit, plus one byte that shows a longer value. An empty text is never JSON.
+    // Read at most the size limit, plus one byte that reveals a longer value. An empty string is never JSON.
     const text = await redis.call("getrange", key, 0, maxValueBytes);
     if (typeof text !== "string" || text === "") {
       emit("miss");
@@ -71,7 +72,7 @@ export function createEntries(
     await redis.call("set", key, text, "PX", Math.max(1, Math.round(ttlSeconds * 1000)));
   }
 
-  // Without Redis, or if the key has another type, the filler still supplies the value.
+  // Without Redis, or if the key has another type, `fill` still supplies the value.
   async function tolerated<T>(work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
@@ -93,7 +94,7 @@ export function createEntries(
     if (text === undefined || isStale()) return text;
     if (Buffer.byteLength(text) > maxValueBytes) emit("too_large");
     else await tolerated(write(key, text, ttlSeconds));
-    // The key changed during the write, so the stored value may be the older one.
+    // The key changed during the write, so the stored value may be outdated.
     if (isStale()) await tolerated(redis.call("del", key));
     return text;
   }

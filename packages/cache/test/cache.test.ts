@@ -21,7 +21,7 @@ describe("getOrSet", () => {
   after(() => cache.stop());
   beforeEach(() => void events.splice(0));
 
-  it("fills once, then returns the value from Redis, under the prefix and for ttlSeconds", async () => {
+  it("fills once, then returns the value from Redis, with the prefix and for ttlSeconds", async () => {
     expect(await cache.getOrSet("one", 60, async () => ({ sum: 42 }))).to.deep.equal({ sum: 42 });
     expect(await cache.getOrSet("one", 60, () => ({ sum: 0 }))).to.deep.equal({ sum: 42 });
     expect(events).to.deep.equal(["miss", "hit"]);
@@ -30,7 +30,7 @@ describe("getOrSet", () => {
     expect(await bare.redis.call("pttl", `${prefix}one`)).to.be.within(1, 60_000);
   });
 
-  it("runs one filler per key at a time, and gives every caller its own copy", async () => {
+  it("runs one fill per key at a time, and gives every caller its own copy", async () => {
     let fillings = 0;
     const fill = async (): Promise<{ n: number }> => {
       fillings += 1;
@@ -44,7 +44,7 @@ describe("getOrSet", () => {
     expect(events.filter((event) => event === "suppressed")).to.have.length(99);
   });
 
-  it("passes a filler's error to all waiting callers, stores nothing, and fills again at the next call", async () => {
+  it("passes a fill error to all waiting callers, stores nothing, and fills again at the next call", async () => {
     const failing = (): Promise<never> => Promise.reject(new Error("no luck"));
     const errors = await Promise.all(
       [1, 2, 3].map(async () => rejection(cache.getOrSet("unlucky", 60, failing))),
@@ -53,7 +53,7 @@ describe("getOrSet", () => {
     expect(await cache.getOrSet("unlucky", 60, () => "luck")).to.equal("luck");
   });
 
-  it("aborts a filler that hangs, and runs the next one", async () => {
+  it("aborts a fill that hangs, and runs the next one", async () => {
     await using hurried = open({ fillTimeoutMs: 300 });
     let aborted = false;
     const error = await rejection(
@@ -67,7 +67,7 @@ describe("getOrSet", () => {
     expect(await hurried.getOrSet("hung", 60, () => 1)).to.equal(1);
   });
 
-  it("returns undefined and too long values without storing them", async () => {
+  it("returns undefined and oversized values without storing them", async () => {
     const long = "x".repeat(1000);
     expect(await cache.getOrSet("long", 60, () => long)).to.equal(long);
     expect(await cache.getOrSet("none", 60, () => undefined)).to.equal(undefined);
@@ -75,7 +75,7 @@ describe("getOrSet", () => {
     expect(events).to.deep.equal(["miss", "too_large", "miss"]);
   });
 
-  it("fills again over a stored text that is not JSON, is too long or has another type", async () => {
+  it("fills again when the stored string is not JSON, is too long or has another type", async () => {
     await cache.redis.call("set", "broken", "{");
     expect(await cache.get("broken")).to.equal(undefined);
     expect(await cache.getOrSet("broken", 60, () => "whole")).to.equal("whole");
@@ -87,7 +87,7 @@ describe("getOrSet", () => {
     expect(await cache.get("list")).to.equal("filled");
   });
 
-  it("does not store a fill during which its key was set or deleted", async () => {
+  it("does not store the result of a fill if its key was set or deleted in the meantime", async () => {
     let begun = (): void => undefined;
     const started = new Promise<void>((resolve) => (begun = resolve));
     let finish = (): void => undefined;
@@ -133,14 +133,14 @@ describe("getOrSet", () => {
     expect(await cache.get(a)).to.equal(undefined);
   });
 
-  it("distinguishes keys that are not well-formed text", async () => {
+  it("distinguishes keys that are not well-formed strings", async () => {
     const [a, b] = ["half\ud800", "half\ud801"];
     await cache.set(a, "a", 60);
     await cache.set(b, "b", 60);
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("works when the listener of events throws, and logs that once", async () => {
+  it("works when the event listener throws, and logs that once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
@@ -153,7 +153,7 @@ describe("getOrSet", () => {
     }
   });
 
-  it("prefixes keys of scripts and commands, and rejects commands that a shared connection must not run", async () => {
+  it("prefixes keys in scripts and commands, and rejects commands that are not allowed on a shared connection", async () => {
     expect(await cache.redis.eval("return {KEYS[1], ARGV[1]}", 1, "k", "v")).to.deep.equal([
       `${prefix}k`,
       "v",
@@ -172,7 +172,7 @@ describe("getOrSet", () => {
     expect(`${unknown.message} ${JSON.stringify(unknown)}`).not.to.contain("secret-argument");
   });
 
-  it("keeps the order of the commands of one event-loop turn, with strings and bytes", async () => {
+  it("keeps the order of commands sent in one event-loop turn, with strings and bytes", async () => {
     const bytes = Buffer.from([0, 255, 13, 10, 128]);
     const answers = await Promise.all([
       cache.redis.call("set", "order", "1"),
@@ -200,7 +200,7 @@ describe("createCache with a dedicated Redis", function () {
     expect(cache.redis.commandTimeoutMs).to.equal(1000);
   });
 
-  it("sends many commands of one event-loop turn together (REV-7)", async () => {
+  it("sends commands from the same event-loop turn together (REV-7)", async () => {
     await using cache = createCache({ url: server.url, ...PATIENT });
     // The counter includes all clients, so this Redis has no others.
     const reads = async (): Promise<number> => {
@@ -242,7 +242,7 @@ describe("readiness of the cache", function () {
     ]);
   });
 
-  it("queries CONFIG if INFO is not permitted, and is healthy if neither is (RDY-16)", async () => {
+  it("queries CONFIG if INFO is not permitted, and is healthy if neither is permitted (RDY-16)", async () => {
     await using admin = createCache({ url: server.url, ...PATIENT });
     for (const [user, rights] of [
       ["noinfo", ["+@all", "-info"]],

@@ -12,7 +12,7 @@ describe("a Redis Cluster", function () {
   // One key of each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
 
-  it("reads and writes on all nodes, runs scripts over keys of one hash tag, and is ready (RDY-16)", async () => {
+  it("reads and writes on all nodes, runs scripts on keys with the same hash tag, and is ready (RDY-16)", async () => {
     await using cache = createCache({
       cluster: redis.cluster.seeds.slice(0, 1),
       keyPrefix: "p:",
@@ -32,7 +32,7 @@ describe("a Redis Cluster", function () {
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
   });
 
-  it("continues on the other nodes while one hangs, which has its own breaker (REV-7, REV-8)", async () => {
+  it("continues on the other nodes while a node with its own circuit breaker hangs (REV-7, REV-8)", async () => {
     // Long enough for the other nodes to answer on a busy machine.
     const times = { commandTimeoutMs: 3000, readinessTimeoutMs: PATIENT.readinessTimeoutMs };
     await using cache = await warmCache({ cluster: redis.cluster.seeds, ...times }, keys);
@@ -57,7 +57,7 @@ describe("a Redis Cluster", function () {
     await until("the node answers", answers);
   });
 
-  it("does not count a stall of this process as a failure of a node", async () => {
+  it("does not count a stall in this process as a node failure", async () => {
     await using cache = await warmCache(
       { cluster: redis.cluster.seeds, commandTimeoutMs: 500, breakerFailures: 1 },
       keys,
@@ -70,7 +70,7 @@ describe("a Redis Cluster", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("uses a node again that was killed and restarted (REV-8)", async () => {
+  it("uses a node again after it was killed and restarted (REV-8)", async () => {
     await using cache = await warmCache({ cluster: redis.cluster.seeds }, keys);
     const node = redis.cluster.nodes[2];
     await node?.kill();
@@ -91,21 +91,21 @@ describe("a Redis Cluster", function () {
     await until("it is ready", async () => (await ready(cache)).healthy);
   });
 
-  it("is found by one seed when the name of another does not resolve", async () => {
+  it("is found through one seed when another seed's name does not resolve", async () => {
     const cluster = [{ host: "nowhere.invalid" }, ...redis.cluster.seeds.slice(0, 1)];
     await using cache = createCache({ cluster, ...PATIENT });
     await cache.set(keys[2] ?? "", 3, 60);
     expect(await cache.get(keys[2] ?? "")).to.equal(3);
   });
 
-  it("reports with one word that its nodes reject the password (RDY-16)", async () => {
+  it("reports in one word that its nodes reject the password (RDY-16)", async () => {
     const connection = { username: "somebody", password: "geheim" };
     await using cache = createCache({ cluster: redis.cluster.seeds, connection });
     await rejection(cache.redis.exists("key"));
     await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
   });
 
-  it("rejects keys of other nodes when url is the address of one, and shows no address", async () => {
+  it("rejects keys on other nodes when url is the address of a single node, and shows no address", async () => {
     const [node] = redis.cluster.nodes;
     await using cache = createCache({ url: node?.url, ...PATIENT });
     const error = await rejection(cache.redis.exists(keys[2] ?? ""));

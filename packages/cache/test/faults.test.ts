@@ -44,7 +44,7 @@ describe("a Redis with faults", function () {
     return Number(new RegExp(`cmdstat_${command}:.*?\\b${of}=(\\d+)`).exec(stats)?.[1] ?? 0);
   };
 
-  it("makes only one request wait for a hung Redis, and none for the probes (REV-7, REV-8)", async () => {
+  it("delays only one request, and no probes, while Redis hangs (REV-7, REV-8)", async () => {
     await using admin = open();
     await using cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
     const before = [await calls(admin, "exists"), await calls(admin, "ping")];
@@ -138,7 +138,7 @@ describe("a Redis with faults", function () {
     expect(await found(cache)).to.equal("value");
   });
 
-  it("stops calling a Redis after three replies that it is unusable, until it recovers (REV-8)", async () => {
+  it("stops calling Redis after three replies that it is unusable, until it recovers (REV-8)", async () => {
     const reply = async (cache: Cache): Promise<unknown> =>
       (await rejection(cache.redis.exists("kept"))).reply;
     await using admin = open();
@@ -160,7 +160,7 @@ describe("a Redis with faults", function () {
     expect(await cache.redis.exists("kept")).to.equal(1);
   });
 
-  it("rejects at once while a killed Redis is down, and uses it when it is back (REV-8)", async () => {
+  it("rejects immediately while Redis is down, and uses it when it is back (REV-8)", async () => {
     const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.set("kept", 1, 60);
@@ -195,7 +195,7 @@ describe("a Redis with faults", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("keeps reading from a Redis that is out of memory", async () => {
+  it("keeps reading from a Redis server that is out of memory", async () => {
     const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.redis.call("flushall");
@@ -217,7 +217,7 @@ describe("a Redis with faults", function () {
     ]);
   });
 
-  it("reports a replica, which rejects writes, and recovers when it is promoted (RDY-16)", async () => {
+  it("reports a replica, which rejects writes, and recovers when the replica is promoted (RDY-16)", async () => {
     await using cache = open();
     await using other = await startRedis();
     await cache.set("kept", 1, 60);
@@ -233,7 +233,7 @@ describe("a Redis with faults", function () {
     expect(await ready(cache)).to.deep.include({ healthy: true });
   });
 
-  it("returns no entry of an emptied Redis, and reports a flushed script as NOSCRIPT", async () => {
+  it("returns no entry after Redis was emptied, and reports a flushed script as NOSCRIPT", async () => {
     await using cache = open();
     const sha = String(await cache.redis.call("script", "load", "return 1"));
     expect(await cache.redis.evalsha(sha, 0)).to.equal(1);
@@ -258,7 +258,7 @@ describe("a Redis with faults", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("does not count a stall of this process as a failure of Redis", async () => {
+  it("does not count a stall in this process as a Redis failure", async () => {
     await using cache = await warm({ commandTimeoutMs: 100, breakerFailures: 1 });
     const asked = cache.redis.exists("kept");
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
@@ -269,7 +269,7 @@ describe("a Redis with faults", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("keeps at most maxInFlight commands in flight to a Redis that hangs", async () => {
+  it("keeps at most maxInFlight commands in flight while Redis hangs", async () => {
     await using cache = await warm({ maxInFlight: 10, commandTimeoutMs: 300 });
     server.pause();
     try {
@@ -283,7 +283,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("is not ready, not critical, and shows nothing of the URL if Redis was never reachable (RDY-16)", async () => {
+  it("is not ready and not critical, and shows no part of the URL, if Redis was never reachable (RDY-16)", async () => {
     const logger = collectingLogger();
     await using cache = open({ url: `redis://somebody:geheim@127.0.0.1:${NOBODYS_PORT}/3`, logger });
     const error = await rejection(cache.redis.exists("key"));
@@ -296,7 +296,7 @@ describe("a Redis with faults", function () {
     for (const part of ["somebody", "geheim", String(NOBODYS_PORT)]) expect(all).not.to.contain(part);
   });
 
-  it("reports with one word that Redis rejects the password", async () => {
+  it("reports in one word that Redis rejects the password", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("config", "set", "requirepass", "richtig");
@@ -310,7 +310,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("does not use another database when its own does not exist (RDY-16)", async () => {
+  it("does not use another database when the configured one does not exist (RDY-16)", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("flushall");
@@ -363,7 +363,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("stops after the command in flight, rejects later ones, and still fills in getOrSet", async () => {
+  it("stops after the commands in flight, rejects later ones, and still fills in getOrSet", async () => {
     const cache = open();
     await cache.set("kept", 1, 60);
     const last = cache.redis.exists("kept");

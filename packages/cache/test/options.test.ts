@@ -10,7 +10,7 @@ const message = (options: object): string => {
   return "";
 };
 
-describe("options of createCache", () => {
+describe("createCache options", () => {
   it("are rejected if they are invalid, without showing a secret", () => {
     const url = "redis://127.0.0.1:1";
     for (const [options, expected] of [

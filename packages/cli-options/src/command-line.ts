@@ -2,36 +2,36 @@ import { nearestName } from "@svc/options";
 import { parseArgs } from "node:util";
 import type { Reader } from "./readers.ts";
 
-/** A flag, or an environment variable, of a command line. The flag of `delaySeconds` is `--delay-seconds`. */
+/** A flag or environment variable. The flag for `delaySeconds` is `--delay-seconds`. */
 export interface Setting {
-  /** What it is for, without its commands and its default. The help omits a setting without it. */
+  /** What the setting is for, without its commands and its default. If undefined, the help omits the setting. */
   readonly meaning?: string;
-  /** What the help calls its value, for instance `N`. */
+  /** Placeholder for the value in the help, for example `N`. */
   readonly value?: string;
-  /** Default: none, the flag is on or off. */
+  /** Reads the value. Default: none, because the flag is a boolean. */
   readonly read?: Reader<unknown>;
-  /** Its value when it is not given. Default: undefined; false for a flag that is on or off. */
+  /** The value if the setting is not given. Default: undefined; false for a boolean flag. */
   readonly default?: string | number;
-  /** What the help shows as its default. Default: `default`. */
+  /** The default as shown in the help. Default: `default`. */
   readonly shown?: string;
-  /** The commands that take it. Default: all. */
+  /** The commands that accept the setting. Default: all. */
   readonly of?: readonly string[];
-  /** Whether those commands need it. Default: false. */
+  /** Whether these commands require the setting. Default: false. */
   readonly required?: boolean;
-  /** Whether the flag may be repeated; its value is then a list. Default: false. */
+  /** Whether the flag may be repeated, so that its value is a list. Default: false. */
   readonly multiple?: boolean;
-  /** The environment variable that holds the value; there is no flag then. Default: none. */
+  /** The environment variable that holds the value; such a setting has no flag. Default: none. */
   readonly variable?: string;
 }
 
-/** One command of a command line, for instance `retry`. */
+/** One command on a command line, for example `retry`. */
 export interface Command {
   readonly meaning: string;
-  /** Its positional arguments: `["ID"]`, `["[ID]"]` when optional, `["ID..."]` when repeatable. Default: none. */
+  /** Positional arguments: `["ID"]`, `["[ID]"]` if optional, `["ID..."]` if repeatable. Default: none. */
   readonly operands?: readonly string[];
-  /** What the error calls missing operands. Default: their names. */
+  /** How the error names missing operands. Default: by their names. */
   readonly needs?: string;
-  /** A flag that replaces the operands, and its meaning: `["all", "all of them"]`. Default: none. */
+  /** A flag that can be used instead of the operands, and its meaning: `["all", "all of them"]`. Default: none. */
   readonly or?: readonly [flag: string, meaning: string];
 }
 
@@ -52,25 +52,25 @@ export type Given<C, S> = {
   readonly operands: readonly string[];
 } & Values<S>;
 
-/** The one definition of a command line, from which parsing, errors, help and the tables of a README come. */
+/** The definition of a command line, from which parsing, errors, help and README tables are derived. */
 export interface CommandLineDefinition<C, S> {
-  /** The program's name, for instance `svc-jobs`. */
+  /** Name of the program, for example `svc-jobs`. */
   readonly name: string;
   /** The code of {@link InvalidUse}. */
   readonly code: string;
   /** One sentence about the program. */
   readonly about: string;
-  /** Its commands by name; a program without commands defines a single one with the name "". */
+  /** Commands by name. A program without commands defines a single one with the name "". */
   readonly commands: C;
-  /** Its flags and variables by name. */
+  /** Flags and variables by name. */
   readonly settings: S;
-  /** Returns what is wrong with a combination of flags and arguments. Default: every combination is allowed. */
+  /** Returns the fault in a combination of flags and arguments. Default: every combination is allowed. */
   readonly check?: (given: Given<C, S>) => string | undefined;
   /** The last paragraph of the help. */
   readonly exitCodes: string;
 }
 
-/** What is known about an error that is not an {@link InvalidUse}. */
+/** How to report an error that is not an {@link InvalidUse}. */
 export interface FailureDetails {
   /** Whether to print JSON with `code`, `reason` and `message`. */
   readonly json: boolean;
@@ -82,18 +82,18 @@ export interface FailureDetails {
 /** A command line: its parser and its documentation. */
 export interface CommandLine<G = object> {
   /**
-   * Parses the arguments after the program's name.
+   * Parses the arguments that follow the program's name.
    *
-   * @param environment holds the variables
-   * @returns undefined when the help is wanted: with `--help`, or without arguments when the program has commands
-   * @throws InvalidUse that names the argument and says what is allowed
+   * @param environment the environment variables
+   * @returns undefined when the help is requested: with `--help`, or without arguments if the program has commands
+   * @throws InvalidUse that names the argument and what is allowed
    */
   parse(given: readonly string[], environment?: Readonly<Record<string, string | undefined>>): G | undefined;
   /** The text of `--help`. */
   readonly usage: string;
   /** The commands and settings as tables for a README. */
   readonly markdown: string;
-  /** Returns the text for standard error, and the exit code: 2 for {@link InvalidUse}, otherwise 1. */
+  /** Returns the string for standard error and the exit code: 2 for {@link InvalidUse}, otherwise 1. */
   failure(error: unknown, details: FailureDetails): { readonly text: string; readonly exitCode: number };
 }
 
@@ -108,7 +108,7 @@ export class InvalidUse extends Error {
   }
 }
 
-/** Defines a command line once. */
+/** Defines a command line, with its parser and its documentation. */
 export function defineCommandLine<
   const C extends Readonly<Record<string, Command>>,
   const S extends Readonly<Record<string, Setting>>,
@@ -210,7 +210,7 @@ function takes(command: string, { of }: Setting): boolean {
   return of === undefined || of.includes(command);
 }
 
-/** Suggests the nearest known name, or lists all of them. */
+/** Suggests the most similar known name, or lists all of them. */
 function hint(word: string, known: object, before = ""): string {
   const nearest = nearestName(word.replace(/^-+/, ""), Object.keys(known));
   if (nearest !== undefined) return `did you mean ${before}${nearest}?`;

@@ -3,13 +3,13 @@ import { nearestName } from "@svc/options";
 /**
  * Reads the value of a flag or variable.
  *
- * @param value the text that was given
+ * @param value the given string
  * @param name the flag or variable, for the error
- * @throws Error that names the flag or variable and says what is allowed
+ * @throws Error that names the flag or variable and what is allowed
  */
 export type Reader<T> = (value: string, name: string) => T;
 
-/** Reads any text. */
+/** Accepts any string. */
 export const text: Reader<string> = (value) => value;
 
 /** Returns a reader of whole numbers in a range. */
@@ -22,8 +22,8 @@ export function wholeNumber(min: number, max: number): Reader<number> {
 }
 
 /**
- * Returns a reader of a value from a list; its error suggests the nearest one. Call it outside the definition of a command
- * line, where TypeScript cannot infer its type.
+ * Returns a reader that accepts the values in a list. Its error suggests the most similar one. Call it outside the
+ * definition of a command line, where TypeScript cannot infer its type.
  */
 export function oneOf<const T extends string>(allowed: readonly T[]): Reader<T> {
   return (value, name) => {

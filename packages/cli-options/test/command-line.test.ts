@@ -52,7 +52,7 @@ describe("a command line", () => {
     });
   });
 
-  it("returns nothing when the help is wanted", () => {
+  it("returns undefined when the help is requested", () => {
     for (const given of [[], ["--help"], ["show", "--help", "--all"]]) {
       expect(notes.parse(given), given.join(" ")).to.equal(undefined);
     }
@@ -83,14 +83,14 @@ describe("a command line", () => {
     });
   }
 
-  it("rejects a missing variable, and missing arguments of a program without commands", () => {
+  it("rejects a missing variable, and missing arguments in a program without commands", () => {
     for (const missing of [{}, { NOTES_URL: "" }]) {
       expect(() => notes.parse(["show"], missing)).to.throw("NOTES_URL must be the address of the store");
     }
     expect(() => copy.parse(["a"])).to.throw(InvalidUse, "copy needs FROM TO");
   });
 
-  it("shows commands and flags in its help", () => {
+  it("shows commands and flags in the help", () => {
     expect(notes.usage).to.equal(`Usage: notes <command> [options]
 
 Keeps notes.
@@ -128,7 +128,7 @@ Exit code: 0.
     expect(copy.markdown).to.match(/^\| flag or variable/);
   });
 
-  it("ends with 2 for an invalid use and with 1 for another error, as text or JSON", () => {
+  it("exits with 2 for invalid use and with 1 for other errors, as text or JSON", () => {
     const wrong = new InvalidUse("ERR_NOTES_USAGE", "wrong");
     const details = { code: "ERR_NOTES", message: "wrong" };
     expect(notes.failure(wrong, { ...details, json: false })).to.deep.equal({

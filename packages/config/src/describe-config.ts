@@ -8,8 +8,8 @@ export function rememberDescription(config: object, description: object): void {
 }
 
 /**
- * Returns the configuration for a log line: settings by name, with `***` for values that are secret, look secret, or came
- * into the file from the environment.
+ * Returns the configuration for a log line: settings by name, with `***` for values that are secret, look secret, or
+ * were inserted into the file from the environment.
  *
  * @param config the object that `loadConfig` returned, not a copy of it
  * @throws ConfigurationError for any other object, because its secret values are unknown

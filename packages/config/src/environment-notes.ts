@@ -5,7 +5,7 @@ import type { UntypedTable } from "./table.ts";
 // Development tools read these variables; a service never does (ENV-7).
 const toolNames = /^SVC_(TEST|BENCH|PERF)_/;
 
-/** Returns a note for every `SVC_` variable that is set but unknown, with names and without values. */
+/** Returns a note for every `SVC_` variable that is set but unknown. A note contains the name, never the value. */
 export function environmentNotes(env: Environment, known: ReadonlySet<string>): string[] {
   const unread = Object.keys(env).filter(
     (name) => name.startsWith("SVC_") && !known.has(name) && !toolNames.test(name),
@@ -17,7 +17,7 @@ export function environmentNotes(env: Environment, known: ReadonlySet<string>): 
   });
 }
 
-/** Returns a note for every variable of a disabled plugin that is set, with names and without values. */
+/** Returns a note for every variable that is set for a disabled plugin. A note contains the name, never the value. */
 export function unusedPluginNotes(
   env: Environment,
   plugins: Readonly<Record<string, UntypedTable>>,

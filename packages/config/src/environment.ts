@@ -3,7 +3,7 @@ import type { Kind } from "@svc/options";
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the text of a variable; undefined when it is not set or empty. */
+/** Returns the value of a variable; undefined when it is not set or empty. */
 export function variable(env: Environment, name: string): string | undefined {
   const text = env[name];
   // Inherited members, for example of the name __proto__, are not strings.
@@ -11,8 +11,8 @@ export function variable(env: Environment, name: string): string | undefined {
 }
 
 /**
- * Reads a text as a value of the kind: the text itself; a decimal number; true, false, yes, no, on, off, 1 or 0 in upper
- * or lower case; a list as a JSON array or as words separated by commas or spaces. Returns undefined when none of these fits
+ * Converts a string to the kind: the string itself; a decimal number; true, false, yes, no, on, off, 1 or 0 in upper or
+ * lower case; a list as a JSON array or as words separated by commas or spaces. Returns undefined if no conversion fits
  * the kind.
  */
 export function readText<T>(kind: Kind<T>, text: string): { readonly value: T } | undefined {
@@ -49,7 +49,7 @@ function jsonArray(text: string): unknown {
   }
 }
 
-/** Returns the environment of the process, for code that runs before the configuration is read. */
+/** Returns the process's environment, for code that runs before the configuration is read. */
 export function processEnvironment(): Environment {
   return process.env;
 }

@@ -1,6 +1,6 @@
 import type { Fault } from "@svc/options";
 
-// A file of one megabyte can have a hundred thousand faults, too many to read and slow to describe.
+// A one-megabyte file can have a hundred thousand faults, which are too many to read and slow to describe.
 const most = 100;
 
 /** Collects a limited number of faults and counts the rest. */
@@ -8,7 +8,7 @@ export class FaultList {
   readonly #faults: Fault[] = [];
   #left = 0;
 
-  /** The number of all faults. */
+  /** Number of all faults, including those not kept. */
   get size(): number {
     return this.#faults.length + this.#left;
   }

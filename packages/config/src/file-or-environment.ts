@@ -6,19 +6,19 @@ import { isSecretName, isSecretText, keyName, mask, maskValue, showValue } from 
 import type { FileTable, Resolved } from "./references.ts";
 import type { TableFault, UntypedTable } from "./table.ts";
 
-/** The state that one run of the reader shares between its tables. */
+/** State that the tables share while one configuration is read. */
 export interface Reading extends Pick<Resolved, "fromEnvironment" | "broken"> {
   readonly env: Environment;
   readonly environment: EnvironmentName;
   readonly faults: FaultList;
   readonly notes: string[];
-  /** False when the file could not be read; missing keys are then not reported. */
+  /** False if the file could not be read; missing keys are then not reported. */
   readonly fileIsKnown: boolean;
   /** False without a file, when only the environment is read. */
   readonly hasFile: boolean;
 }
 
-/** The settings of a table, and a copy with all secrets masked. */
+/** A table's settings, and a copy with all secrets masked. */
 export interface Settings {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly shown: Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ type Path = readonly string[];
 
 interface Found {
   readonly value: unknown;
-  /** True when the value must be hidden regardless of its key, because it came from the environment. */
+  /** True if the value came from the environment, so that it must be hidden whatever its key is. */
   readonly concealed: boolean;
 }
 
@@ -69,7 +69,7 @@ export function readTable(table: UntypedTable, node: unknown, path: Path, readin
   return { settings, shown };
 }
 
-/** Returns the faults of valid settings in combination, with keys as in the file. */
+/** Returns the faults in the combination of valid settings, with keys as in the file. */
 function faultsOf(
   table: UntypedTable,
   settings: object,
@@ -86,7 +86,7 @@ function faultsOf(
   ];
 }
 
-/** Checks the table of a disabled plugin: names and values must be valid, but no key is required. */
+/** Checks a disabled plugin's table: names and values must be valid, but no key is required. */
 export function checkUnusedTable(table: UntypedTable, node: unknown, path: Path, reading: Reading): void {
   const source = checkNames(table, node, path, reading.faults);
   for (const entry of Object.values(table.keys)) {
@@ -107,7 +107,7 @@ export function checkUnusedTable(table: UntypedTable, node: unknown, path: Path,
   }
 }
 
-/** Returns a value of the file as a table; adds a fault for any other value. */
+/** Returns a value from the file as a table; adds a fault for any other value. */
 export function asTable(node: unknown, path: Path, faults: FaultList): FileTable {
   if (node === undefined) return {};
   if (isTable(node)) return node;
@@ -123,7 +123,7 @@ function checkNames(table: UntypedTable, node: unknown, path: Path, faults: Faul
   const source = asTable(node, path, faults);
   const known = Object.values(table.keys).flatMap((entry) => entry.key ?? []);
   for (const name of Object.keys(source)) {
-    // The value is hidden, because the unknown key may be a misspelt secret one.
+    // Hide the value, because the unknown key may be a misspelled secret one.
     if (!known.includes(name)) faults.add(keyName([...path, name]), () => unknownOption(name, known));
   }
   return source;
@@ -149,9 +149,9 @@ function describe(kind: Kind<unknown>, found: Found | undefined, path: Path): un
   return mayHide && path.some(isSecretName) ? mask : maskValue(value);
 }
 
-/** A setting of the file or the environment, in the unit of the file. */
+/** A setting in the file or the environment, in the file's unit. */
 interface Setting {
-  /** Undefined: the environment alone sets it. */
+  /** Undefined if only the environment sets it. */
   readonly key: string | undefined;
   readonly env: readonly string[];
   readonly wins: "env" | "file";
@@ -162,7 +162,7 @@ interface Setting {
 
 const same = (value: unknown): unknown => value;
 
-/** Returns the setting of an option; undefined for an option that is set in code. */
+/** Returns an option's setting; undefined for an option that is set in code. */
 function settingOf({ key, env = [], wins, kind, inFile, defaultIn }: Option): Setting | undefined {
   const variables = [env].flat();
   if (key === undefined && variables.length === 0) return undefined;
@@ -222,7 +222,7 @@ function fromFile(
   const concealed = reading.fromEnvironment.has(keyName(path));
   if (concealed && value === "") return undefined;
   if (kind.accepts(value)) return { value, concealed };
-  // A string from a reference is read like the text of a variable, so that port = "${PORT}" is a number.
+  // A string from a reference is read like a variable's value, so that port = "${PORT}" is a number.
   const read = concealed && typeof value === "string" ? readText(kind, value) : undefined;
   if (read !== undefined) return { value: read.value, concealed };
   reading.faults.add(keyName(path), () => wrongValue(kind, value, concealed || path.some(isSecretName)));

@@ -31,9 +31,9 @@ import { parseToml, readFile } from "./toml-file.ts";
 export const configurationExitCode = 2;
 
 /**
- * Reads the configuration of a service from the environment and, when given, a TOML file (CFG-1, CFG-3, CFG-5).
+ * Reads a service's configuration from the environment and, if given, a TOML file (CFG-1, CFG-3, CFG-5).
  *
- * @returns the settings, frozen, with all defaults filled in, typed by the tables
+ * @returns the settings, frozen, with all defaults applied, typed by the tables
  * @throws ConfigurationError that lists every fault without showing a secret (CFG-12, CFG-13)
  */
 export function loadConfig<

@@ -1,4 +1,4 @@
-/** Replaces a hidden value. */
+/** The replacement for hidden values. */
 export const mask = "***";
 
 /** Whether the name of a key suggests a secret value. */
@@ -6,9 +6,9 @@ export function isSecretName(name: string): boolean {
   return /pass(word|wd|phrase|code)?|pwd|secret|token|credential|key|dsn|cookie|salt|private/i.test(name);
 }
 
-/** Whether a text looks like a credential or contains one. */
+/** Whether a string looks like a credential or contains one. */
 export function isSecretText(text: string): boolean {
-  // A long text is not useful in a message, and would be slow to search.
+  // A long string is not useful in a message, and would be slow to search.
   return text.length > 200 || credentials.some((each) => each.test(text));
 }
 
@@ -20,7 +20,7 @@ const credentials: readonly RegExp[] = [
   /(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,}/i, // a long run of letters and digits
 ];
 
-/** Returns a value for an error message on one short line: scalars and lists as written, other values as their type. */
+/** Formats a value for an error message on one short line: scalars and lists as written, other values by their type. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") {
     return isSecretText(value) ? "a text that is not shown" : cut(JSON.stringify(value));
@@ -33,7 +33,7 @@ export function showValue(value: unknown): string {
   return typeof value === "object" ? "a table" : cut(`${value as number | boolean}`);
 }
 
-/** Returns a copy of a value for a log, with everything that looks secret masked. */
+/** Returns a copy of a value for a log, with everything masked that looks secret. */
 export function maskValue(value: unknown): unknown {
   if (typeof value === "string") return isSecretText(value) ? mask : value;
   if (Array.isArray(value)) return value.map(maskValue);

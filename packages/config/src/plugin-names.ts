@@ -1,4 +1,4 @@
-/** The names of existing and planned plugins: the contract's twelve, then six more (CFG-7). */
+/** Names of existing and planned plugins: the twelve in the contract, then six more (CFG-7). */
 export const pluginNames = [
   "observability",
   "metrics",
@@ -20,7 +20,7 @@ export const pluginNames = [
   "rollups",
 ] as const;
 
-/** The reason why a planned name cannot be enabled, and the remedy. */
+/** Why a planned name cannot be enabled, and what to do instead. */
 export interface PluginRemedy {
   /** Completes `[plugin.<name>] is not read: ...`. */
   readonly reason: string;
@@ -28,7 +28,7 @@ export interface PluginRemedy {
   readonly remedy: string;
 }
 
-/** The names of features that exist without a plugin of that name. */
+/** Remedies for features that exist without a plugin of the same name. */
 const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginRemedy>>> = {
   scheduler: {
     reason: "schedules belong to queue",
@@ -39,7 +39,7 @@ const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginReme
 };
 
 /**
- * Returns the reason why a planned name cannot be enabled, and the remedy; undefined for a name that is not in
+ * Returns why a planned name cannot be enabled, and what to do instead; undefined for a name that is not in
  * {@link pluginNames}.
  */
 export function remedyFor(name: string): PluginRemedy | undefined {

@@ -1,29 +1,29 @@
 import { ConfigurationError } from "@svc/options";
 
-/** The uses of a service's ten ports, by their distance from the base port (PORT-1, PORT-3). */
+/** What a service's ten ports are used for, by their offset from the base port (PORT-1, PORT-3). */
 export const portOffsets = {
   http: 0,
   database: 1,
-  /** Or a connection pooler. */
+  /** Also for a connection pooler. */
   eventBus: 2,
   keyValue: 3,
   document: 4,
   metrics: 5,
-  /** Or a message broker. */
+  /** Also for a message broker. */
   dashboard: 6,
   vectorHttp: 7,
   vectorGrpc: 8,
   grpc: 9,
 } as const;
 
-/** The ten ports of a service by their use. */
+/** A service's ten ports by use. */
 export type Ports = { readonly [N in keyof typeof portOffsets]: number };
 
-/** The highest base port for ten ports below 65,536. */
+/** Highest base port that leaves ten ports below 65,536. */
 export const highestBasePort = 65_526;
 
 /**
- * Returns the ten consecutive ports of a service (PORT-1, PORT-3).
+ * Returns a service's ten consecutive ports (PORT-1, PORT-3).
  *
  * @param base the HTTP port, from 1 to 65,526
  * @throws ConfigurationError for any other base

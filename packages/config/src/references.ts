@@ -2,29 +2,29 @@ import { type Environment, variable } from "./environment.ts";
 import type { FaultList } from "./fault-list.ts";
 import { keyName } from "./masking.ts";
 
-/** A table of the file after its references were replaced, without a prototype. */
+/** A table from the file, without a prototype, after its references were replaced. */
 export interface FileTable {
   readonly [key: string]: unknown;
 }
 
-/** The content of the file after its references were replaced. */
+/** The content of the file, after its references were replaced. */
 export interface Resolved {
   readonly root: FileTable;
-  /** Keys (as `keyName` writes them) with a value that contains text from the environment. */
+  /** Keys (in the format of `keyName`) whose values contain text from the environment. */
   readonly fromEnvironment: ReadonlySet<string>;
   /** Keys with a reference that could not be replaced; their faults are already in the list. */
   readonly broken: ReadonlySet<string>;
-  /** The variables that the file refers to. */
+  /** Variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
 }
 
-// Deeper than any key of a table.
+// Exceeds the depth of every key in a table.
 const deepest = 16;
 
 /**
  * Copies the parsed document with `${NAME}` and `${NAME:-default}` replaced in every string (`$${` is a literal `${`).
- * Replaced text is not searched for references again. Adds a fault for a variable that is not set, a malformed reference,
- * and a key that could reach a prototype; no fault shows the string.
+ * Replacements are not searched for references again. Adds a fault for a variable that is not set, a malformed
+ * reference, and a key that could reach a prototype. No fault shows the string.
  */
 export function resolveReferences(document: object, env: Environment, faults: FaultList): Resolved {
   const fromEnvironment = new Set<string>();

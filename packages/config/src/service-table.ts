@@ -13,7 +13,7 @@ const words: k.Kind<readonly string[]> = k.listOf(
   k.string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
 );
 
-// Zero means "at once" to a timer and "never" to Node's servers, so it is not accepted.
+// Zero means "immediately" to a timer and "never" to Node's servers, so it is not accepted.
 function seconds(highest: number): k.Kind<number> {
   return k.number({ min: 0.01, max: highest });
 }
@@ -45,7 +45,7 @@ const proxy: k.Kind<string> = {
   },
 };
 
-/** `[service.cors]`: which pages of other origins may call the service (EDGE-4). */
+/** `[service.cors]`: which pages from other origins may call the service (EDGE-4). */
 const corsTable = defineOptions("[service.cors]", {
   /** Origins such as `https://app.example.com`, or `*`. Default: none, which switches CORS off. */
   origins: { key: "origins", kind: k.withDefault(k.listOf(origin), []) },
@@ -53,11 +53,11 @@ const corsTable = defineOptions("[service.cors]", {
   credentials: { key: "credentials", kind: k.withDefault(k.boolean(), false) },
   /** Methods that a page may use. Default: GET, HEAD, PUT, PATCH, POST, DELETE. */
   methods: { key: "methods", kind: k.withDefault(words, ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"]) },
-  /** Request headers that a page may send. Default: those that the browser requests. */
+  /** Request headers that a page may send. Default: those requested by the browser. */
   allowedHeaders: { key: "allowed_headers", kind: k.optional(words) },
   /** Response headers that a page may read. Default: X-Request-ID. */
   exposedHeaders: { key: "exposed_headers", kind: k.withDefault(words, ["X-Request-ID"]) },
-  /** How long a browser may cache the answer to a preflight request, in seconds. Default: 600. */
+  /** How long a browser may cache the response to a preflight request, in seconds. Default: 600. */
   maxAgeSeconds: { key: "max_age", kind: k.withDefault(k.integer({ min: 0, max: 86_400 }), 600) },
 }).withCheck(({ origins, credentials }, name) => {
   if (!credentials || !origins.includes("*")) return [];
@@ -104,7 +104,7 @@ export const serviceTable = defineOptions("[service]", {
     env: "SVC_PORT",
     wins: "env",
   },
-  /** Whether internal error detail reaches clients; `SVC_DEBUG` wins (ENV-4). Default: false. */
+  /** Whether clients see internal error details; `SVC_DEBUG` wins (ENV-4). Default: false. */
   debug: { key: "debug", kind: k.withDefault(k.boolean(), false), env: "SVC_DEBUG", wins: "env" },
   /** How long a stopping service still accepts requests, in seconds. Default: 0 in local, 5 elsewhere. */
   drainDelaySeconds: {
@@ -114,30 +114,33 @@ export const serviceTable = defineOptions("[service]", {
   },
   /** How long a whole stop may take, in seconds. Default: 25. */
   shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: k.withDefault(seconds(3600), 25) },
-  /** How long a request may take until its answer begins, in seconds. Default: 30. */
+  /** How long a request may take until its response begins, in seconds. Default: 30. */
   requestTimeoutSeconds: { key: "request_timeout", kind: k.withDefault(seconds(3600), 30) },
-  /** How long a client may take to send its headers, in seconds. Default: 10. */
+  /** How long a client may take to send a request's headers, in seconds. Default: 10. */
   headersTimeoutSeconds: { key: "headers_timeout", kind: k.withDefault(seconds(600), 10) },
   /** How long a client may take to send a whole request, in seconds. Default: 60. */
   receiveTimeoutSeconds: { key: "receive_timeout", kind: k.withDefault(seconds(3600), 60) },
-  /** How long an idle connection stays open, in seconds; longer than the load balancer's. Default: 65. */
+  /** How long an idle connection stays open, in seconds; must exceed the load balancer's idle timeout. Default: 65. */
   keepAliveTimeoutSeconds: { key: "keep_alive_timeout", kind: k.withDefault(seconds(3600), 65) },
-  /** How long a client may stop reading its answer, in seconds. Default: 60. */
+  /** How long a client may stop reading its response, in seconds. Default: 60. */
   sendTimeoutSeconds: { key: "send_timeout", kind: k.withDefault(seconds(3600), 60) },
-  /** The most open connections. Default: no limit. */
+  /** Maximum number of open connections. Default: no limit. */
   maxConnections: { key: "max_connections", kind: k.optional(k.integer({ min: 1 })) },
-  /** Largest request body, in bytes. Default: 2,097,152. */
+  /** Maximum size of a request body, in bytes. Default: 2,097,152. */
   maxBodyBytes: {
     key: "max_body_bytes",
     kind: k.withDefault(k.integer({ min: 1, max: 2 ** 30 }), 2 * 1024 * 1024),
   },
-  /** Whether answers carry an ETag. Default: true. */
+  /** Whether responses have an ETag. Default: true. */
   etag: { key: "etag", kind: k.withDefault(k.boolean(), true) },
-  /** Whether Express is optimised; the answers stay the same. Default: true. */
+  /** Whether Express is optimised; this does not change responses. Default: true. */
   tune: { key: "tune", kind: k.withDefault(k.boolean(), true) },
   /** How long one readiness check may take, in seconds. Default: 2. */
   readinessTimeoutSeconds: { key: "readiness_timeout", kind: k.withDefault(seconds(60), 2) },
-  /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
+  /**
+   * Addresses or ranges that may set X-Forwarded-*; also `loopback`, `linklocal`, `uniquelocal` (EDGE-1). Default:
+   * none.
+   */
   trustedProxies: { key: "trusted_proxies", kind: k.withDefault(k.listOf(proxy), []) },
   /** Accepted host names, without port; `*.example.com` accepts every subdomain (EDGE-3). Default: any. */
   trustedHosts: {
@@ -152,9 +155,9 @@ export const serviceTable = defineOptions("[service]", {
       [],
     ),
   },
-  /** Whether answers carry security headers. Default: true. */
+  /** Whether responses have security headers. Default: true. */
   securityHeaders: { key: "security_headers", kind: k.withDefault(k.boolean(), true) },
-  /** Which pages of other origins may call the service (EDGE-4). */
+  /** Which pages from other origins may call the service (EDGE-4). */
   cors: { key: "cors", table: corsTable },
 }).withCheck(function* (options, name) {
   if (options.headersTimeoutSeconds > options.receiveTimeoutSeconds)
@@ -170,9 +173,9 @@ export type ServiceSettings = ResolvedOptions<(typeof serviceTable)["keys"]>;
 
 /** The keys of `[logging]`, with their defaults (CFG-18). */
 export const loggingTable = defineOptions("[logging]", {
-  /** Lines below this level are not written; the name in upper or lower case, as written. Default: INFO. */
+  /** Lines below this level are not written; names are accepted in upper or lower case. Default: INFO. */
   level: { key: "level", kind: k.withDefault(level, "INFO") },
-  /** Whether a line is a JSON object; variable `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
+  /** Whether each line is a JSON object; variable `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
   json: { key: "json_logs", kind: k.withDefault(k.boolean(), true), env: "SVC_LOG_JSON_LOGS" },
 });
 

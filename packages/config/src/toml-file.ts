@@ -2,10 +2,10 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { parse, TomlError } from "smol-toml";
 import type { FaultList } from "./fault-list.ts";
 
-/** The size limit of a file, in bytes. */
+/** Maximum size of a file, in bytes. */
 export const largestFile: number = 1024 * 1024;
 
-/** Returns the text of a configuration file, or adds a fault and returns undefined. */
+/** Returns the text of a configuration file. On failure adds a fault and returns undefined. */
 export function readFile(file: string | URL, faults: FaultList): string | undefined {
   function refuse(reason: string): undefined {
     faults.add(String(file), () => reason);
@@ -27,7 +27,7 @@ export function readFile(file: string | URL, faults: FaultList): string | undefi
   }
 }
 
-/** Parses a TOML text, or adds a fault with line, column and reason, but no content, and returns undefined. */
+/** Parses TOML. On failure adds a fault with line, column and reason, but no content, and returns undefined. */
 export function parseToml(text: string, faults: FaultList): object | undefined {
   if (text.length > largestFile) {
     faults.add("text", () => tooLarge);
@@ -71,7 +71,7 @@ function reasonOf(error: unknown): string {
   return `cannot be read (${code})`;
 }
 
-// The message of the parser, and its replacement for the author of the file.
+// The parser's messages, and the messages for users that replace them.
 const reasons: readonly (readonly [string, string])[] = [
   ["unfinished string", "a string is not closed"],
   [

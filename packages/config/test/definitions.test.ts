@@ -47,30 +47,30 @@ function load(
   }
 }
 
-describe("a table that is a definition of options", () => {
-  it("has its defaults, and omits the options that only code can set", () => {
+describe("a table defined by options", () => {
+  it("has their defaults, and omits options that can only be set in code", () => {
     expect(load("").thing).to.deep.equal({ timeoutMs: 2000, region: undefined, strict: false });
     expect(load("on_end = 1").fault).to.contain("plugin.thing.on_end: is unknown");
   });
 
-  it("converts the unit of the file, and checks values in that unit", () => {
+  it("converts the file's unit, and checks values in that unit", () => {
     expect(load("timeout = 0.25").thing).to.include({ timeoutMs: 250 });
     expect(load("timeout = 61").fault).to.contain("plugin.thing.timeout: must be a number from 0.001 to 60");
   });
 
-  it("reads an option that only the environment has from its first variable that is set", () => {
+  it("reads an option that only the environment sets from the first variable that is set", () => {
     expect(load("", { SVC_REGION: "b" }).thing).to.include({ region: "b" });
     expect(load("", { SVC_REGION: "b", SVC_THING_REGION: "a" }).thing).to.include({ region: "a" });
     expect(load('region = "c"').fault).to.contain("plugin.thing.region: is unknown");
   });
 
-  it("reports contradictory options by the keys of the file", () => {
+  it("reports contradictory options with their keys in the file", () => {
     expect(load("strict = true\ntimeout = 20").fault).to.contain(
       "plugin.thing.timeout: must be at most 10 with strict",
     );
   });
 
-  it("describes settings in the unit of the option", () => {
+  it("describes settings in the option's unit", () => {
     const text = '[service]\nname = "a"\n[plugins]\nenabled = ["thing"]\n[plugin.thing]\ntimeout = 3\n';
     const config = loadConfig({ text, env: {}, plugins: { thing } as never });
     expect(describeConfig(config)).to.have.nested.property("plugin.thing.timeoutMs", 3000);

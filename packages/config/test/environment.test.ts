@@ -30,7 +30,7 @@ describe("the environment", () => {
     ]);
   });
 
-  it("ENV-2 refuses an unknown environment and lists the known ones", () => {
+  it("ENV-2 rejects an unknown environment and lists the known ones", () => {
     expect(faultsOf("", { SVC_ENV: "production" })).to.deep.equal([
       'SVC_ENV: must be one of "local", "dev", "staging", "prod"; it is "production"',
     ]);
@@ -62,24 +62,24 @@ describe("the environment", () => {
     ["SVC_PORT", "80.5"],
     ["SVC_PORT", "Infinity"],
   ] as const) {
-    it(`ENV-3 ENV-4 refuses ${name}=${text} and names the variable`, () => {
+    it(`ENV-3 ENV-4 rejects ${name}=${text} and names the variable`, () => {
       const faults = faultsOf("", { [name]: text });
       expect(faults).to.have.lengthOf(1);
       expect(faults[0]).to.match(new RegExp(`^${name}: must be .*; it is "`));
     });
   }
 
-  it("treats an empty variable as not set", () => {
+  it("treats an empty variable as unset", () => {
     const env = { SVC_APP_NAME: "shop", SVC_PORT: "", SVC_DEBUG: "", SVC_ENV: "" };
     expect(loadConfig({ env }).service).to.include({ port: 8000, debug: false, env: "local" });
   });
 
-  it("reports a wrong variable even when the file wins", () => {
+  it("reports an invalid variable even when the file wins", () => {
     const faults = faultsOf("[logging]\njson_logs = true", { SVC_LOG_JSON_LOGS: "maybe" });
     expect(faults).to.deep.equal(['SVC_LOG_JSON_LOGS: must be true or false; it is "maybe"']);
   });
 
-  it("ENV-6 ignores other variables, and notes an unknown SVC_ variable with the nearest known name", () => {
+  it("ENV-6 ignores other variables, and notes an unknown SVC_ variable with the most similar known name", () => {
     const env = {
       SVC_APP_NAME: "a",
       SVC_POTR: "1",
@@ -102,7 +102,7 @@ describe("the environment", () => {
     expect([service.version, notes]).to.deep.equal(["7", []]);
   });
 
-  it("notes a variable of a disabled plugin without its value", () => {
+  it("notes a disabled plugin's variable without its value", () => {
     const plugins = { auth: authTable };
     const env = { SVC_APP_NAME: "a", SVC_AUTH_LEEWAY: "7", SVC_AUTH_ISSUER: "" };
     expect(loadConfig({ env, plugins }).notes).to.deep.equal([
@@ -144,13 +144,13 @@ describe("readText()", () => {
     expect(readText(listOf(integer()), "1,x")).to.equal(undefined);
   });
 
-  it("returns the text unchanged for a string kind", () => {
+  it("returns the string unchanged for a string kind", () => {
     for (const text of ["8000", "true", "[1]", "a,b"]) {
       expect(readText(string(), text)).to.deep.equal({ value: text });
     }
   });
 
-  it("reads back every number and boolean from its text", () => {
+  it("reads back every number and boolean from its string", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.boolean(), (whole, truth) => {
         expect(readText(integer(), String(whole))).to.deep.equal({ value: whole });

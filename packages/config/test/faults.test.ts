@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { errorOf, faultsOf } from "./support/faults-of.ts";
 
 describe("faults", () => {
-  it("CFG-12 are all reported at once, from the file, the environment and the plugins", () => {
+  it("CFG-12 are all reported together, from the file, the environment and the plugins", () => {
     const text = `
       nmae = "x"
       [sevice]
@@ -37,19 +37,19 @@ describe("faults", () => {
     ]);
   });
 
-  it("CFG-12 include those of the environment when the file cannot be read, and none for keys of the file", () => {
+  it("CFG-12 include those in the environment when the file cannot be read, but none for keys in the file", () => {
     const error = errorOf(() => loadConfig({ file: "no/such.toml", env: { SVC_PORT: "x" } }));
     expect(error.faults.map(({ key }) => key)).to.deep.equal(["no/such.toml", "SVC_PORT"]);
   });
 
-  it("CFG-13 name the key, the value, the allowed values and the nearest known name", () => {
+  it("CFG-13 name the key, the value, the allowed values and the most similar known name", () => {
     expect(faultsOf("[service]\nport = 70000\nreqest_timeout = 5")).to.deep.equal([
       "service.reqest_timeout: is unknown; did you mean request_timeout?",
       "service.port: must be a whole number from 0 to 65535; it is 70000",
     ]);
   });
 
-  it("CFG-13 mask the value of every key, text and reference that may hold a secret", () => {
+  it("CFG-13 mask the value of every key, string and reference that may contain a secret", () => {
     const faults = faultsOf(
       `
       [service]
@@ -80,7 +80,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("report a value in place of a table and a table in place of a value", () => {
+  it("report a value instead of a table, and a table instead of a value", () => {
     expect(faultsOf("service = 5\nlogging = [1]\nplugin = 2\nplugins = 2021-01-01")).to.deep.equal([
       "service: must be a table, [service]",
       "logging: must be a table, [logging]",
@@ -94,7 +94,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("list a hundred faults and count the rest", () => {
+  it("list the first hundred faults and count the rest", () => {
     const text = `[service]\n${Array.from({ length: 5000 }, (_, index) => `k${index} = 1\n`).join("")}`;
     const faults = faultsOf(text);
     expect(faults).to.have.lengthOf(101);
@@ -120,7 +120,7 @@ describe("faults", () => {
     ],
     ["a = 9007199254740993", "line 1, column 5: is not valid TOML: the number is too large"],
   ] as const) {
-    it(`name line and column of the error in ${JSON.stringify(text)}`, () => {
+    it(`name the line and column of the error in ${JSON.stringify(text)}`, () => {
       expect(faultsOf(text)[0]).to.contain(fault);
     });
   }
@@ -149,7 +149,7 @@ describe("the file", () => {
     ["latin1.toml", /: is not UTF-8 text$/],
     ["", /: is not a file$/],
   ] as const) {
-    it(`is refused with its path as given: ${name === "" ? "a folder" : name}`, () => {
+    it(`is rejected with its path as given: ${name === "" ? "a folder" : name}`, () => {
       const file = join(folder, name);
       const error = errorOf(() => loadConfig({ file, env: {} }));
       expect(error.faults).to.have.lengthOf(1);
@@ -158,7 +158,7 @@ describe("the file", () => {
     });
   }
 
-  it("is only a name in messages when its text is given", () => {
+  it("is only a name in messages when its content is given", () => {
     const error = errorOf(() => loadConfig({ file: "x.toml", text: "[servce]", env: { SVC_APP_NAME: "a" } }));
     expect(error.message).to.match(/^x\.toml is configured wrongly/);
   });

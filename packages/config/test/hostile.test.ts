@@ -16,18 +16,18 @@ describe("hostile input", () => {
       [`[plugin.${key}.prototype]\npolluted = true`, `plugin.${key}`],
       [`[[service.${key}]]\npolluted = true`, `service.${key}`],
     ] as const) {
-      it(`refuses ${JSON.stringify(text)} and changes no prototype`, () => {
+      it(`rejects ${JSON.stringify(text)} and changes no prototype`, () => {
         expect(faultsOf(text)).to.deep.equal([`${path}: is refused: a key with this name is not allowed`]);
         expect({}).not.to.have.property("polluted");
       });
     }
   }
 
-  it("refuses names of inherited members as keys, plugins and sections", () => {
+  it("rejects names of inherited members as keys, plugins and sections", () => {
     expect(faultsOf("toString = 1\n[service]\nvalueOf = 1\n[plugin.hasOwnProperty]")).to.have.lengthOf(3);
   });
 
-  it("refuses tables and lists with too many levels", () => {
+  it("rejects tables and lists with too many levels", () => {
     expect(faultsOf(`[${"a.".repeat(100_000)}a]`).join()).to.contain("is nested deeper than 16 levels");
     expect(faultsOf(`a = ${"[".repeat(100_000)}`).join()).to.contain("nested too deeply");
     expect(faultsOf(`a = ${"[".repeat(40)}${"]".repeat(40)}`).join()).to.contain(
@@ -35,18 +35,18 @@ describe("hostile input", () => {
     );
   });
 
-  it("refuses a text of more than a megabyte", () => {
+  it("rejects content of more than a megabyte", () => {
     expect(faultsOf(`#${"x".repeat(1024 * 1024)}`)).to.deep.equal(["text: is larger than 1048576 bytes"]);
   });
 
-  it("limits the length of the error for a megabyte of faults", () => {
+  it("limits the length of the error when there is a megabyte of faults", () => {
     const text = Array.from({ length: 60_000 }, (_, index) => `"${index}\\n" = [{}]\n`).join("");
     const faults = faultsOf(text);
     expect(faults).to.have.lengthOf(101);
     expect(faults.join("\n").length).to.be.below(50_000);
   });
 
-  it("escapes characters that would break a line of the message", () => {
+  it("escapes characters that would break the line of a message", () => {
     expect(faultsOf('[service]\n"a\\nb" = 1\nenv = "x\\ny"')).to.deep.equal([
       'service."a\\nb": is unknown; known are name, version, env, host, port, debug, drain_delay, ' +
         "shutdown_timeout, request_timeout, headers_timeout, receive_timeout, keep_alive_timeout, send_timeout, " +
@@ -92,7 +92,7 @@ describe("hostile input", () => {
     fc.string(),
   );
 
-  it("returns a configuration or throws a ConfigurationError for any text, and changes no prototype", () => {
+  it("returns a configuration or throws a ConfigurationError for any string, and changes no prototype", () => {
     const before = Object.getOwnPropertyNames(Object.prototype);
     fc.assert(
       fc.property(fc.array(line, { maxLength: 6 }), (lines) => {

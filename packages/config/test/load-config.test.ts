@@ -52,7 +52,7 @@ describe("loadConfig()", () => {
     expect(config.logging).to.deep.equal({ level: "WARNING", json: true });
   });
 
-  it("CFG-18 fills in the defaults for a service with only a name", () => {
+  it("CFG-18 applies the defaults for a service that has only a name", () => {
     const { service, logging, plugins, plugin, notes } = loadConfig({ env: { SVC_APP_NAME: "shop" } });
     expect(service).to.deep.equal({
       name: "shop",
@@ -135,7 +135,7 @@ describe("loadConfig()", () => {
     expect(loadConfig({ text: `${named}port = 9000`, env: { SVC_PORT: "9000" } }).notes).to.deep.equal([]);
   });
 
-  it("reads the sections of an application by its own tables", () => {
+  it("reads an application's sections with its own tables", () => {
     const { sections } = loadConfig({
       text: `${named}[mail]\nurl = "smtp://mail"\npool_size = 3`,
       env: {},
@@ -155,7 +155,7 @@ describe("loadConfig()", () => {
     expect(() => Object.assign(config.service.trustedHosts, ["b.example"])).to.throw(TypeError);
   });
 
-  it("EDGE-5 refuses the CORS origin * with credentials", () => {
+  it("EDGE-5 rejects the CORS origin * with credentials", () => {
     expect(faultsOf('[service.cors]\norigins = ["*"]\ncredentials = true')).to.deep.equal([
       'service.cors.origins: must not hold "*" while credentials is true: any site could act for its visitors; ' +
         "name the origins",
@@ -164,14 +164,14 @@ describe("loadConfig()", () => {
     expect(service.cors).to.deep.include({ origins: ["*"], credentials: false });
   });
 
-  it("refuses times that contradict each other", () => {
+  it("rejects times that contradict each other", () => {
     expect(faultsOf("[service]\nheaders_timeout = 61\ndrain_delay = 30")).to.deep.equal([
       "service.headers_timeout: must not be longer than receive_timeout",
       "service.drain_delay: must be shorter than shutdown_timeout, the cap on a whole stop",
     ]);
   });
 
-  it("calls the check of a table with the environment in effect", () => {
+  it("calls a table's check with the environment in effect", () => {
     const text = '[plugins]\nenabled = ["auth"]\n[plugin.auth]\nmode = "secret"\nsecret = "short"';
     expect(faultsOf(text, { SVC_ENV: "prod" })).to.deep.equal([
       "plugin.auth.secret: must have at least 32 bytes in prod",
@@ -188,7 +188,7 @@ describe("loadConfig()", () => {
     ["max_body_bytes", "1.5"],
     ["name", '"a\\nb"'],
   ]) {
-    it(`refuses ${key} = ${wrong}`, () => {
+    it(`rejects ${key} = ${wrong}`, () => {
       expect(faultsOf(`[service]\n${key} = ${wrong}`).join()).to.match(
         new RegExp(`^service.${key}: must be `),
       );
@@ -202,13 +202,13 @@ describe("loadConfig()", () => {
     "https://a.example/path",
     "ftp://a.example",
   ]) {
-    it(`refuses the CORS origin ${origin}`, () => {
+    it(`rejects the CORS origin ${origin}`, () => {
       const faults = faultsOf(`[service.cors]\norigins = ["${origin}"]`);
       expect(faults.join()).to.contain("service.cors.origins: must be a list, each entry an origin");
     });
   }
 
-  it("refuses unknown options and options of the wrong kind", () => {
+  it("rejects unknown options and options of the wrong kind", () => {
     const options: object = { fille: "a.toml", text: 5, sections: { service: databaseTable } };
     const error = errorOf(() => loadConfig(options));
     expect(error.message).to.contain("did you mean file?");

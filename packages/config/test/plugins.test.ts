@@ -7,7 +7,7 @@ const env = { SVC_APP_NAME: "shop" };
 const plugins = { database: databaseTable, auth: authTable };
 
 describe("plugins", () => {
-  it("CFG-6 are enabled by the list enabled in [plugins], in its order and once each", () => {
+  it("CFG-6 are enabled by the list enabled in [plugins], in list order and once each", () => {
     const config = loadConfig({
       text: '[plugins]\nenabled = ["auth", "database", "auth"]\n[plugin.database]\nurl = "x"',
       env,
@@ -17,13 +17,13 @@ describe("plugins", () => {
     expect(config.plugin).to.have.all.keys("auth", "database");
   });
 
-  it("CFG-6 default to those of the caller when the file has no such list", () => {
+  it("CFG-6 default to the caller's plugins when the file has no such list", () => {
     expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal(["auth"]);
     const text = "[plugins]\nenabled = []";
     expect(loadConfig({ text, env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal([]);
   });
 
-  it("CFG-7 have the twelve names of the contract and six more", () => {
+  it("CFG-7 have the contract's twelve names and six more", () => {
     expect(pluginNames.slice(0, 12)).to.have.members(
       "observability metrics cache auth tenancy database http telemetry queue events rag llm".split(" "),
     );
@@ -32,7 +32,7 @@ describe("plugins", () => {
     );
   });
 
-  it("CFG-8 are refused when they are unknown or not built, with the names of the built ones", () => {
+  it("CFG-8 are rejected when they are unknown or not built, with the names of the built ones", () => {
     expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
       "plugins.enabled: cache is not built yet; built are database, auth",
       'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (built are database, auth)',
@@ -44,7 +44,7 @@ describe("plugins", () => {
     ]);
   });
 
-  it("CFG-8 are refused with the remedy when the feature exists without a plugin of that name", () => {
+  it("CFG-8 are rejected with the remedy when the feature exists without a plugin of the same name", () => {
     expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
       "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; built are database, auth",
     ]);
@@ -61,12 +61,12 @@ describe("plugins", () => {
     ]);
   });
 
-  it("CFG-8 are also refused in defaultPlugins when they are not built", () => {
+  it("CFG-8 are also rejected in defaultPlugins when they are not built", () => {
     // @ts-expect-error -- JavaScript callers can pass any name
     expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");
   });
 
-  it("require no settings and read no variable while disabled, and add a note for their section", () => {
+  it("require no settings and read no variable while disabled, and cause a note about their section", () => {
     const config = loadConfig({
       text: "[plugin.database]\npool_size = 5\n[plugin.cache]\nurl = 'x'",
       env: { ...env, SVC_AUTH_LEEWAY: "never" },
@@ -80,7 +80,7 @@ describe("plugins", () => {
     ]);
   });
 
-  it("have the keys of their inner tables checked while disabled", () => {
+  it("have the keys in their inner tables checked while disabled", () => {
     const off = { keys: { inner: { key: "inner", table: databaseTable } } };
     const text = "[plugin.off.inner]\npool_size = 0";
     expect(() => loadConfig({ text, env, plugins: { off } })).to.throw("plugin.off.inner.pool_size: must be");

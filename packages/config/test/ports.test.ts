@@ -17,12 +17,12 @@ describe("ports()", () => {
     });
   });
 
-  it("PORT-1 accepts the highest base for ten ports", () => {
+  it("PORT-1 accepts the highest base that leaves ten ports", () => {
     expect(ports(highestBasePort).grpc).to.equal(65_535);
   });
 
   for (const base of [0, -1, 65_527, 80.5, NaN]) {
-    it(`PORT-1 refuses the base ${base}`, () => {
+    it(`PORT-1 rejects the base ${base}`, () => {
       expect(() => ports(base)).to.throw(
         `must be a whole number from 1 to 65526, so that ten ports fit; it is ${base}`,
       );

@@ -15,14 +15,14 @@ function urlOf(written: string, env: Readonly<Record<string, string>> = {}): str
 }
 
 describe("references to the environment", () => {
-  it("CFG-10 replaces ${NAME} in any string of the file, even within a longer one", () => {
+  it("CFG-10 replaces ${NAME} in any string in the file, even within a longer string", () => {
     expect(urlOf("${DATABASE_URL}", { DATABASE_URL: "postgres://db" })).to.equal("postgres://db");
     expect(urlOf("postgres://${U}:${P}@db/${U}", { U: "shop", P: "p" })).to.equal(
       "postgres://shop:p@db/shop",
     );
   });
 
-  it("CFG-10 uses the default of ${NAME:-default} for a variable that is not set or empty", () => {
+  it("CFG-10 uses the default in ${NAME:-default} for a variable that is unset or empty", () => {
     expect(urlOf("${URL:-postgres://localhost:8001}")).to.equal("postgres://localhost:8001");
     expect(urlOf("${URL:-a}", { URL: "" })).to.equal("a");
     expect(urlOf("${URL:-a}", { URL: "b" })).to.equal("b");
@@ -39,7 +39,7 @@ describe("references to the environment", () => {
     expect(service.cors.origins).to.deep.equal(["https://a.example"]);
   });
 
-  it("CFG-10 reads a number, a boolean or a list from a reference as from a variable", () => {
+  it("CFG-10 reads a number, a boolean or a list from a reference as it does from a variable", () => {
     const text = '[service]\nport = "${P}"\netag = "${E:-no}"\ntrusted_hosts = "${H}"';
     const { service } = loadConfig({ text, env: { SVC_APP_NAME: "a", P: "81", H: "a.example,b.example" } });
     expect(service).to.deep.include({ port: 81, etag: false, trustedHosts: ["a.example", "b.example"] });
@@ -53,14 +53,14 @@ describe("references to the environment", () => {
     expect(service.version).to.equal("0.1.0");
   });
 
-  it("CFG-11 refuses a reference to a variable that is not set, naming key and variable", () => {
+  it("CFG-11 rejects a reference to an unset variable, naming key and variable", () => {
     const text = '[plugins]\nenabled = ["database"]\n[plugin.database]\nurl = "${DATABASE_URL}"';
     expect(faultsOf(text)).to.deep.equal([
       "plugin.database.url: names the environment variable DATABASE_URL, which is not set",
     ]);
   });
 
-  it("CFG-11 also refuses it in a disabled plugin, and for names of inherited members", () => {
+  it("CFG-11 also rejects it in a disabled plugin, and for names of inherited members", () => {
     expect(faultsOf('[plugin.database]\nurl = "${constructor}${__proto__}"')).to.deep.equal([
       "plugin.database.url: names the environment variable constructor, which is not set",
       "plugin.database.url: names the environment variable __proto__, which is not set",
@@ -68,14 +68,14 @@ describe("references to the environment", () => {
   });
 
   for (const wrong of ["${", "${}", "${9}", "${A B}", "${A:default}", "${A:-${B}}", "a${A"]) {
-    it(`refuses ${wrong} without showing it`, () => {
+    it(`rejects ${wrong} without showing it`, () => {
       expect(faultsOf(`[service]\nversion = '${wrong}'`, { A: "1", B: "2" })).to.deep.equal([
         'service.version: holds "${" without NAME} or NAME:-default}; a plain one is written $${',
       ]);
     });
   }
 
-  it("inserts any text unchanged and replaces no reference in it", () => {
+  it("inserts any value unchanged, and replaces no references in it", () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1 }),

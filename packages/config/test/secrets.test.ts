@@ -49,7 +49,7 @@ describe("secrets", () => {
     (secret) => `[service]\nport = 1\nport = 2 # ${secret}`,
   ];
 
-  it("CFG-13 never appear in an error, at any place and in any form", () => {
+  it("CFG-13 never appear in an error, wherever and in whatever form they are configured", () => {
     const text = fc.oneof(
       fc.constant(""),
       fc.string(),
@@ -74,7 +74,7 @@ describe("secrets", () => {
     );
   });
 
-  it("CFG-13 never appear in the error of a file with one character added, removed or replaced", () => {
+  it("CFG-13 never appear in the error for a file with one character added, removed or replaced", () => {
     const character = fc.constantFrom("", '"', "'", "\n", "[", "]", "=", "#", "{", "\\", "$", " ", ",", "5");
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.nat(1), character, (at, removed, inserted) => {
@@ -89,7 +89,7 @@ describe("secrets", () => {
     );
   });
 
-  it("CFG-13 never appear in the error of a wrong variable", () => {
+  it("CFG-13 never appear in the error for an invalid variable", () => {
     const env = {
       SVC_APP_NAME: "a",
       SVC_AUTH_LEEWAY: `postgres://u:${canary}@h`,
@@ -131,7 +131,7 @@ describe("describeConfig()", () => {
     });
   });
 
-  it("masks values with secret names or forms in a list of tables, and keeps numbers and dates", () => {
+  it("masks values with secret names or formats in a list of tables, and keeps numbers and dates", () => {
     const replicas = {
       keys: {
         list: { key: "list", kind: listOf(objectWith<object>("a table")) },
@@ -148,7 +148,7 @@ describe("describeConfig()", () => {
     });
   });
 
-  it("refuses a copy, because its secret values are unknown", () => {
+  it("rejects a copy, because its secret values are unknown", () => {
     const config = loadConfig({ text: good, env: goodEnv, plugins });
     expect(() => describeConfig({ ...config })).to.throw("must be the object that loadConfig() returned");
   });

@@ -2,11 +2,11 @@ import { type IncomingMessage, request } from "node:http";
 import { Duplex } from "node:stream";
 import { Answer, NoAnswer } from "./answer.ts";
 
-/** The largest head of an answer. */
+/** Maximum size of a status line with its headers, in bytes. */
 const largestHead = 256 * 1024;
 const largestAnswer = 8 * 1024 * 1024;
 
-/** The faults that Node's parser finds, by its codes. */
+/** What is wrong with a response, by the error code of Node's HTTP parser. */
 const faults: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "headers of more than 256 KiB",
   HPE_INVALID_CONTENT_LENGTH: "a Content-Length that is not a number",
@@ -15,18 +15,18 @@ const faults: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses the bytes of one HTTP/1.1 answer with the parser of Node's client, and keeps what that client hides: repeated headers
- * and the exact bytes of a value. The request that the client writes is discarded.
+ * Parses the bytes of one HTTP/1.1 response with Node's own parser, and keeps what Node's client hides: repeated
+ * headers and the exact bytes of a value. The request that the client writes is discarded.
  */
 export class AnswerReader {
-  /** Rejects with `NoAnswer` when the bytes are not one whole answer. */
+  /** Rejects with `NoAnswer` unless the bytes contain one complete response. */
   readonly answer: Promise<Answer>;
   readonly #wire = new Duplex({ read() {}, write: (_chunk, _encoding, written) => written() });
   #size = 0;
 
   /**
-   * @param isHead whether the request was HEAD, so that the answer has no body
-   * @param elapsedMs returns the duration of the answer when it is complete
+   * @param isHead whether the request was HEAD, so that the response has no body
+   * @param elapsedMs returns how long the response took; called when it is complete
    */
   constructor(isHead: boolean, elapsedMs: () => number) {
     this.answer = new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ export class AnswerReader {
         });
       });
       discarded.on("error", (error: NodeJS.ErrnoException) => {
-        // Bytes behind a complete answer are ignored.
+        // Ignore bytes after a complete response.
         if (response?.complete === true) return;
         const reason = faults[error.code ?? ""] ?? "bytes that are not HTTP/1.1";
         reject(error instanceof NoAnswer ? error : new NoAnswer(reason));
@@ -68,12 +68,12 @@ export class AnswerReader {
     else this.#wire.push(chunk);
   }
 
-  /** Reports the end of the connection, which completes a body without a length. */
+  /** Ends the response, which completes a body without a Content-Length. */
   end(): void {
     this.#wire.push(null);
   }
 
-  /** Rejects the answer unless it is complete. */
+  /** Rejects `answer` unless the response is complete. */
   fail(reason: string): void {
     this.#wire.destroy(new NoAnswer(reason));
   }

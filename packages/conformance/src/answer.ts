@@ -1,9 +1,9 @@
-/** No answer: no connection, a timeout, or not HTTP. */
+/** No response: no connection, a timeout, or bytes that are not HTTP. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
-/** Resolves to the reason when there is no answer. */
+/** Resolves to the response, or to the `NoAnswer` error when there is none. */
 export function orReason<T>(answer: Promise<T>): Promise<T | NoAnswer> {
   return answer.catch((error: unknown) => {
     if (error instanceof NoAnswer) return error;
@@ -11,13 +11,13 @@ export function orReason<T>(answer: Promise<T>): Promise<T | NoAnswer> {
   });
 }
 
-/** One answer of the service under test, with every header as received. */
+/** A response from the service under test, with every header as received. */
 export class Answer {
   readonly status: number;
   /** Header names as sent, in order; a repeated header appears twice. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** Milliseconds from the last byte of the request to the last byte of the answer. */
+  /** Milliseconds from the last byte of the request to the last byte of the response. */
   readonly durationMs: number;
   #object: { readonly value: JsonObject | undefined } | undefined;
 
@@ -57,13 +57,13 @@ export class Answer {
     return this.#object.value;
   }
 
-  /** Whether the body contains the words, in any escaping. */
+  /** Whether the body contains the words, escaped or not. */
   says(words: string): boolean {
     return this.text.includes(words) || (this.object !== undefined && hasText(this.object, words));
   }
 }
 
-/** Returns the JSON object in a text; undefined for any other text. */
+/** Returns the JSON object that a string contains; undefined if it contains anything else. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

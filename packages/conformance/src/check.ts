@@ -29,21 +29,24 @@ export type Need =
   | `session:${"hook" | "store" | "rotation"}`
   | `probe:${string}`;
 
-/** The check of one rule from outside. */
+/** A check of one rule from outside the service. */
 export interface Check {
   /** The id of the rule. */
   readonly rule: string;
   readonly needs?: readonly Need[] | undefined;
-  /** Changes the state of the service or the key set: runs alone, after all others, in the order of the list. */
+  /**
+   * Whether the check changes the state of the service or the key set. Such checks run one by one after all others, in
+   * list order.
+   */
   readonly alone?: boolean | undefined;
-  /** Waits until the service fetches a new key. */
+  /** Whether the check waits until the service fetches a new key. */
   readonly patient?: boolean | undefined;
-  /** Waits until the grace window of a rotated refresh token closes. */
+  /** Whether the check waits until the grace window of a rotated refresh token closes. */
   readonly windowed?: boolean | undefined;
   readonly run: (kit: Kit) => Promise<Verdict>;
 }
 
-/** Returns the verdict, or yields one for each requirement; a returned verdict then counts only when none was yielded. */
+/** Returns one verdict or yields one for each requirement. After a yield, a returned verdict is ignored. */
 type Judge = (kit: Kit) => Promise<Verdict> | AsyncGenerator<Verdict, Verdict | undefined | void>;
 
 /** Builds the check of one rule. */

@@ -17,18 +17,18 @@ export interface ConformanceReport extends Outcome {
   /** The base URL of the service under test. */
   readonly url: string;
   readonly profile: "full" | "reduced";
-  /** Whether the house rules were checked too. */
+  /** Whether the run also checked the house rules. */
   readonly house: boolean;
-  /** In the order of the contract. */
+  /** Findings in the order of the contract. */
   readonly findings: readonly Finding[];
   /** The number of routes found in `/openapi.json`. */
   readonly routes: number;
   readonly durationMs: number;
 }
 
-/** What a run takes from its surroundings. */
+/** What a run uses from its surroundings, replaceable in tests. */
 export interface Environment {
-  /** Milliseconds of a clock that never goes back, for the durations that rules limit. Default: `performance.now`. */
+  /** Returns milliseconds of a monotonic clock, for the durations that rules limit. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -65,7 +65,7 @@ export async function checkConformance(
   }
 }
 
-/** Returns the checks of this run. */
+/** Returns the checks that this run selects. */
 function selected({ house, only, profile }: Settings): readonly Check[] {
   return checks.filter(({ rule: id }) => {
     if (only !== undefined) return only.has(id);
@@ -80,7 +80,7 @@ async function reach(kit: Kit): Promise<void> {
   throw new InvalidUse([`url: ${kit.settings.url.href} does not answer: ${answer.message}`]);
 }
 
-/** Checks that the probes exist: a missing route would make every refusal look right. */
+/** Checks that the probes exist. With a missing route, every refusal would look right. */
 async function findProbes(kit: Kit): Promise<void> {
   const { open, protected: inner, mixed, scoped, role, tenant, failing } = kit.settings.probes;
   const named = { open, protected: inner, mixed, scoped: scoped?.request, role: role?.request };
@@ -89,7 +89,7 @@ async function findProbes(kit: Kit): Promise<void> {
     all.map(async ([name, probe]) => {
       if (probe === undefined) return [];
       const answer = await orReason(kit.ask(probe, { token: grant(kit) }));
-      // The checks judge a service that stops answering.
+      // The checks judge a service that stops responding.
       if (answer instanceof NoAnswer) return [];
       const { status } = answer;
       return status === 404 || status === 405 ? [`probes.${name}: the service answers ${status}`] : [];
@@ -98,7 +98,7 @@ async function findProbes(kit: Kit): Promise<void> {
   if (faults.flat().length > 0) throw new InvalidUse(faults.flat());
 }
 
-/** Checks that a session works: otherwise every refusal of a token would look right. */
+/** Checks that a session works. Without one, every refusal of a token would look right. */
 async function findSession(kit: Kit): Promise<void> {
   if (kit.settings.probes.session === undefined) return;
   const fault = await orReason(sessionFault(kit));
@@ -117,11 +117,14 @@ async function sessionFault(kit: Kit): Promise<string | undefined> {
   return undefined;
 }
 
-/** Waits for the keys: a service started before the key set may wait before it fetches again. */
+/**
+ * Waits until the service accepts the kit's keys: if it started before the key set, it may wait before it fetches
+ * again.
+ */
 async function untilKeysAreKnown(kit: Kit): Promise<void> {
   const { protected: probe } = kit.settings.probes;
   if (probe === undefined) return;
-  // The checks judge a service that stops answering.
+  // The checks judge a service that stops responding.
   const ask = (): Promise<Answer | NoAnswer> => orReason(kit.ask(probe, { token: grant(kit) }));
   await until(ask, (answer) => !(answer instanceof NoAnswer) && answer.ok, keyPatience(kit.settings));
 }

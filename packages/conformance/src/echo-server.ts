@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 export type EchoServer = Awaited<ReturnType<typeof startEchoServer>>;
 
-/** Starts the target of the outbound probe, which records the headers of each call. */
+/** Starts the server that the outbound probe calls. It records the headers of each call. */
 export async function startEchoServer() {
   const calls = new Map<string, IncomingHttpHeaders>();
   const server = createServer((req, res) => {
@@ -14,15 +14,15 @@ export async function startEchoServer() {
   const stop = await listen(server, 0, "127.0.0.1");
   const { port } = server.address() as AddressInfo;
   return {
-    /** Returns the URL to call for one request. */
+    /** Returns the URL that the service must call for one request. */
     urlFor: (id: string) => `http://127.0.0.1:${port}/${id}`,
-    /** Returns the headers of the call to that URL, if there was one. */
+    /** Returns the headers of the call for this request; undefined if there was none. */
     headersOf: (id: string) => calls.get(id),
     stop,
   };
 }
 
-/** Returns a function that stops the server. */
+/** Starts a server. Returns a function that stops it. */
 export async function listen(server: Server, port: number, host: string): Promise<() => Promise<void>> {
   server.listen(port, host);
   await once(server, "listening");

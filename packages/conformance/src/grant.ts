@@ -10,10 +10,10 @@ export function rights({ settings: { probes, keys } }: Kit): TokenShape {
 }
 
 const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: number }>();
-/** Reuse time of a token, well below its lifetime. */
+/** How long a token is reused; well below its lifetime. */
 const grantMs = 120_000;
 
-/** Returns a token with every right that the probes name, if there are keys; reuses it for a while. */
+/** Returns a token with every right that the probes name, and reuses it for a while. Returns undefined without keys. */
 export function grant(kit: Kit): string | undefined {
   if (kit.settings.keys === undefined || !kit.has("auth")) return undefined;
   const known = grants.get(kit);

@@ -3,7 +3,7 @@ import { connect as connectTls } from "node:tls";
 import { type Answer, NoAnswer } from "./answer.ts";
 import { AnswerReader } from "./answer-reader.ts";
 
-/** A request. Headers are sent exactly as listed, in order, including repeated ones. */
+/** A request. Headers are sent exactly as listed, in order and with repetitions. */
 export interface Outgoing {
   readonly method?: string | undefined;
   /** Path and query, appended to the base URL's path. */
@@ -12,22 +12,22 @@ export interface Outgoing {
   readonly body?: string | Buffer | undefined;
   /** Replaces the host of the base URL. */
   readonly host?: string | undefined;
-  /** Default: the client's. */
+  /** Default: the client's timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface SendOptions {
-  /** Whether it is a HEAD request. Default: false. */
+  /** Whether the request is a HEAD request. Default: false. */
   readonly isHead?: boolean | undefined;
-  /** Sent after the bytes unless an answer arrives first. Default: nothing. */
+  /** Bytes to send after the others, unless a response arrives first. Default: none. */
   readonly later?: Buffer | undefined;
-  /** Default: the client's. */
+  /** Default: the client's timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * For longer bodies wait briefly for a refusal: when a service closes the connection while it still receives the body,
- * its answer is lost.
+ * Before sending more of a longer body than this, wait briefly for a refusal: when a service closes the connection
+ * while it still receives the body, its response is lost.
  */
 const patientBytes = 32 * 1024;
 const patienceMs = 50;
@@ -35,17 +35,17 @@ const patienceMs = 50;
 /** Sends requests to one service, each on its own connection. */
 export interface HttpClient {
   send(request: Outgoing): Promise<Answer>;
-  /** Sends bytes unchanged and reads the first answer. */
+  /** Sends bytes unchanged and reads the first response. */
   sendBytes(bytes: string | Buffer, options?: SendOptions): Promise<Answer>;
-  /** Returns the head of a request as bytes, for callers that send the body themselves. */
+  /** Returns the request line and headers as text, for callers that send the body themselves. */
   head(request: Outgoing): string;
   /** Aborts pending requests. */
   close(): void;
 }
 
 /**
- * @param defaultTimeoutMs for one request, from connecting to the last byte of its answer
- * @param now the clock for the duration of an answer
+ * @param defaultTimeoutMs time limit for one request, from connecting to the last byte of the response
+ * @param now returns milliseconds, for the duration of a response
  */
 export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () => number): HttpClient {
   const prefix = base.pathname.replace(/\/$/, "");
@@ -69,7 +69,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () =>
     let sentAt = now();
     const reader = new AnswerReader(isHead, () => now() - sentAt);
     const timer = setTimeout(() => reader.fail(`no complete answer within ${timeoutMs / 1000} s`), timeoutMs);
-    // A server may answer and close while the request is still being sent; that answer counts.
+    // A server may respond and close the connection while the request is still being sent. That response counts.
     const end = (reason: string): void => (reader.isEmpty ? reader.fail(reason) : reader.end());
     socket.setNoDelay(true);
     socket.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
@@ -128,7 +128,7 @@ function connect(base: URL): Socket {
     return connectTls({
       host,
       port: Number(base.port || 443),
-      // SNI does not allow an IP address.
+      // SNI does not allow an IP address as server name.
       servername: isIP(host) === 0 ? host : "",
       ALPNProtocols: ["http/1.1"],
     });

@@ -5,13 +5,13 @@ import { InvalidUse } from "./faults.ts";
 import type { Algorithm } from "./options.ts";
 import { type KeyPair, newKeyPair } from "./signing.ts";
 
-/** A key of the set that the kit serves. */
+/** A key in the set that the kit serves. */
 export interface ServedKey {
   readonly kid: string;
   readonly key: KeyObject;
 }
 
-/** The initial key pairs of every set, generated once because RSA keys take long. Their ids differ per set. */
+/** The initial key pairs of every set, generated once because generating RSA keys is slow. Their ids differ per set. */
 const made = new Map<string, Promise<KeyPair>>();
 
 function pairOf(name: string, algorithm: Algorithm, bits?: number): Promise<KeyPair> {
@@ -45,7 +45,7 @@ export async function serveKeys(address: string, algorithm: Algorithm) {
   const first = add("first", await pairOf("first", algorithm));
   const second = add("second", await pairOf("second", algorithm));
   const forEncryption = add("enc", await pairOf("enc", algorithm), { use: "enc" });
-  // 1,024 bits are too few for a PS512 signature.
+  // A 1,024-bit key is too short for a PS512 signature.
   const weak = /^[RP]S(?!512$)|^RS512$/.test(algorithm)
     ? add("weak", await pairOf("weak", algorithm, 1024))
     : undefined;
@@ -65,20 +65,20 @@ export async function serveKeys(address: string, algorithm: Algorithm) {
   );
 
   return {
-    /** In the set from the start. */
+    /** A key that is in the set from the start. */
     first,
     second,
-    /** In the set with `use: enc`: it must not verify any token. */
+    /** A key in the set with `use: enc`, so it must not verify any token. */
     forEncryption,
-    /** In the set with a 1,024-bit RSA key; undefined for other algorithms. */
+    /** A 1,024-bit RSA key in the set; undefined for other algorithms. */
     weak,
-    /** The number of requests for the set. */
+    /** Number of requests for the set. */
     get fetches() {
       return fetches;
     },
-    /** Adds a key to the set. */
+    /** Adds a new key to the set and returns it. */
     rotate: async () => add("new", await newKeyPair(algorithm)),
-    /** Makes the endpoint answer 503, or serve the set again. */
+    /** Makes the endpoint respond with 503, or with the set again. */
     setDown(value: boolean): void {
       down = value;
     },

@@ -17,16 +17,16 @@ export interface Kit {
   readonly replica: HttpClient | undefined;
   readonly log: LogReader | undefined;
   readonly keySet: KeyServer | undefined;
-  /** @throws Error when there are no keys; checks that need them declare it. */
+  /** Throws when there are no keys; checks that use tokens declare that need. */
   readonly tokens: Minter;
-  /** Returns milliseconds of the run's clock. */
+  /** Returns milliseconds from the run's clock. */
   now(): number;
   has(feature: Feature): boolean;
-  /** Returns letters and digits that were never used before. */
+  /** Returns a new string of letters and digits at every call. */
   unique(): string;
   get(path: string, extra?: Extra): Promise<Answer>;
   ask(probe: Probe, extra?: Extra): Promise<Answer>;
-  /** Runs `make` once for all checks with the same name. */
+  /** Runs `make` once; all calls with the same name share the result. */
   once<T>(name: string, make: () => Promise<T>): Promise<T>;
   echo(): Promise<EchoServer>;
   close(): Promise<void>;
@@ -84,7 +84,7 @@ export async function createKit(settings: Settings, now: () => number): Promise<
   };
 }
 
-/** Returns how long and how often to ask until the service has fetched the kit's keys. */
+/** Returns how long and how often to retry until the service has fetched the kit's keys. */
 export function keyPatience({ keySetPatienceSeconds: seconds }: Settings): {
   readonly forMs: number;
   readonly everyMs: number;
@@ -92,7 +92,7 @@ export function keyPatience({ keySetPatienceSeconds: seconds }: Settings): {
   return { forMs: seconds * 1000, everyMs: Math.min(1000, seconds * 250) };
 }
 
-/** Repeats a call every `everyMs` until its result is as wanted or the time is over. Returns the last result. */
+/** Repeats a call every `everyMs` until `isWanted` returns true or `forMs` has passed. Returns the last result. */
 export async function until<T>(
   call: () => Promise<T>,
   isWanted: (result: T) => boolean,

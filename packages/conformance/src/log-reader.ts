@@ -10,15 +10,14 @@ export interface LogLine {
   readonly value: JsonObject | undefined;
 }
 
-/** A log line may be written shortly after the answer. */
+/** A log line may be written shortly after the response. */
 const patienceMs = 2000;
 
 export type LogReader = Awaited<ReturnType<typeof createLogReader>>;
 
 /**
  * Creates the reader of the log that the service writes during the checks.
- *
- * @param source a file, whose existing content is skipped, or a function that returns all text so far
+ * @param source a file, whose existing content is skipped, or a function that returns the complete log text so far
  */
 export async function createLogReader(source: string | (() => string | Promise<string>)) {
   const readMore = typeof source === "string" ? await fileReader(source) : textReader(source);
@@ -33,7 +32,7 @@ export async function createLogReader(source: string | (() => string | Promise<s
     for (const text of parts) if (text.trim() !== "") lines.push({ text, value: parseObject(text) });
   }
   let updating: Promise<void> | undefined;
-  // Checks read concurrently; sharing one read keeps each of them complete.
+  // Concurrent checks share one read, so that each of them sees all lines.
   const refresh = (): Promise<void> => (updating ??= update().finally(() => (updating = undefined)));
 
   return {
@@ -42,7 +41,7 @@ export async function createLogReader(source: string | (() => string | Promise<s
       await refresh();
       return lines;
     },
-    /** Returns the lines that contain a text, once one matches `fits` or the time is over. */
+    /** Returns the lines that contain a string, once one of them matches `fits` or the wait has timed out. */
     async about(text: string, fits: (line: LogLine) => boolean = () => true): Promise<readonly LogLine[]> {
       const deadline = performance.now() + patienceMs;
       for (;;) {
@@ -68,7 +67,7 @@ async function fileReader(path: string): Promise<() => Promise<string>> {
       const { size } = await file.stat();
       if (size <= at) return "";
       const { buffer, bytesRead } = await file.read(Buffer.alloc(size - at), 0, size - at, at);
-      // Keep an incomplete last line, whose last character may be half written, for the next read.
+      // Leave an incomplete last line, which may end within a character, for the next read.
       const whole = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
       at += whole;
       return buffer.subarray(0, whole).toString("utf8");

@@ -35,7 +35,7 @@ export function missing(kit: Kit, need: Need): string | undefined {
   }
 }
 
-/** Returns the name of a need in `--require`; undefined for the profile, which is a choice. */
+/** Returns the name of a need for `--require`; undefined for the profile, which is set by its own option. */
 export function nameOf(need: Need): string | undefined {
   if (need === "full" || need === "reduced") return undefined;
   return need
@@ -50,10 +50,10 @@ export function requirable(checks: readonly Check[]): readonly string[] {
   return [...new Set([...names, openapi])].filter((name) => name !== undefined).toSorted();
 }
 
-/** The name of the routes of `/openapi.json` in `--require`. */
+/** The name for `--require` that stands for the routes of `/openapi.json`. */
 export const openapi = "openapi";
 
-/** Returns the needs, by the same names, for which a dependent rule passed or failed. */
+/** Returns the names of the needs for which at least one dependent rule passed or failed. */
 export function seenIn(
   findings: readonly Finding[],
   checks: readonly Check[],

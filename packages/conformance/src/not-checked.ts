@@ -1,14 +1,14 @@
-/** Rules that are visible from outside but that this kit does not check, and the reason. */
+/** A rule that is visible from outside but that this kit does not check, with the reason. */
 export interface NotChecked {
   readonly rules: readonly string[];
   readonly reason: string;
 }
 
-/** The reason for every rule of the kit's list without a check. */
+/** Every rule in the kit's list without a check. */
 export const notChecked: readonly NotChecked[] = [
   { rules: ["PROF-3"], reason: "the reduced profile has nothing that revokes a token" },
-  { rules: ["PROF-4"], reason: "is COR-15 of a service of the reduced profile" },
-  { rules: ["RDY-9"], reason: "only visible inside: whether two answers share one run of the checks" },
+  { rules: ["PROF-4"], reason: "is COR-15 for a service with the reduced profile" },
+  { rules: ["RDY-9"], reason: "only visible inside: whether two responses share one run of the checks" },
   { rules: ["RDY-23"], reason: "where a service stores its revocations is not visible from outside" },
   {
     rules: ["RDY-14", "RDY-24", "RDY-25"],
@@ -27,7 +27,7 @@ export const notChecked: readonly NotChecked[] = [
   { rules: ["ROUTE-2"], reason: "needs an application whose routes claim the framework's paths" },
   { rules: ["VER-2", "VER-4"], reason: "is the sum of the other rules" },
   { rules: ["AUTH-2"], reason: "a mode is configured; AUTH-14 checks that it works" },
-  { rules: ["AUTH-34"], reason: "needs a page whose token comes in a cookie of the application's choice" },
+  { rules: ["AUTH-34"], reason: "needs a page whose token is in a cookie that the application chooses" },
   {
     rules: ["CLAIM-7"],
     reason: "a refresh token never authenticates a caller, so its scopes are not visible",
@@ -40,7 +40,10 @@ export const notChecked: readonly NotChecked[] = [
     rules: ["KEY-5", "KEY-6", "KEY-7", "KEY-8", "KEY-9", "KEY-10", "KEY-13", "KEY-15"],
     reason: "an unknown kid causes one fetch a minute: a series of failed fetches takes minutes",
   },
-  { rules: ["ISS-1"], reason: "a login route of the application looks like one of the framework" },
+  {
+    rules: ["ISS-1"],
+    reason: "a login route of the application cannot be distinguished from a framework route",
+  },
   {
     rules: ["ISS-14"],
     reason: "a service has one kind of signing key; ISS-15 checks that its tokens verify",
@@ -51,8 +54,11 @@ export const notChecked: readonly NotChecked[] = [
     reason: "is called by application code, on no route of the contract",
   },
   { rules: ["REV-1"], reason: "is ISS-5 and ISS-6" },
-  { rules: ["REV-2", "REV-9"], reason: "shows only after the lifetime of a token, after weeks" },
-  { rules: ["REV-7", "REV-8"], reason: "shows only with a store that hangs; the kit breaks it instead" },
+  { rules: ["REV-2", "REV-9"], reason: "visible only after the lifetime of a token, after weeks" },
+  {
+    rules: ["REV-7", "REV-8"],
+    reason: "visible only with a store that hangs; the kit breaks the store instead",
+  },
   { rules: ["REF-8"], reason: "only visible inside: a token that is signed and not sent; see REF-4" },
   {
     rules: ["OIDC-9", "OIDC-10", "OIDC-11", "OIDC-13", "OIDC-14", "OIDC-16", "OIDC-17"],

@@ -2,23 +2,23 @@ import { isObject, type JsonObject, NoAnswer, orReason } from "./answer.ts";
 import { grant } from "./grant.ts";
 import type { Kit } from "./kit.ts";
 
-/** A route of `/openapi.json`. */
+/** A route in `/openapi.json`. */
 export interface NamedRoute {
   readonly method: string;
   /** The path with its parameters filled in. */
   readonly path: string;
   /** Every documented method of this path, including those of other matching templates. */
   readonly methods: ReadonlySet<string>;
-  /** Whether the document requires a token. */
+  /** Whether the document requires a token for this route. */
   readonly isGuarded: boolean;
 }
 
-/** Only this many routes of a document are probed. */
+/** Maximum number of routes that are probed. */
 export const mostRoutes = 50;
 
 const methodNames = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
 
-/** Returns the first routes of `/openapi.json`; none for a missing or unreadable document. */
+/** Returns the first routes of `/openapi.json`; an empty list for a missing or unreadable document. */
 export function findRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
   return kit.once("openapi", async () => {
     const routes = await orReason(readRoutes(kit));
@@ -59,8 +59,8 @@ function routesIn(document: JsonObject, prefix: string, kit: Kit): readonly Name
 }
 
 /**
- * Returns the path prefix of the document's first server, relative to the base URL. A server of another origin may be a
- * gateway that removes its own path, so it tests one route; undefined when no route decides it.
+ * Returns the path prefix of the document's first server, relative to the base URL. A server with another origin may be
+ * a gateway that removes its own path, so one route is tested. Returns undefined if there is no route to test.
  */
 async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefined> {
   const base = kit.settings.url;
@@ -79,8 +79,8 @@ async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefi
 }
 
 /**
- * Whether every request needs a bearer token. An empty list or requirement allows any caller; the contract does not
- * cover API keys and Basic authentication.
+ * Whether every request needs a bearer token. An empty list or an empty requirement allows any caller. The contract
+ * does not cover API keys and Basic authentication.
  */
 function asksForToken(security: unknown, { components }: JsonObject): boolean {
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;
@@ -96,7 +96,7 @@ function asksForToken(security: unknown, { components }: JsonObject): boolean {
   );
 }
 
-/** Fills a path with values of the documented format that match no resource. */
+/** Fills path parameters with values of the documented format that match no resource. */
 function filled(template: string, item: JsonObject, unique: () => string): string {
   return template.replaceAll(/\{([^{}]*)\}/g, (_all, name: string) => {
     const schema = schemaOf(name, item);
@@ -107,7 +107,7 @@ function filled(template: string, item: JsonObject, unique: () => string): strin
   });
 }
 
-/** Returns the schema of a parameter from the path item or the first operation that has it. */
+/** Returns the schema of a parameter from the path item, or from the first operation that declares it. */
 function schemaOf(name: string, item: JsonObject): JsonObject {
   const operations = methodNames.map((method) => item[method]).filter(isObject);
   const lists = [item, ...operations].map((each) => each["parameters"]);

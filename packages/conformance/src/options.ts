@@ -1,21 +1,21 @@
 import type { Probe } from "./requests.ts";
 
-/** What an option has besides its kind and its meaning. */
+/** Optional details of an option. */
 interface Details {
   readonly default?: unknown;
-  /** The text for a default that is computed. Without either the option is absent by default. */
+  /** Describes a computed default. Without `default` and `otherwise` the option has no default. */
   readonly otherwise?: string;
-  /** Whether a text is short for the object with that `request`. */
+  /** Whether a string is shorthand for `{ request: string }`. */
   readonly orText?: true;
-  /** Whether only a file may have it. */
+  /** Whether the option is only allowed in a file. */
   readonly fileOnly?: true;
-  /** The value on the command line, where the option is `--` and its name, or `flag`. */
+  /** Placeholder for the value on the command line. The option there is called `--` and its name, or `flag`. */
   readonly argument?: string;
   readonly flag?: string;
   readonly required?: true;
 }
 
-/** @param kind a name of {@link Values}, or of another object of the definition */
+/** @param kind a name from {@link Values}, or another key of the definition */
 function optional<const Kind extends string, const More extends Details = object>(
   kind: Kind,
   meaning: string,
@@ -29,8 +29,8 @@ function required<const Kind extends string>(kind: Kind, meaning: string) {
 }
 
 /**
- * Every option of the kit, by the object that it belongs to. Types, defaults, checks, command line, `--help` and the tables
- * of the README derive from it. Files write the names with underscores.
+ * Every option of the kit, grouped by the object that contains it. Types, defaults, checks, command line, `--help` and
+ * the README tables derive from this. In files the names are written with underscores.
  */
 export const definition = {
   options: {
@@ -261,7 +261,7 @@ export const features = [
   "security_headers",
 ] as const;
 
-/** A feature that the service declares. Checks of other features are not applicable. */
+/** A feature that the service declares. Checks of undeclared features are not applicable. */
 export type Feature = (typeof features)[number];
 
 export const algorithms = [
@@ -282,19 +282,19 @@ export const algorithms = [
 
 export type Algorithm = (typeof algorithms)[number];
 
-/** The type of every kind of value. */
+/** The type of each kind of value. */
 interface Values {
   readonly text: string;
-  /** A text that is not empty. */
+  /** A non-empty string. */
   readonly name: string;
   readonly texts: readonly string[];
   readonly number: number;
-  /** A number from 0 on. */
+  /** A number, at least 0. */
   readonly amount: number;
   readonly boolean: boolean;
   readonly request: Probe;
   readonly log: string | (() => string | Promise<string>);
-  /** PEM text or a JWK. */
+  /** A PEM string or a JWK. */
   readonly key: string | Readonly<Record<string, unknown>>;
   readonly algorithm: Algorithm;
   readonly algorithms: readonly Algorithm[];
@@ -306,7 +306,7 @@ interface Values {
 }
 
 type Definition = typeof definition;
-/** The name of an object of the definition. */
+/** The name of an object in the definition. */
 export type Shape = keyof Definition;
 
 type ValueOf<Member> = Member extends { readonly kind: infer Kind }
@@ -357,7 +357,7 @@ export type RotationProbe = OptionsOf<"rotation">;
 /** An identity provider for sign-in. */
 export type FederatedProbe = OptionsOf<"federated">;
 
-/** A member of the definition, as all of them can be read. */
+/** The type under which all members of the definition can be read. */
 export interface Member extends Details {
   readonly kind: string;
   readonly meaning: string;
@@ -368,12 +368,12 @@ export function membersOf(shape: Shape): Readonly<Record<string, Member>> {
   return definition[shape];
 }
 
-/** Whether a kind is the name of an object. */
+/** Returns whether a kind names a shape. */
 export function isShape(kind: string): kind is Shape {
   return Object.hasOwn(definition, kind);
 }
 
-/** Returns an object with its defaults applied; a text is short for the object with that `request`. */
+/** Applies the defaults to an object. A string is shorthand for `{ request: string }`. */
 export function resolved<S extends Shape>(shape: S, given: OptionsOf<S> | string): Resolved<S> {
   const values: Readonly<Record<string, unknown>> =
     typeof given === "string" ? { request: given } : (given ?? {});
@@ -391,7 +391,7 @@ export interface Settings extends Omit<
   readonly replica: URL | undefined;
   readonly features: ReadonlySet<Feature>;
   readonly keys: Resolved<"keys"> | undefined;
-  /** The names of the claims, also without keys. */
+  /** The names of the claims, present even without keys. */
   readonly claims: Pick<Resolved<"keys">, "scopeClaim" | "rolesClaim" | "tenantClaim">;
   readonly probes: ResolvedProbes;
   readonly tenancy: Resolved<"tenancy">;

@@ -7,21 +7,21 @@ export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
-  /** The number of checked rules. */
+  /** Number of checked rules. */
   readonly total: number;
-  /** What the run lacked or did not find, by the names that `require` takes. */
+  /** What the run lacked or did not find, by the names that `require` accepts. */
   readonly notSeen: readonly string[];
-  /** Why the run saw less than required; empty when it saw enough. */
+  /** Why the run saw less than required; empty if it saw enough. */
   readonly shortfalls: readonly string[];
   /** Whether no rule failed and the run saw enough. */
   readonly conforms: boolean;
-  /** A sentence: whether the service conforms, as far as the run could see. */
+  /** Says whether the service conforms, as far as the run could see. */
   readonly verdict: string;
 }
 
 /**
- * @param rules the number of rules that apply to a service of this profile
- * @param routes the number of routes found in `/openapi.json`
+ * @param rules number of rules that apply to this profile
+ * @param routes number of routes in `/openapi.json`
  */
 export function outcomeOf(
   { require, maxNotApplicable, house }: Settings,

@@ -17,7 +17,7 @@ export interface Output {
 /** The exit code when no rule failed but the run saw less than required. */
 const tooLittleSeen = 3;
 
-/** Options of the command line alone. */
+/** Options that exist only on the command line. */
 const ofProgram: Readonly<Record<string, Member>> = {
   json: { kind: "text", argument: "FILE", meaning: "writes the report as JSON" },
   junit: { kind: "text", argument: "FILE", meaning: "writes the report as JUnit XML" },
@@ -29,7 +29,7 @@ interface Flag {
   readonly member: Member;
 }
 
-/** Returns the command line option of each member that has one, by the member's name. */
+/** Returns the command-line option of each member that has one, by member name. */
 function flagsOf(members: Readonly<Record<string, Member>>): ReadonlyMap<string, Flag> {
   const own = Object.entries(members).filter(([, { argument }]) => argument !== undefined);
   return new Map(
@@ -65,7 +65,7 @@ Exit code: 0 conforms, 1 a rule is broken, 2 wrong use or no answer, 3 no rule i
 
 type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** A parsed command line; the files that it names are not read yet. */
+/** A parsed command line. The named files are not read yet. */
 interface CommandLine {
   readonly values: Values;
   readonly options: Omit<ConformanceOptions, "keys" | "tenancy" | "limits">;
@@ -103,7 +103,7 @@ function readArguments(given: readonly string[]): CommandLine {
   return { values, options: { ...options, log: values["log"], probes } as unknown as CommandLine["options"] };
 }
 
-/** Returns an option of the given kind. */
+/** Converts an option's value to the given kind. */
 function valueOf(flag: string, { kind }: Member, given: NonNullable<Values[string]>): unknown {
   if (kind === "texts" || kind === "features") {
     return [given].flat().flatMap((each) =>
@@ -120,7 +120,7 @@ function valueOf(flag: string, { kind }: Member, given: NonNullable<Values[strin
   return kind === "number" ? Number(given) : given;
 }
 
-/** Returns a probe of the given kind: a route, or one with the names of scopes or roles. */
+/** Parses a probe of the given kind: a route alone, or a route followed by scopes or roles. */
 function probeOf(flag: string, { kind }: Member, given: string): unknown {
   const [, route, names] = /^((?:[A-Z]+ )?\/\S*)(?: (\S+))?$/.exec(given) ?? [];
   if (kind !== "scoped" && kind !== "role") {
@@ -133,7 +133,7 @@ function probeOf(flag: string, { kind }: Member, given: string): unknown {
   return { request: route, [kind === "scoped" ? "scopes" : "roles"]: names.split(",") };
 }
 
-/** Runs the command line. Resolves to its exit code. */
+/** Runs the command line. Resolves to the exit code. */
 export async function runProgram(
   given: readonly string[],
   output: Output,

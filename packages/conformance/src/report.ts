@@ -2,7 +2,7 @@ import type { ConformanceReport } from "./conformance.ts";
 
 const words = { pass: "pass", fail: "FAIL", "not applicable": "n/a" } as const;
 
-/** Formats the report as a table with a summary; failures show the observed and expected behaviour. */
+/** Formats the report as a table with a summary. Failures show the observed and the expected behaviour. */
 export function asTable(report: ConformanceReport): string {
   const idWidth = Math.max(4, ...report.findings.map(({ id }) => id.length));
   const sectionWidth = Math.max(7, ...report.findings.map(({ section }) => section.length));
@@ -37,14 +37,14 @@ function summary({ passed, failed, notApplicable, verdict, shortfalls, notSeen }
   return `${counts}: ${[verdict, ...shortfalls, ...unseen].join("; ")}`;
 }
 
-/** Formats a text of several lines behind a label. */
+/** Formats a multi-line string after a label. */
 function indented(label: string, text: string): readonly string[] {
   return text
     .split("\n")
     .map((line, index) => `${index === 0 ? label : " ".repeat(label.length)}${line}`.trimEnd());
 }
 
-/** Formats the report as JUnit XML: one test case per rule, and a failing one when the run saw too little. */
+/** Formats the report as JUnit XML: one test case per rule, and a failing test case if the run saw too little. */
 export function asJUnit(report: ConformanceReport): string {
   const cases = report.findings.map(({ id, title, text, section, verdict, durationMs }) => {
     const start = `  <testcase classname="${xml(section)}" name="${xml(`${id} ${title}`)}" time="${seconds(durationMs)}"`;

@@ -1,17 +1,17 @@
 import type { Outgoing } from "./http-client.ts";
 
-/** A request: `"/path"`, `"POST /path"` or its parts. */
+/** A request: `"/path"`, `"POST /path"`, or an object. */
 export type Probe =
   | string
   | {
       readonly method?: string | undefined;
       readonly path: string;
       readonly headers?: Readonly<Record<string, string>> | undefined;
-      /** Sent as JSON. */
+      /** The request body, sent as JSON. */
       readonly body?: unknown;
     };
 
-/** A probe in its parts. */
+/** A probe as an object. */
 export interface Request {
   readonly method: string;
   readonly path: string;
@@ -46,7 +46,7 @@ export function requestOf(probe: Probe): Request {
   };
 }
 
-/** Returns the request with the additions. */
+/** Returns a request with the additions. */
 export function withExtra(request: Request, extra: Extra = {}): Outgoing {
   const authorization =
     extra.token === undefined ? [] : [["Authorization", `Bearer ${extra.token}`] as const];

@@ -16,7 +16,7 @@ import {
 } from "./options.ts";
 import { isRule } from "./rules.ts";
 
-/** What a value of a kind must be, and whether it is; other kinds accept every value. */
+/** For each kind: the requirement in words, and a function that tests a value. Other kinds accept every value. */
 const kinds: Readonly<Record<string, readonly [must: string, accepts: (value: unknown) => boolean]>> = {
   text: ["must be a text", (value) => typeof value === "string"],
   name: ["must be a text", (value) => typeof value === "string" && value !== ""],
@@ -38,16 +38,15 @@ function isProbe(value: unknown): boolean {
   return typeof path === "string" && /^(?:[A-Z]+ )?(?:\/|https?:)/.test(path);
 }
 
-/** Returns the name of an option in a file. */
+/** Returns an option's name as files spell it. */
 export function fileName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**
- * Returns the faults of an object and of the objects in it.
- *
- * @param at precedes the name of a member in a fault
- * @param spell returns the name of a member as the user writes it
+ * Returns the faults of an object and of its nested objects.
+ * @param at prefix of member names in a fault
+ * @param spell returns a member's name as the user writes it
  */
 export function shapeFaults(
   shape: Shape,
@@ -91,7 +90,7 @@ export function unknownNames(
 }
 
 function resolveProbes(given: Probes): ResolvedProbes {
-  // A null is kept, so that it is reported.
+  // Keep a null, so that it is reported.
   const probes = { ...resolved("probes", given), ...given };
   const { tenant, failing, session } = given;
   // A route that requires rights also rejects bad tokens.
@@ -159,7 +158,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | undefined
   return url;
 }
 
-/** Returns the faults in the options that say how much a run must see. */
+/** Returns the faults in the options that set how much a run must see. */
 function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readonly string[] {
   if (require !== undefined && !Array.isArray(require)) {
     return [`require: ${JSON.stringify(require)} is not allowed; give a list of names`];

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 
-/** A rule of the contract, with the details that this kit uses. */
+/** A rule of the contract, with the details that the kit uses. */
 export interface Rule {
   readonly id: string;
-  /** One line. */
+  /** The rule in one line. */
   readonly title: string;
   /** The full rule as Markdown. */
   readonly text: string;
   /** The section of the contract. */
   readonly section: string;
-  /** `contract`: required of every service. `house`: a convention of this collection, judged only on request. */
+  /** `contract`: required of every service. `house`: a convention of this project, judged only on request. */
   readonly source: "contract" | "house";
   /** Whether the convention requires more than the contract. */
   readonly stricter: boolean;
@@ -17,7 +17,7 @@ export interface Rule {
   readonly profile: "both" | "full";
 }
 
-/** The rules that this kit knows, in the order of the contract. */
+/** The rules that the kit knows, in the order of the contract. */
 export const rules: readonly Rule[] = JSON.parse(
   readFileSync(new URL("../rules.json", import.meta.url), "utf8"),
 ) as readonly Rule[];

@@ -7,7 +7,7 @@ import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
 import { fail, notApplicable, ruledOut, type Verdict } from "./verdict.ts";
 
-/** Runs the checks concurrently, then one by one those that change the service. */
+/** Runs the checks concurrently, then runs those that change the service one by one. */
 export async function runChecks(kit: Kit, checks: readonly Check[]): Promise<readonly Finding[]> {
   const { totalSeconds, concurrency } = kit.settings;
   const deadline = performance.now() + totalSeconds * 1000;
@@ -57,7 +57,7 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   const seconds = Math.max(
     checkSeconds,
     check.patient === true ? keySetPatienceSeconds + 2 * requestSeconds : 0,
-    // A second presentation that comes too late is repeated twice.
+    // If the second presentation comes too late, it is retried twice.
     check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());
@@ -78,9 +78,9 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   }
 }
 
-/** Removes secrets and control characters from a verdict, which quotes the service. */
+/** Removes secrets and control characters from a verdict, because it quotes the service. */
 function printable(verdict: Verdict, censor: (text: string) => string): Verdict {
-  // Censor first: a truncated text could end within a secret.
+  // Censor before shortening: a truncated string could end within a secret.
   const clean = (text: string): string => short(censor(text), longest);
   switch (verdict.status) {
     case "pass":

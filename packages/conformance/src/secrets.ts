@@ -2,12 +2,12 @@ import { isObject } from "./answer.ts";
 import { requestOf } from "./requests.ts";
 import type { Settings } from "./options.ts";
 
-/** Names of members and headers whose values must not appear in a report. */
+/** Matches the names of members and headers whose values must not appear in a report. */
 const telling = /pass|secret|pin$|otp|code|key|token|credential|authorization|cookie/i;
-/** Shorter values occur in too many unrelated messages. */
+/** Shorter values occur in too many unrelated messages to be censored. */
 const shortest = 4;
 
-/** Returns a function that removes the kit's secrets from a text, because a service may echo them. */
+/** Returns a function that removes the kit's secrets from a string, because a service may echo them. */
 export function createCensor({ keys, probes }: Settings): (text: string) => string {
   const { session } = probes;
   const request = session && requestOf(session.request);
@@ -19,7 +19,7 @@ export function createCensor({ keys, probes }: Settings): (text: string) => stri
   const secrets = new Set(
     given
       .filter((text) => text !== undefined && text.length >= shortest)
-      // The plain text and its JSON escape.
+      // A secret may appear as plain text or JSON-escaped.
       .flatMap((text = "") => [text, JSON.stringify(text).slice(1, -1)]),
   );
   return (text) => [...secrets].reduce((clean, secret) => clean.replaceAll(secret, "<secret>"), text);

@@ -5,7 +5,10 @@ import { InvalidUse } from "./faults.ts";
 import { algorithms, type ConformanceOptions, isShape, type Keys, membersOf, type Shape } from "./options.ts";
 import { fileName, shapeFaults, unknownNames } from "./resolve-settings.ts";
 
-/** Reads the file of `--keys`. @throws InvalidUse, which never contains a secret */
+/**
+ * Reads the `--keys` file.
+ * @throws InvalidUse, which never contains a secret
+ */
 export async function readKeys(path: string): Promise<Keys> {
   const given = await readObject(path);
   reject(shapeFaults("keys", `${path}: `, given, fileName));
@@ -19,10 +22,13 @@ export async function readKeys(path: string): Promise<Keys> {
   return keys as unknown as Keys;
 }
 
-/** The content of the file of `--probes`. */
+/** The content of the `--probes` file. */
 export type ProbesFile = Pick<ConformanceOptions, "probes" | "tenancy" | "limits" | "features">;
 
-/** Reads the file of `--probes`, whose routes are checked later. @throws InvalidUse */
+/**
+ * Reads the `--probes` file. Its routes are checked later.
+ * @throws InvalidUse
+ */
 export async function readProbes(path: string): Promise<ProbesFile> {
   const given = await readObject(path);
   const beside = ["tenancy", "limits", "features"] as const;
@@ -59,14 +65,14 @@ async function readObject(path: string): Promise<JsonObject> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message quotes the text, which may contain a secret.
+    // The parser's message quotes the file, which may contain a secret.
     throw new InvalidUse([`${path}: is not JSON`]);
   }
   if (!isObject(value)) throw new InvalidUse([`${path}: is not an object`]);
   return value;
 }
 
-/** Renames the members of an object, and of the objects in it that the definition has, to option names. */
+/** Renames the members of an object, and of nested objects in the definition, to option names. */
 function optionsIn(shape: Shape, given: JsonObject): Record<string, unknown> {
   const members = membersOf(shape);
   return Object.fromEntries(

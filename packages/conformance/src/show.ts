@@ -4,13 +4,13 @@ export function show(value: unknown): string {
   return short(text);
 }
 
-// Three base64url parts: hides a token that the service echoes.
+// Matches three base64url segments, to hide a token that the service echoes.
 const token = /\b[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
 
 export function short(text: string, longest = 160): string {
   const clean = text
     .replaceAll(token, "<token>")
-    // Control characters, those that change the direction of text, and those that XML forbids.
+    // Replace control characters, characters that change the text direction, and characters that XML forbids.
     .replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff]+/gu, " ")
     .toWellFormed();
   return clean.length > longest ? `${clean.slice(0, longest).toWellFormed()}...` : clean;
@@ -23,10 +23,10 @@ export function showLine(text: string): string {
   return `more than an object on one line: ${short(text.slice(0, end), each)} and behind it ${short(text.slice(end), each)}`;
 }
 
-/** Characters of each part. */
+/** Maximum number of characters of each object. */
 const each = 240;
 
-/** Returns the index after the JSON object at the start of a text. */
+/** Returns the index after the JSON object that a string starts with; undefined if there is none. */
 function endOfObject(text: string): number | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
   let depth = 0;

@@ -16,7 +16,7 @@ import type { Algorithm } from "./options.ts";
 /** The signing key: a shared secret or a private key. */
 export type SigningKey = Buffer | KeyObject;
 
-/** Returns the hash and the form of a signature by RFC 7518, for a key that is not a shared secret. */
+/** Returns the hash and signature options that RFC 7518 requires, for a key that is not a shared secret. */
 function formOf(algorithm: string): { readonly hash: string | null; readonly form: object } {
   if (algorithm === "EdDSA") return { hash: null, form: {} };
   const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_DIGEST: saltLength } = constants;
@@ -34,7 +34,7 @@ export function signature(algorithm: Algorithm, key: SigningKey, bytes: Buffer):
   return sign(hash, bytes, { key, ...form });
 }
 
-/** The curves by the names of OpenSSL. */
+/** OpenSSL's names of the curves. */
 const curves: Readonly<Record<string, string>> = {
   ES256: "prime256v1",
   ES384: "secp384r1",
@@ -48,7 +48,7 @@ export interface KeyPair {
 
 const generate = promisify(generateKeyPair);
 
-/** Generates a key pair for an algorithm; RSA keys have `bits`. */
+/** Generates a key pair for an algorithm. `bits` is the length of RSA keys. */
 export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> {
   if (algorithm === "EdDSA") return generate("ed25519");
   const namedCurve = curves[algorithm];
@@ -56,7 +56,7 @@ export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> 
   return generate("rsa", { modulusLength: bits });
 }
 
-/** A key unknown to the service, and how a token would include it. */
+/** A key that the service does not know, and the forms in which a token can include it. */
 export interface Stranger {
   readonly key: SigningKey;
   readonly jwk: object;
@@ -64,7 +64,7 @@ export interface Stranger {
 
 const strangers = new Map<Algorithm, Promise<Stranger>>();
 
-/** Returns the same key at every call, because RSA keys take long to generate. */
+/** Returns the same key at every call, because generating RSA keys is slow. */
 export function strangerOf(algorithm: Algorithm): Promise<Stranger> {
   const known = strangers.get(algorithm) ?? newStranger(algorithm);
   strangers.set(algorithm, known);
@@ -87,7 +87,7 @@ export function fits(algorithm: Algorithm, key: KeyObject): boolean {
   return key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === curves[algorithm];
 }
 
-/** Whether a published key has signed a token; false for an unusable key. */
+/** Whether a published key signed a token; false for an unusable key. */
 export function hasSigned(jwk: JsonObject, token: string, algorithm: string): boolean {
   const end = token.lastIndexOf(".");
   const bytes = Buffer.from(token.slice(0, end));

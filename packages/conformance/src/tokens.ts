@@ -6,24 +6,23 @@ import { fits, signature, type SigningKey } from "./signing.ts";
 
 export type Claims = JsonObject;
 
-/** How a token differs from a valid one. */
+/** How a token differs from the default valid one. */
 export interface TokenShape {
-  /** Claims to change; `undefined` removes one. */
+  /** Claims to change; `undefined` removes a claim. */
   readonly claims?: Claims | undefined;
   readonly header?: Claims | undefined;
   /** Scopes of the token. Default: none. */
   readonly scopes?: readonly string[] | undefined;
   readonly roles?: readonly string[] | undefined;
-  /** Signs with another key or algorithm than the header says. */
+  /** Signs with another key or algorithm than the header names. */
   readonly signWith?: { readonly algorithm: Algorithm; readonly key: SigningKey } | undefined;
 }
 
 export type Minter = ReturnType<typeof createMinter>;
 
 /**
- * Creates the maker of tokens that the service under test must accept or reject.
- *
- * @param generated the key and its id when the kit serves the key set itself
+ * Creates a minter of valid and invalid tokens.
+ * @param generated the key and its id, when the kit serves the key set itself
  */
 export function createMinter(
   keys: Resolved<"keys">,
@@ -33,7 +32,7 @@ export function createMinter(
   const { algorithm } = keys;
   const key = generated?.key ?? signingKey(keys);
   const kid = generated?.kid ?? keys.kid;
-  /** The public key, if there is one. */
+  /** The public key; undefined for a shared secret. */
   const publicKey = Buffer.isBuffer(key) ? undefined : createPublicKey(key);
   /** Returns seconds since the Unix epoch. */
   const now = (): number => Math.floor(Date.now() / 1000);
@@ -79,7 +78,7 @@ export function createMinter(
         shape?.signWith ?? { algorithm, key },
       );
     },
-    /** Returns a correctly signed token with the given bytes. */
+    /** Returns a correctly signed token with the given header and payload bytes. */
     mintBytes: (header: Buffer | string, payload: Buffer | string) =>
       assemble(Buffer.from(header), Buffer.from(payload), { algorithm, key }),
   };

@@ -14,9 +14,9 @@ export type Verdict =
   | {
       readonly status: "not applicable";
       readonly reason: string;
-      /** What the run lacked, by the names that `--require` takes. Default: none. */
+      /** What the run lacked, by the names that `--require` accepts. Default: none. */
       readonly lacks?: readonly string[] | undefined;
-      /** Whether the service's settings exclude every case of the rule, so that no run can see it. Default: false. */
+      /** Whether the service's settings exclude every case of the rule, so that no run can judge it. Default: false. */
       readonly ruledOut?: true | undefined;
     };
 
@@ -45,12 +45,12 @@ export function must(holds: boolean, seen: string, expected: string): Verdict {
 
 type Status = Pick<Answer, "status">;
 
-/** @param when what the answer was to, for the report */
+/** @param when describes the request, for the report */
 function mustAnswer(holds: boolean, answer: Status | undefined, when: string, expected: string): Verdict {
   return must(holds, `${answer?.status} ${when}`.trimEnd(), expected);
 }
 
-/** Requires an answer with this status. */
+/** Requires a response with this status. */
 export function statusIs(
   answer: Status | undefined,
   status: number,
@@ -60,17 +60,17 @@ export function statusIs(
   return mustAnswer(answer?.status === status, answer, when, expected);
 }
 
-/** Requires a successful answer. */
+/** Requires a successful response. */
 export function succeeds(answer: Answer, when: string, expected = "an answer"): Verdict {
   return mustAnswer(answer.ok, answer, when, expected);
 }
 
-/** Requires an answer that is not successful. */
+/** Requires an unsuccessful response. */
 export function isDenied(answer: Answer, when: string, expected: string): Verdict {
   return mustAnswer(!answer.ok, answer, when, expected);
 }
 
-/** Returns the first failure; else pass, or not applicable if no verdict is a pass. */
+/** Returns the first failure; otherwise pass, or not applicable if no verdict is a pass. */
 export function every(verdicts: readonly Verdict[]): Verdict {
   return (
     verdicts.find(({ status }) => status === "fail") ??
@@ -82,7 +82,6 @@ export function every(verdicts: readonly Verdict[]): Verdict {
 
 /**
  * Returns pass if the condition is true, else a failure that shows a value.
- *
  * @param named the value, by its name in the report
  */
 export function mustBe(holds: boolean, named: JsonObject, expected: string): Verdict {

@@ -1,18 +1,17 @@
 import type { ConformanceOptions } from "./options.ts";
 import { resolveSettings } from "./resolve-settings.ts";
 
-/** A wait that a run includes for any service. */
+/** A wait that a run needs with any service. */
 interface Wait {
   readonly seconds: number;
   readonly what: string;
 }
 
-/** Shorter waits need no announcement. */
+/** Shorter waits are not announced. */
 const unnoticedSeconds = 4;
 
 /**
- * Describes the waits of a run in one sentence; undefined when they are short.
- *
+ * Describes the waits of a run in one sentence; undefined if they are short.
  * @throws InvalidUse as the checks would
  */
 export function expectedWaits(options: ConformanceOptions): string | undefined {

@@ -20,31 +20,31 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
 }
 
-describe("the required coverage of a run", () => {
+describe("required coverage of a run", () => {
   const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
   const notSeen =
     "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
     "protected, replica, role, rotation, scoped, session, store, tenancy, tenant";
 
-  it("ends with 3 for a service with four routes, and names what was not seen", async () => {
+  it("exits with 3 for a service with four routes, and names what was not seen", async () => {
     const { code, last } = await run();
     expect(last).to.contain(`${counts}; 77 rules not applicable, 46 allowed; ${notSeen}`);
     expect(code).to.equal(3);
   });
 
-  it("ends with 0 when enough rules may be not applicable, and still names what was not seen", async () => {
+  it("exits with 0 when enough rules may be not applicable, and still names what was not seen", async () => {
     const { code, last } = await run("--max-not-applicable", "77");
     expect(last).to.contain(`${counts}; ${notSeen}`);
     expect(code).to.equal(0);
   });
 
-  it("ends with 3 when one rule more than allowed is not applicable", async () => {
+  it("exits with 3 when more rules than allowed are not applicable", async () => {
     const { code, last } = await run("--max-not-applicable", "76");
     expect(last).to.contain("; 77 rules not applicable, 76 allowed; ");
     expect(code).to.equal(3);
   });
 
-  it("ends with 3 when a required feature was not seen, and names only that one", async () => {
+  it("exits with 3 and names only the feature when a required feature was not seen", async () => {
     const { code, last } = await run(
       "--max-not-applicable",
       "77",
@@ -57,7 +57,7 @@ describe("the required coverage of a run", () => {
     expect(code).to.equal(3);
   });
 
-  it("ends with 1 when a rule is broken and a required feature is missing too", async () => {
+  it("exits with 1 when a rule is broken and a required feature is missing too", async () => {
     const { code, last } = await run("--house", "--only", "COR-8,AUTH-14", "--require", "session");
     expect(last).to.contain("required and not seen: session");
     expect(code).to.equal(1);
@@ -74,7 +74,7 @@ describe("the required coverage of a run", () => {
     expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
   });
 
-  it("says that the contract is kept when every applicable rule was seen", async () => {
+  it("reports that the contract is kept when every applicable rule was seen", async () => {
     const { findings } = await report({ only: ["SYS-5", "SYS-6", "PROF-2"], maxNotApplicable: 2 });
     expect(findings.map(({ verdict }) => verdict.status)).to.include.members(["pass", "not applicable"]);
     const settings = resolveSettings({ url: "http://localhost", maxNotApplicable: 2 });
@@ -82,7 +82,7 @@ describe("the required coverage of a run", () => {
     expect([verdict, conforms]).to.deep.equal(["the contract is kept", true]);
   });
 
-  it("rejects names and amounts of another type in code", async () => {
+  it("rejects names and amounts of the wrong type in code", async () => {
     const wrong: object = { require: "session", maxNotApplicable: 3 };
     expect((await rejection(report(wrong))).message).to.equal(
       'require: "session" is not allowed; give a list of names',

@@ -22,15 +22,15 @@ describe("AnswerReader", () => {
     "with a length": [`${ok}content-length: 5\r\n\r\nhello`, "hello"],
     "of HTTP/1.0 that ends with the connection": ["HTTP/1.0 200\r\nServer: old\r\n\r\nhello", "hello"],
     "in chunks": [`${chunked}3;name=value\r\nhel\r\n0002\r\nlo\r\n0\r\nTrailer: x\r\n\r\n`, "hello"],
-    "with further bytes behind it": [`${ok}content-length: 5\r\n\r\nhello and more`, "hello"],
-    "behind 100 and 103": [
+    "with further bytes after it": [`${ok}content-length: 5\r\n\r\nhello and more`, "hello"],
+    "after 100 and 103": [
       `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${ok}Content-Length: 5\r\n\r\nhello`,
       "hello",
     ],
   };
   for (const [what, [bytes, body]] of Object.entries(answers)) {
     for (const piece of [1, 2, 7, Infinity]) {
-      it(`reads an answer ${what}, ${piece} bytes at a time`, async () => {
+      it(`reads a response ${what}, ${piece} bytes at a time`, async () => {
         const answer = await read(bytes, piece);
         expect(answer.status).to.equal(200);
         expect(answer.text).to.equal(body);
@@ -38,7 +38,7 @@ describe("AnswerReader", () => {
     }
   }
 
-  it("waits for the end of an incomplete answer", async () => {
+  it("waits for the end of an incomplete response", async () => {
     for (const bytes of ["", ok, `${ok}Content-Length: 5\r\n\r\nhell`, `${chunked}5\r\nhello\r\n`]) {
       const answer = await Promise.race([read(bytes, 3, { ended: false }), sleep(20)]);
       expect(answer).to.equal(undefined);
@@ -65,14 +65,14 @@ describe("AnswerReader", () => {
 
   const malformed: Readonly<Record<string, readonly [bytes: string, message: RegExp]>> = {
     "a negative chunk size": [`${chunked}-8\r\n5\r\nabcde\r\n-d\r\n`, /without a size/],
-    "a chunk size without an end": [`${chunked}${"1".repeat(2000)}`, /without a size/],
+    "an unterminated chunk size": [`${chunked}${"1".repeat(2000)}`, /without a size/],
     "a chunk size beyond the safe integers": [`${chunked}fffffffffffffffff\r\n`, /without a size/],
     "an end within a chunk": [`${chunked}5\r\nhel`, /within a chunked body/],
     "a length that is not a number": [`${ok}Content-Length: -5\r\n\r\nhello`, /not a number/],
-    "an end before the length": [`${ok}Content-Length: 9\r\n\r\nhello`, /5 bytes, announced as 9/],
+    "an end before the announced length": [`${ok}Content-Length: 9\r\n\r\nhello`, /5 bytes, announced as 9/],
     "an end within the headers": [`${ok}Content-Le`, /within the headers/],
     "another protocol": ["SSH-2.0-x\r\n\r\n", /not HTTP/],
-    "headers without an end": [`${ok}X: ${"x".repeat(300_000)}`, /more than 256 KiB/],
+    "unterminated headers": [`${ok}X: ${"x".repeat(300_000)}`, /more than 256 KiB/],
     "a body of more than 8 MiB": [`${ok}Content-Length: 9000000\r\n\r\n${"x".repeat(8_400_000)}`, /8 MiB/],
     "an endless series of 100": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(400_000), /8 MiB/],
   };

@@ -62,7 +62,7 @@ describe("svc-conformance", function () {
   const file = (name: string, value: unknown): Promise<void> =>
     writeFile(join(folder, name), typeof value === "string" ? value : JSON.stringify(value));
 
-  it("prints a table and ends with 0 for a service that conforms", async () => {
+  it("prints a table and exits with 0 for a service that conforms", async () => {
     await using foreign = await startForeign();
     const { code, stdout, stderr } = await runAlone(
       folder,
@@ -101,7 +101,7 @@ describe("svc-conformance", function () {
     expect(xml).to.contain('<testcase classname="authentication" name="AUTH-10 A refresh token');
   });
 
-  it("ends with 1, shows the observed and expected behaviour, and shows no token", async () => {
+  it("exits with 1, shows the observed and expected behaviour, and shows no token", async () => {
     await using foreign = await startForeign();
     const { code, stdout } = await run(
       folder,
@@ -163,7 +163,7 @@ describe("svc-conformance", function () {
     expect(stderr).to.match(/^svc-conformance: url: "localhost:8000" is not an http or https URL\n/);
   });
 
-  it("announces its waits, and warns about those that it cannot make", async () => {
+  it("prints how long it will wait, and warns about checks that it must skip", async () => {
     await using foreign = await startForeign();
     const args = [foreign.url, "--keys", "keys.json", "--probes", "waiting.json"];
     await file("waiting.json", {
@@ -187,7 +187,7 @@ describe("svc-conformance", function () {
     expect(short.stderr).to.match(/graceSeconds: a window of 8 s does not fit into the 5 s for everything/);
   });
 
-  it("ends with 2 when a probe's route does not exist", async () => {
+  it("exits with 2 when a probe's route does not exist", async () => {
     await using foreign = await startForeign();
     const { code, stderr } = await run(
       folder,
@@ -205,20 +205,20 @@ describe("svc-conformance", function () {
     expect(code).to.equal(2);
   });
 
-  describe("ends with 2 and names the fault", () => {
+  describe("exits with 2 and names the fault", () => {
     const nowhere = "http://127.0.0.1:9";
     const cases: readonly (readonly [what: string, args: readonly string[], fault: RegExp])[] = [
       ["no URL", [], /one base URL is needed/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
       ["an invalid URL", ["localhost:8000"], /url: "localhost:8000" is not an http or https URL/],
       [
-        "a URL of another protocol",
+        "a URL with another protocol",
         [`ftp://a:${secret}@127.0.0.1`],
         /url: "ftp:\/\/\*\*\*@127.0.0.1" is not an http or/,
       ],
       ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not hold a user or a password/],
       [
-        "a service that does not answer",
+        "a service that does not respond",
         [nowhere],
         /url: http:\/\/127\.0\.0\.1:9\/ does not answer: ECONNREFUSED/,
       ],
@@ -228,7 +228,7 @@ describe("svc-conformance", function () {
         /features: "magic" is not one of auth, tenancy/,
       ],
       [
-        "a required feature that is unknown",
+        "an unknown required feature",
         [nowhere, "--require", "sessions"],
         /require: "sessions" is not something that this kit can see; allowed are auth, dependencies, failing, /,
       ],
@@ -238,7 +238,7 @@ describe("svc-conformance", function () {
         /--max-not-applicable'? argument is ambiguous|--max-not-applicable: "-1" is not allowed; give a whole number/,
       ],
       [
-        "an amount that is a fraction",
+        "an amount with a fraction",
         [nowhere, "--max-not-applicable", "1.5"],
         /--max-not-applicable: "1\.5" is not allowed; give a whole number from 0 on/,
       ],
@@ -249,9 +249,9 @@ describe("svc-conformance", function () {
         [nowhere, "--open", "open"],
         /--open: "open" is neither "\/path" nor "METHOD \/path"/,
       ],
-      ["scopes that are missing", [nowhere, "--scoped", "/a"], /--scoped: "\/a" is not "\/path one,other"/],
-      ["a file that is missing", [nowhere, "--keys", "none.json"], /none\.json: cannot be read/],
-      ["a log that is missing", [nowhere, "--log", "none.log"], /log: \S*none\.log cannot be read/],
+      ["missing scopes", [nowhere, "--scoped", "/a"], /--scoped: "\/a" is not "\/path one,other"/],
+      ["a missing file", [nowhere, "--keys", "none.json"], /none\.json: cannot be read/],
+      ["a missing log", [nowhere, "--log", "none.log"], /log: \S*none\.log cannot be read/],
       [
         "an invalid replica URL",
         [nowhere, "--replica", "localhost:1"],
@@ -263,7 +263,7 @@ describe("svc-conformance", function () {
         /probes\.session\.request: is needed/,
       ],
       [
-        "a member of a session that is unknown",
+        "an unknown member in a session",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.graces: is unknown; known are request, accessToken/,
       ],
@@ -278,7 +278,7 @@ describe("svc-conformance", function () {
         /probes\.session\.hook\.restore: is needed/,
       ],
       [
-        "a store of another type",
+        "a store with the wrong type",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.store\.failOpen: must be true or false/,
       ],
@@ -291,17 +291,17 @@ describe("svc-conformance", function () {
       ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: needs keys/],
       ["the algorithm none", [nowhere, "--keys", "none-alg.json"], /algorithm: is needed: RS256/],
       [
-        "keys of another name",
+        "keys with other names",
         [nowhere, "--keys", "wrong.json"],
         /wrong\.json: secrets: is unknown; known are/,
       ],
-      ["keys of another type", [nowhere, "--keys", "typed.json"], /typed\.json: leeway: must be a number/],
-      ["probes of another name", [nowhere, "--probes", "wrong.json"], /wrong\.json: secrets: is unknown/],
+      ["keys with wrong types", [nowhere, "--keys", "typed.json"], /typed\.json: leeway: must be a number/],
+      ["probes with other names", [nowhere, "--probes", "wrong.json"], /wrong\.json: secrets: is unknown/],
       ["no secret", [nowhere, "--keys", "bare.json"], /keys\.secret: is needed for HS256/],
       ["no private key", [nowhere, "--keys", "bare-rsa.json"], /keys\.private_key: is needed for RS256/],
       ["an invalid private key", [nowhere, "--keys", "bad.json"], /keys\.private_key: is not a private key/],
       [
-        "a private key of another kind",
+        "a private key of the wrong type",
         [nowhere, "--keys", "other.json"],
         /keys\.private_key: is not a key for ES256/,
       ],

@@ -14,7 +14,7 @@ import { startForeign } from "./support/foreign-service.ts";
 import { foreignLifetimes } from "./support/foreign-sessions.ts";
 import { failures, messagesOf } from "./support/judge.ts";
 
-describe("a service of another implementation", function () {
+describe("a service with another implementation", function () {
   this.timeout(120_000);
   const options = {
     features: ["auth"] as const,
@@ -37,14 +37,14 @@ describe("a service of another implementation", function () {
     return await checkConformance({ ...more, url: `${foreign.url}${path}` });
   }
 
-  it("conforms when it keeps the contract and none of the conventions", async () => {
+  it("conforms when it keeps the contract but none of the conventions", async () => {
     const report = await judged({ ...options, maxNotApplicable: 65 });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
     expect(report.conforms).to.equal(true);
   });
 
-  it("conforms with a different form of sessions", async () => {
+  it("conforms with sessions in another format", async () => {
     const session = {
       request: "POST /session",
       accessToken: "access",
@@ -62,7 +62,7 @@ describe("a service of another implementation", function () {
     );
   });
 
-  it("may read scopes from a custom claim, and only as a text", async () => {
+  it("may read scopes from a custom claim, but only from a string", async () => {
     const keys = { ...options.keys, scopeClaim: "perms" };
     const only = ["CLAIM-1", "CLAIM-5", "AUTH-13", "AUTH-15"];
     const report = await judged({ ...options, keys, only }, { scopeClaim: "perms" });
@@ -87,7 +87,7 @@ describe("a service of another implementation", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("gets a note that a single scope does not show whether all are required", async () => {
+  it("gets a note that one scope does not show whether all scopes are required", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)
@@ -96,7 +96,7 @@ describe("a service of another implementation", function () {
       .that.matches(/one scope/);
   });
 
-  it("adds its own request timeout to the kit's time limit of a request", async () => {
+  it("adds the service's request timeout to the kit's time limit for a request", async () => {
     const settings = resolveSettings({
       url: "http://localhost",
       probes: { slow: "/slow" },
@@ -116,7 +116,7 @@ describe("a service of another implementation", function () {
     expect([verdict?.status, waitedMs]).to.deep.equal(["pass", 25_000]);
   });
 
-  it("is judged by the conventions on request", async () => {
+  it("is judged by the conventions when requested", async () => {
     const report = await judged({ ...options, house: true });
     const failed = failures(report);
     expect(failed.map(({ source }) => source))
@@ -126,13 +126,13 @@ describe("a service of another implementation", function () {
     expect(report.conforms).to.equal(false);
   });
 
-  it("also conforms below a path", async () => {
+  it("also conforms when it is served below a path", async () => {
     const report = await judged(options, { path: "/team/foreign" });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
   });
 
-  it("rejects unknown options and probes, all in one error", async () => {
+  it("rejects unknown options and probes in a single error", async () => {
     const wrong: object = { ...options, url: "http://127.0.0.1:9", probe: {}, probes: { opne: "/open" } };
     const fault: unknown = await checkConformance(wrong as ConformanceOptions).catch(
       (error: unknown) => error,
@@ -142,7 +142,7 @@ describe("a service of another implementation", function () {
     expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
   });
 
-  it("is checked only for the given rules, conventions included", async () => {
+  it("is checked only for the selected rules, including conventions", async () => {
     const report = await judged({ ...options, only: ["SYS-1", "COR-8"] });
     expect(report.findings.map(({ id, verdict }) => [id, verdict.status])).to.deep.equal([
       ["SYS-1", "pass"],

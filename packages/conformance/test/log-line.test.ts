@@ -3,7 +3,7 @@ import { checkConformance } from "@svc/conformance";
 import { showLine } from "../src/show.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
-describe("a log line that is not one JSON object", () => {
+describe("a log line that is not a single JSON object", () => {
   const first = { message: 'a } and a " in a text', nested: { list: [{}] }, filler: "x".repeat(900) };
   const second = { message: "the second" };
 

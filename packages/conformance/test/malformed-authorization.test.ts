@@ -43,7 +43,7 @@ describe("malformed Authorization headers", () => {
     expect(Math.max(...[...headers].map(({ length }) => length))).to.be.above(9000);
   });
 
-  it("break the rule about log lines when one of them causes a line without message", async () => {
+  it("break the rule about log lines when a line has no message", async () => {
     const { report } = await judged((header) =>
       header === "Bearer a b" ? { at: "authorization", "[redacted]": "token refused" } : { message: "ok" },
     );
@@ -54,7 +54,7 @@ describe("malformed Authorization headers", () => {
       .that.matches(/^a line without message: \{.*"at":"authorization"/);
   });
 
-  it("break the rule about log lines when one of them causes an access line without request_id", async () => {
+  it("break the rule about log lines when an access line has no request_id", async () => {
     const { report } = await judged((header) =>
       header === "Basic x" ? { message: "request", http_path: "/health" } : { message: "ok" },
     );

@@ -27,7 +27,7 @@ describe("the kit against services that break one rule", function () {
   }
 
   for (const [index, { rule, what, base, unjudged = [] }] of mutations().entries()) {
-    it(`only ${rule} fails: ${what} (${base})`, async () => {
+    it(`fails only ${rule}: ${what} (${base})`, async () => {
       const report = await reports[names.length + index];
       if (report === undefined) throw new Error("the checks have not begun");
       const failed = failures(report);

@@ -52,7 +52,7 @@ describe("a run always ends", function () {
   const ends: Readonly<Record<string, readonly [(socket: Socket) => void, RegExp]>> = {
     "closes every connection": [(socket) => socket.destroy(), /closed without an answer|ECONNRESET/],
     "does not speak HTTP": [(socket) => socket.end("SSH-2.0-strange\r\n\r\n"), /bytes that are not HTTP/],
-    "breaks off its answer": [
+    "cuts off its response": [
       (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
       /a body of 1 bytes, announced as 99/,
     ],
@@ -72,8 +72,8 @@ describe("a run always ends", function () {
   }
 
   const silences: Readonly<Record<string, (socket: Socket) => void>> = {
-    "never answers": () => undefined,
-    "sends headers slowly without an end": (socket) => {
+    "never responds": () => undefined,
+    "sends headers slowly and endlessly": (socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
       const drip = setInterval(() => socket.write("X-Drip: 1\r\n"), 20);
       socket.on("close", () => clearInterval(drip));
@@ -94,7 +94,7 @@ describe("a run always ends", function () {
     });
   }
 
-  it("when the service stops answering while the kit waits for its keys to be fetched", async () => {
+  it("when the service stops responding while the kit waits until its keys are fetched", async () => {
     const { url, close } = await startStrange((socket) => socket.destroy());
     const report = await checkConformance({
       url,
@@ -108,7 +108,7 @@ describe("a run always ends", function () {
     expect(failures(report).map(({ id }) => id)).to.deep.equal(["AUTH-14"]);
   });
 
-  it("when the service does not answer a sign-in, either the first or a later one", async () => {
+  it("when the service does not respond to the first or a later sign-in", async () => {
     for (const patience of [0, 3]) {
       const session = {
         request: "POST /session",
@@ -137,7 +137,7 @@ describe("a run always ends", function () {
     }
   });
 
-  it("when the service limits sign-ins", async () => {
+  it("when the service rate-limits sign-ins", async () => {
     await using limited = await listen(createServer((_req, res) => void res.writeHead(429).end()));
     const fault: unknown = await checkConformance({
       url: limited.url,
@@ -149,7 +149,7 @@ describe("a run always ends", function () {
     ]);
   });
 
-  it("and does not repeat a password or secret that the service echoes", async () => {
+  it("and does not repeat a password or secret echoed by the service", async () => {
     const [password, secret] = ['quote " within', "a-secret-of-forty-characters-or-somewhat-more"];
     await using foreign = await startForeign();
     const { accessToken, refreshToken } = { accessToken: "access", refreshToken: "refresh" };
@@ -190,7 +190,7 @@ describe("a run always ends", function () {
     expect(written).not.to.match(/quote .{0,6} within/);
   });
 
-  it("and does not repeat a token that the service echoes", async () => {
+  it("and does not repeat a token echoed by the service", async () => {
     const echo = createServer((req, res) => {
       res.writeHead(200, { "Content-Type": "application/json" });
       res.end(JSON.stringify({ status: req.headers.authorization ?? "ok" }));

@@ -4,11 +4,11 @@ import { serveDocument } from "./mutations/named-routes.ts";
 import { startHollow, systemRoutes } from "./support/hollow-service.ts";
 import { failures, judge, messagesOf } from "./support/judge.ts";
 
-describe("the routes of /openapi.json", function () {
+describe("routes in /openapi.json", function () {
   this.timeout(60_000);
   const reaches = ["ERR", "AUTH-13", "SYS-1"];
 
-  it("are probed without a failure on a correct service, including HEAD, which has no body", async () => {
+  it("are probed without a failure on a correct service, including HEAD responses, which have no body", async () => {
     const report = await judge("swift", { request: serveDocument() }, { reaches });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.routes).to.equal(6);
@@ -28,7 +28,7 @@ describe("the routes of /openapi.json", function () {
     );
   });
 
-  it("have the methods of every matching template", async () => {
+  it("have the methods of all matching templates", async () => {
     const document = { paths: { "/{name}": { put: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
     // The document lists PUT for /health, which the service does not have.
@@ -37,12 +37,12 @@ describe("the routes of /openapi.json", function () {
     );
   });
 
-  it("are below the path of the first server, without the base URL's own path", async () => {
+  it("are below the first server's path, without the base URL's own path", async () => {
     const document = { servers: [{ url: "/v1" }], paths: { "/orders": { get: {} } } };
     expect(messagesOf(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
   });
 
-  it("are below the path of a server of another origin only if the service has them there", async () => {
+  it("are below the path of a server with another origin only if the service has them there", async () => {
     const servers = [{ url: "https://api.example/v1" }];
     const gateway = { servers, paths: { "/health": { get: {} } } };
     expect(messagesOf(failures(await checked(gateway, "ERR-9", "ERR-11")))).to.deep.equal([]);
@@ -59,7 +59,7 @@ describe("the routes of /openapi.json", function () {
     expect((await checked(unknown, "SYS-1")).routes).to.equal(0);
   });
 
-  it("may have undocumented methods and undocumented paths below them", async () => {
+  it("may have undocumented methods, and undocumented paths below them", async () => {
     const document = { paths: { "/login": { post: {} }, "/files/{path}": { put: {} } } };
     const differences = serveDocument(document);
     const report = await judge(
@@ -79,7 +79,7 @@ describe("the routes of /openapi.json", function () {
     expect(report.routes).to.equal(2);
   });
 
-  it("are not expected to need a bearer token when the document asks for an API key or Basic authentication", async () => {
+  it("do not need a bearer token when the document requires an API key or Basic authentication", async () => {
     const document = {
       components: {
         securitySchemes: {
@@ -122,9 +122,9 @@ describe("the routes of /openapi.json", function () {
 
   for (const [what, document] of [
     ["a list", []],
-    ["paths of another type", { paths: "none" }],
+    ["paths with the wrong type", { paths: "none" }],
     [
-      "path items and operations of other types",
+      "path items and operations with wrong types",
       { paths: { "/a": null, "/b": { get: 7, parameters: 7 }, c: {} } },
     ],
     ["a path with a line break", { paths: { "/a\r\nX: y": { get: {} } } }],
@@ -136,7 +136,7 @@ describe("the routes of /openapi.json", function () {
     });
   }
 
-  it("are filled with values of the documented format", async () => {
+  it("fill path parameters with values of the documented format", async () => {
     const parameter = (name: string, schema: object): object => ({ name, in: "path", schema });
     const parameters = [
       parameter("number", { type: "integer" }),

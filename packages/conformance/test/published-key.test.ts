@@ -6,7 +6,7 @@ describe("hasSigned()", () => {
   const algorithms: readonly Algorithm[] = ["RS256", "PS384", "ES256", "ES512", "EdDSA"];
 
   for (const algorithm of algorithms) {
-    it(`is true only for the key that has signed a token of ${algorithm}`, async () => {
+    it(`is true only for the key that signed a token with ${algorithm}`, async () => {
       const [own, other] = [await newKeyPair(algorithm), await newKeyPair(algorithm)];
       const input = "e30.e30";
       const token = `${input}.${signature(algorithm, own.privateKey, Buffer.from(input)).toString("base64url")}`;

@@ -36,7 +36,7 @@ function argumentsOf(
 describe("the README", function () {
   this.timeout(180_000);
 
-  it("shows a command line that checks a service with its files", async () => {
+  it("shows a command that checks a service with files for keys and probes", async () => {
     const readme = await readFile(url, "utf8");
     const [command = ""] = codeBlocks(readme, "sh");
     const [keys = "", probes = ""] = codeBlocks(readme, "json");
@@ -125,7 +125,7 @@ describe("the README", function () {
     }
   });
 
-  it("documents every option of the definition, and no other", async () => {
+  it("documents exactly the options in the definition", async () => {
     const lines = (await readFile(url, "utf8")).split("\n").map((line) => line.replaceAll(/ +/g, " "));
     for (const rows of readmeTables()) {
       const at = lines.indexOf(rows[0] ?? "");

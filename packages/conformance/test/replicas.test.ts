@@ -72,7 +72,7 @@ describe("two replicas of a service", function () {
     expect(passed).to.include.members("REV-3 REV-11 REF-19 REF-4 REF-5 REF-6 REF-7 REF-14 RDY-16".split(" "));
   });
 
-  it("REV-11 REF-19 fail when each has its own store", async () => {
+  it("REV-11 REF-19 fail when each replica has its own store", async () => {
     const failed = failures(await check("two:")).map(({ id }) => id);
     expect(failed).to.have.members(["REV-11", "REF-19"]);
   });
@@ -85,7 +85,7 @@ describe("two replicas of a service", function () {
     expect(passed).to.include.members("ISS-5 ISS-10 REF-1 REF-6 REF-13".split(" ")).and.not.include("REF-12");
   });
 
-  it("are rejected when the second does not know the sessions of the first", async () => {
+  it("are rejected when the second replica does not know the first one's sessions", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     await using stranger = await startReplica(
       toml(redis.url, "one:").replace('"tested"\nissue', '"else"\nissue'),

@@ -21,7 +21,7 @@ describe("the kit's list of rules", () => {
     ({ rules: allRules } = (await import(list)) as { rules: readonly Listed[] });
   });
 
-  it("is the list that docs/contract.md gives: npm run rules -- --write writes it", async () => {
+  it("equals the list in docs/contract.md: npm run rules -- --write updates it", async () => {
     const script = new URL("../../../scripts/kit-rules.mjs", import.meta.url).href;
     const { kitRules } = (await import(script)) as {
       readonly kitRules: (all: readonly Listed[]) => Promise<string>;
@@ -31,7 +31,7 @@ describe("the kit's list of rules", () => {
     );
   });
 
-  it("has the rules that are visible from outside, with title, text, section, source and profile", () => {
+  it("contains the rules that are visible from outside, with title, text, section, source and profile", () => {
     expect(rules.length).to.be.above(220);
     const listed = new Map(allRules.map((rule) => [rule.id, rule]));
     for (const rule of rules) {
@@ -54,7 +54,7 @@ describe("the kit's list of rules", () => {
     expect(own.get("ERR-2")?.text).to.match(/^A problem has these members:\n\n\| Member .*\n\| -+/);
   });
 
-  it("has one check or one reason for every rule", () => {
+  it("has either one check or one reason for every rule", () => {
     const checked = checks.map(({ rule }) => rule);
     expect(new Set(checked).size).to.equal(checked.length);
     const excused = notChecked.flatMap((each) => each.rules);

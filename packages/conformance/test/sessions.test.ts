@@ -26,7 +26,7 @@ describe("the kit against services that issue tokens and break one rule", functi
   }
 
   for (const [index, { rule, what, base, unjudged = [] }] of issuingMutations().entries()) {
-    it(`only ${rule} fails: ${what} (${base})`, async () => {
+    it(`fails only ${rule}: ${what} (${base})`, async () => {
       const report = await reports[names.length + index];
       if (report === undefined) throw new Error("the checks have not begun");
       const failed = failures(report);

@@ -2,7 +2,7 @@ import type { ConformanceReport } from "@svc/conformance";
 import { expect } from "chai";
 import { failures, judge, messagesOf } from "./support/judge.ts";
 
-describe("a service whose probe `tenant` is not served below /t/<tenant>", function () {
+describe("a service that does not serve the probe `tenant` below /t/<tenant>", function () {
   this.timeout(60_000);
   const unserved = {
     request(req: { url?: string | undefined }) {
@@ -15,7 +15,7 @@ describe("a service whose probe `tenant` is not served below /t/<tenant>", funct
     return findings.find(({ id }) => id === rule)?.verdict;
   }
 
-  it("is judged by its other sources, and the rule about paths is not applicable with the reason", async () => {
+  it("is judged by its other sources, while the rule about paths is not applicable, with the reason", async () => {
     const report = await judge("swift", unserved, { reaches: ["TEN"] });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-14")).to.deep.equal({ status: "not applicable", reason });
@@ -24,7 +24,7 @@ describe("a service whose probe `tenant` is not served below /t/<tenant>", funct
     }
   });
 
-  it("is judged by the header alone when its sources are path and header", async () => {
+  it("is judged only by the header when its sources are path and header", async () => {
     const report = await judge("anonymous", unserved, { reaches: ["TEN"] });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-1")).to.deep.equal({ status: "pass" });

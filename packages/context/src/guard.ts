@@ -1,21 +1,21 @@
 import type { Middleware } from "./types.ts";
 
-/** What a guard requires, which tools that describe routes read under `Symbol.for("@svc/guard")`. */
+/** What a guard requires. Tools that describe routes read it under `Symbol.for("@svc/guard")`. */
 export interface Guard {
-  /** For example `scopes`. */
+  /** The type of requirement, for example `scopes`. */
   readonly kind: string;
-  /** For example the scopes that it requires. */
+  /** The required values, for example scope names. */
   readonly values: readonly string[];
 }
 
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
-/** Returns the middleware, described as a guard for {@link guardOf}. */
+/** Describes middleware as a guard for {@link guardOf}, and returns it. */
 export function describeGuard(kind: string, values: readonly string[], guard: Middleware): Middleware {
   return Object.assign(guard, { [GUARD]: Object.freeze({ kind, values: Object.freeze([...values]) }) });
 }
 
-/** Returns the description of a guard; undefined for another handler. */
+/** Returns a guard's description; undefined for any other handler. */
 export function guardOf(handle: object): Guard | undefined {
   return (handle as { readonly [GUARD]?: Guard })[GUARD];
 }

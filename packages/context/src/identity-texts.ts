@@ -1,7 +1,7 @@
 const PLAIN = /^[^\p{Cc}\p{Surrogate}]*$/u;
 const TENANT_ID = /^[^\p{Cc}\p{Surrogate}]{1,255}$/u;
 
-/** Describes a valid tenant id for error messages; {@link isTenantId} checks the same rule. */
+/** Describes a valid tenant id in error messages; {@link isTenantId} checks the same rule. */
 export const TENANT_ID_EXPECTED =
   "1 to 255 characters, not only white space, without control characters and lone surrogates";
 
@@ -13,7 +13,9 @@ export function isTenantId(value: unknown): value is string {
   return typeof value === "string" && TENANT_ID.test(value) && value.trim() !== "";
 }
 
-/** Whether a text is free of control characters and lone surrogates, so that every log, header and store can hold it. */
+/**
+ * Whether a string has no control characters and no lone surrogates, so that every log, header and store accepts it.
+ */
 export function isPlainText(text: string): boolean {
   return PLAIN.test(text);
 }

@@ -4,7 +4,7 @@ import type { Logger, Principal, TraceContext } from "./types.ts";
 
 /** Initial fields of a context, for example for a job. All are optional. */
 export interface ContextFields {
-  /** Default: `""`, which means unknown. */
+  /** The request id. Default: `""`, which means unknown. */
   readonly requestId?: string | undefined;
   /** Default: undefined. */
   readonly trace?: TraceContext | undefined;
@@ -18,23 +18,23 @@ export interface ContextFields {
   readonly log?: Logger | undefined;
 }
 
-/** Parses the trace headers of a caller. Called at most once per context. */
+/** Parses a caller's trace headers. Called at most once per context. */
 export type TraceReader = (traceparent: string, tracestate: string | undefined) => TraceContext | undefined;
 
 /**
- * Holds what is known about one request or job. Each package writes only its own field. All fields exist from the start,
- * so that the object never changes its shape.
+ * Holds what is known about one request or job. Each package writes only its own field. All fields exist from the
+ * start, so that the object's hidden class in V8 never changes.
  */
 export class RequestContext {
-  /** The id of `X-Request-ID`; `""` until a package has set it (COR-1). */
+  /** The id in `X-Request-ID`; `""` until a package sets it (COR-1). */
   requestId: string;
   principal: Principal | undefined;
-  /** The tenant that was granted. */
+  /** The granted tenant. */
   tenantId: string | undefined;
-  /** A tenant that the request named and that was not granted. */
+  /** A tenant that the request named but that was not granted. */
   tenantClaimed: string | undefined;
   log: Logger | undefined;
-  /** `performance.now()` when the context was made, in milliseconds. */
+  /** When the context was created, in milliseconds of `performance.now()`. */
   readonly startedAt: number;
   #trace: TraceContext | undefined;
   #readTrace: TraceReader | undefined;
@@ -54,7 +54,7 @@ export class RequestContext {
     this.#tracestate = undefined;
   }
 
-  /** The caller's valid trace context (COR-9), or this service's own one when it exports spans. */
+  /** The caller's valid trace context (COR-9), or this service's own if it exports spans. */
   get trace(): TraceContext | undefined {
     const read = this.#readTrace;
     if (read !== undefined) {
@@ -70,8 +70,8 @@ export class RequestContext {
   }
 
   /**
-   * Stores the trace headers of a caller and parses them at the first read of `trace`, which most requests never do.
-   * Keeps a trace that the context already has.
+   * Stores a caller's trace headers and parses them when `trace` is first read, which most requests never do. Keeps a
+   * trace that the context already has.
    *
    * @param read returns undefined for an invalid `traceparent`
    */
@@ -83,7 +83,7 @@ export class RequestContext {
   }
 }
 
-// Two installed copies of this package share contexts through the symbol registry and globalThis.
+// If two copies of this package are installed, they share contexts through the symbol registry and globalThis.
 const ON_REQUEST: unique symbol = Symbol.for("@svc/context/1") as never;
 const ON_GLOBAL: unique symbol = Symbol.for("@svc/context/1/storage") as never;
 
@@ -97,34 +97,34 @@ interface WithStorage {
 const shared = globalThis as WithStorage;
 const storage: AsyncLocalStorage<RequestContext> = (shared[ON_GLOBAL] ??= new AsyncLocalStorage());
 
-/** Returns the context of a request, or undefined when no package has opened one. Works wherever `req` is available. */
+/** Returns a request's context; undefined if no package has created it. Works wherever `req` is available. */
 export function contextOf(req: IncomingMessage): RequestContext | undefined {
   return (req as WithContext)[ON_REQUEST];
 }
 
-/** Returns the context of a request, and creates it at the first call. For packages that write a field of it. */
+/** Returns a request's context, and creates it if necessary. For packages that write a field in it. */
 export function openContext(req: IncomingMessage): RequestContext {
   const holder = req as WithContext;
   return (holder[ON_REQUEST] ??= new RequestContext());
 }
 
 /**
- * Returns the context of the request or job whose code is running; undefined outside of both. Listeners for `data` and
- * `end` of a request and queues shared between requests lose it: use `contextOf(req)` there.
+ * Returns the context of the current request or job; undefined outside of both. The context is lost in listeners for a
+ * request's `data` and `end` events and in queues shared between requests: use `contextOf(req)` there.
  */
 export function currentContext(): RequestContext | undefined {
   return storage.getStore();
 }
 
-/** Runs `fn` with `context` as the current one and returns what it returns. */
+/** Runs `fn` with `context` as the current context. Returns the return value of `fn`. */
 export function runWithContext<T>(context: RequestContext, fn: () => T): T {
   return storage.run(context, fn);
 }
 
 /**
- * Makes the request's context current for all code that `next` runs. When it is current already, this only calls `next`,
- * so only the outermost middleware pays for it. When a middleware in between has lost it (a body parser that calls
- * `next` from a stream's `end` event), the next call restores it.
+ * Makes the request's context current for all code that `next` runs. If the context is already current, this only calls
+ * `next`, so only the outermost middleware has a cost. If it was lost in between (in a body parser that calls `next`
+ * from a stream's `end` event), the next call restores it.
  */
 export function enterContext(
   req: IncomingMessage,

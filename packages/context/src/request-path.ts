@@ -5,15 +5,15 @@ const QUESTION_MARK = 0x3f;
 const HASH = 0x23;
 
 /**
- * Returns the path of a request without its query (ERR-4), as the client sent it: with the prefixes that routers remove,
- * and without scheme and host when the target was an absolute URL. Decodes nothing.
+ * Returns a request's path without the query (ERR-4), as the client sent it: with the prefixes that routers remove, and
+ * without scheme and host if the target was an absolute URL. Decodes nothing.
  */
 export function pathOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
   return pathOfTarget(typeof originalUrl === "string" ? originalUrl : (req.url ?? ""));
 }
 
-/** Returns the path of a request target; `/` for a target without one. */
+/** Returns the path in a request target; `/` if it has none. */
 export function pathOfTarget(target: string): string {
   let start = 0;
   if (target.charCodeAt(0) !== SLASH) {

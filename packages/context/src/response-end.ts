@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * Called once per response: when the response has been handed to the operating system, or when its connection closed
- * before that (`aborted`).
+ * Called once per response: when the response was passed to the operating system, or when its connection closed before
+ * that (`aborted`).
  */
 export type ResponseEndListener = (req: IncomingMessage, res: ServerResponse, aborted: boolean) => void;
 
-// Two installed copies share this symbol, so that a response still has one event listener.
+// If two copies of this package are installed, they share this symbol, so that a response still has one event listener.
 const LISTENERS: unique symbol = Symbol.for("@svc/context/1/response-end") as never;
 
 interface WithListeners extends ServerResponse {
@@ -14,10 +14,10 @@ interface WithListeners extends ServerResponse {
 }
 
 /**
- * Calls `listener` once at the end of the response; on the next tick when the response has ended already.
- * All listeners of a response share one event listener and run in the order in which they were added, even after
- * one of them throws. Pass the same function for all requests, not a new closure for each. A listener may run
- * without a current context: use `contextOf(req)`.
+ * Calls `listener` once when the response ends; on the next tick if it has already ended. All listeners for a response
+ * share one event listener and run in the order in which they were added, even if one of them throws. Pass the same
+ * function for all requests, not a new closure for each. A listener may run without a current context: use
+ * `contextOf(req)`.
  */
 export function onResponseEnd(
   req: IncomingMessage,
@@ -57,7 +57,7 @@ function callAll(
   try {
     for (; index < listeners.length; index++) listeners[index]?.(res.req, res, aborted);
   } finally {
-    // After a listener throws, run the others; the error then propagates as from any event listener.
+    // If a listener throws, still run the others; the error then propagates as from any event listener.
     if (index < listeners.length) callAll(listeners, index + 1, res, aborted);
   }
 }

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * Whether a page of this origin sent a request (AUTH-34). Check it before a change that a browser's automatic credentials
- * authorise. `Sec-Fetch-Site`, which no page can set, decides when it is present. Otherwise `Origin` must name the `Host` of
- * the request, with https for a request over https. Returns false when both headers are missing.
+ * Whether a request was sent by a page of this origin (AUTH-34). Check this before a change that is authorised by
+ * credentials that browsers send automatically. `Sec-Fetch-Site`, which no page can set, decides if it is present.
+ * Otherwise `Origin` must name the request's `Host`, with https for a request over https. Returns false if both headers
+ * are missing.
  */
 export function isOfThisOrigin(req: IncomingMessage): boolean {
   const site = req.headers["sec-fetch-site"];

@@ -7,14 +7,14 @@ interface StatedRequest extends IncomingMessage {
 }
 
 /**
- * Sets the template that a request belongs to when no route of Express answers it: for middleware that answers fixed
- * paths, and for bare servers that route by themselves. A route that matches later takes precedence.
+ * Sets the route template of a request that no Express route handles: for middleware that serves fixed paths, and for
+ * bare servers with their own routing. A route that matches later takes precedence.
  */
 export function setRouteTemplate(req: IncomingMessage, template: string): void {
   (req as StatedRequest)[TEMPLATE] = template;
 }
 
-/** Returns what `setRouteTemplate` has set for a request, or undefined. */
+/** Returns the template that `setRouteTemplate` set for a request; undefined if there is none. */
 export function statedRouteTemplate(req: IncomingMessage): string | undefined {
   return (req as StatedRequest)[TEMPLATE];
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Middleware that Connect, Express 4, Express 5 and a bare `node:http` server all take. */
+/** Middleware that Connect, Express 4, Express 5 and a bare `node:http` server accept. */
 export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void) => void;
 
-/** The verified caller. The package that verifies tokens writes it; other packages read it. */
+/** The verified caller. The package that verifies tokens sets it; other packages read it. */
 export interface Principal {
   readonly subject: string;
   readonly scopes: readonly string[];
@@ -38,11 +38,11 @@ export interface Logger {
 /** The outcome of one readiness check. */
 export interface CheckResult {
   readonly healthy: boolean;
-  /** Shown to every caller of `/ready`: must not contain a connection string, user-info or a password. */
+  /** Visible to every caller of `/ready`, so it must not contain a connection string, user-info or a password. */
   readonly detail: string;
-  /** Overrides the `critical` of the check. */
+  /** Overrides the check's `critical`. */
   readonly critical?: boolean | undefined;
-  /** Numbers and short texts to show beside the detail. */
+  /** Numbers and short strings to show with the detail. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -51,6 +51,9 @@ export interface ReadinessCheck {
   readonly name: string;
   /** Whether the service is unavailable while this check is unhealthy. */
   readonly critical: boolean;
-  /** Reports a dependency that is down as unhealthy instead of throwing. The signal aborts at the deadline of the check. */
+  /**
+   * Returns an unhealthy result, rather than throwing, if the dependency is down. The signal aborts at the check's
+   * deadline.
+   */
   check(signal: AbortSignal): CheckResult | Promise<CheckResult>;
 }

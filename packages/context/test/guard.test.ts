@@ -1,7 +1,7 @@
 import { describeGuard, guardOf, type Middleware } from "@svc/context";
 import { expect } from "chai";
 
-describe("the description of a guard", () => {
+describe("description of a guard", () => {
   it('is readable under Symbol.for("@svc/guard") and does not change with the caller\'s list', () => {
     const values = ["read"];
     const admit: Middleware = (_req, _res, next) => next();
@@ -12,7 +12,7 @@ describe("the description of a guard", () => {
     expect((guard as unknown as Record<symbol, unknown>)[Symbol.for("@svc/guard")]).to.equal(guardOf(guard));
   });
 
-  it("is undefined for another handler", () => {
+  it("is undefined for any other handler", () => {
     expect(guardOf(() => undefined)).to.equal(undefined);
   });
 });

@@ -26,7 +26,7 @@ describe("isTenantId()", () => {
     }
   });
 
-  it("agrees with a definition by code points for any text (AUTH-39)", () => {
+  it("agrees with a definition by code points for any string (AUTH-39)", () => {
     const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 });
     const text = fc.oneof(
       units.map((each) => String.fromCharCode(...each)),

@@ -22,7 +22,7 @@ describe("the README of @svc/context", () => {
     expect(await linePrinted(1, "/")).to.equal("r-1 200 sent\n");
   });
 
-  it("AUTH-34 refuses a request from a page of another origin", async () => {
+  it("AUTH-34 rejects a request from a page with another origin", async () => {
     await using sample = await runSample(readme, 2);
     const url = await sample.url;
     const status = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status;

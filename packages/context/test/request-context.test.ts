@@ -41,7 +41,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(await (await fetch(server.url)).text()).to.equal("true");
     });
 
-    it("differs for every request of a connection, kept alive or pipelined", async () => {
+    it("differs between requests on the same connection, kept alive or pipelined", async () => {
       const seen: (RequestContext | undefined)[] = [];
       const outside: unknown[] = [];
       await using server = await listen((req, res) => {
@@ -74,7 +74,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(answers).to.eql(paths);
     });
 
-    it("is lost in the data and end listeners of a request, where contextOf still finds it", async () => {
+    it("is lost in a request's data and end listeners, where contextOf still finds it", async () => {
       const current: unknown[] = [];
       const ofRequest: unknown[] = [];
       await using server = await listen(
@@ -104,7 +104,7 @@ for (const [name, serve] of Object.entries(servers)) {
 }
 
 for (const [name, express] of Object.entries(expressMajors)) {
-  describe(`the request context behind express.json() of ${name}`, () => {
+  describe(`the request context after express.json() in ${name}`, () => {
     it("is still current", async () => {
       const app = express().use(enterContext).use(express.json());
       app.post("/", (req, res) => void res.json([req.body, currentContext() === contextOf(req)]));
@@ -120,7 +120,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("enterContext", () => {
-  it("makes the context of openContext current and calls next once, without an argument", async () => {
+  it("makes the context from openContext current and calls next once, without an argument", async () => {
     const calls: unknown[][] = [];
     await using server = await listen((req, res) => {
       const opened = openContext(req);
@@ -133,7 +133,7 @@ describe("enterContext", () => {
     expect(calls).to.eql([[]]);
   });
 
-  it("restores a context that an earlier middleware has lost", async () => {
+  it("restores a context that earlier middleware has lost", async () => {
     await using server = await listen((req, res) => {
       enterContext(req, res, () => {
         // Simulates a body parser that calls next from a listener.
@@ -166,7 +166,7 @@ describe("enterContext", () => {
 });
 
 describe("runWithContext", () => {
-  it("makes the context of a job current and returns what the job returns", async () => {
+  it("makes a job's context current and returns what the job returns", async () => {
     const context = new RequestContext({ requestId: "job-1", tenantId: "acme" });
     const result = await runWithContext(context, async () => {
       await Promise.resolve();
@@ -199,11 +199,11 @@ describe("RequestContext", () => {
     expect(context.startedAt).to.be.at.least(before);
   });
 
-  it("treats undefined as a left-out field", () => {
+  it("treats undefined as an omitted field", () => {
     expect(new RequestContext({ requestId: undefined, tenantId: undefined }).requestId).to.equal("");
   });
 
-  it("parses the caller's trace at the first read, and only once", () => {
+  it("parses the caller's trace when it is first read, and only once", () => {
     const asked: unknown[] = [];
     const trace = { traceId: "1", traceparent: "00-1", tracestate: "a=b" };
     const read: TraceReader = (...headers) => (asked.push(headers), trace);
@@ -234,13 +234,13 @@ describe("RequestContext", () => {
     expect(deferred.trace).to.equal(undefined);
   });
 
-  it("is undefined on a request that no package has touched", () => {
+  it("is undefined on a request for which no package has created one", () => {
     expect(contextOf({} as IncomingMessage)).to.equal(undefined);
   });
 });
 
 describe("two installed copies", () => {
-  it("share the context of a request and the current one", async () => {
+  it("share a request's context and the current one", async () => {
     const url = new URL("../src/request-context.ts?copy=2", import.meta.url).href;
     const other = (await import(url)) as typeof import("@svc/context");
     expect(other.RequestContext).to.not.equal(RequestContext);

@@ -23,7 +23,7 @@ describe("the path of a request", () => {
     });
   }
 
-  it("ERR-4 has the prefix that a router has removed", () => {
+  it("ERR-4 includes the prefix that a router has removed", () => {
     const mounted = { url: "/7?page=2", originalUrl: "/orders/7?page=2" } as unknown as IncomingMessage;
     expect(pathOf(mounted)).to.equal("/orders/7");
     expect(pathOf({ url: "/7" } as IncomingMessage)).to.equal("/7");

@@ -50,7 +50,7 @@ for (const [name, serve] of Object.entries(servers)) {
       ]);
     });
 
-    it("reports aborted when the client disconnects before the answer", async () => {
+    it("reports aborted when the client disconnects before the response", async () => {
       const end = told<boolean>();
       let calls = 0;
       await using server = await listen(
@@ -106,7 +106,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(aborted).to.have.members(["/1 true", "/2 true", "/3 true"]);
     });
 
-    it("reports every response of a connection that is kept alive", async () => {
+    it("reports every response on a connection that is kept alive", async () => {
       const urls: (string | undefined)[] = [];
       await using server = await listen(
         serve((req, res) => {

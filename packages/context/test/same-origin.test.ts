@@ -28,7 +28,7 @@ async function ask(url: string, headers: Headers): Promise<string> {
 
 for (const [stack, listener] of Object.entries(stacks)) {
   describe(`isOfThisOrigin on ${stack}`, () => {
-    it("AUTH-34 returns true for a request from a page of this origin", async () => {
+    it("AUTH-34 returns true for a request from a page with this origin", async () => {
       await using server = await listen(listener);
       const own: readonly Headers[] = [
         { "Sec-Fetch-Site": "same-origin" },
@@ -72,7 +72,7 @@ for (const [stack, listener] of Object.entries(stacks)) {
       }
     });
 
-    it("AUTH-34 compares hosts as a browser does: letter case and the port of the scheme do not count", async () => {
+    it("AUTH-34 compares hosts as a browser does: ignores letter case and the scheme's default port", async () => {
       await using server = await listen(listener);
       const said = async (host: string, origin: string): Promise<string> => {
         const head = `POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n`;

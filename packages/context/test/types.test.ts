@@ -14,7 +14,7 @@ import connect from "connect";
 import express4, { type RequestHandler } from "express4";
 
 // The compiler is the test: it must accept this code, and refuse each line below a @ts-expect-error.
-describe("the types", () => {
+describe("types", () => {
   it("accept one middleware in Connect, Express 4, Express 5 and a bare server", () => {
     const middleware: Middleware = enterContext;
     const four: RequestHandler = middleware;
@@ -28,7 +28,7 @@ describe("the types", () => {
     expect(apps).to.have.length(4);
   });
 
-  it("keep the route parameter types of Express", () => {
+  it("keep Express's route parameter types", () => {
     const app = expressMajors["express 5"]();
     app.get("/items/:id", enterContext, (req, res) => {
       const id: string = req.params.id;
@@ -38,7 +38,7 @@ describe("the types", () => {
     expect(app.router.stack).to.have.length(1);
   });
 
-  it("accept any object with the five levels as a logger, and refuse a function", () => {
+  it("accept any object with the five levels as a logger, and reject a function", () => {
     const say = (fields: object, message?: string): void => void [fields, message];
     const loggers: Logger[] = [{ debug: say, info: say, warn: say, error: say, fatal: say }];
     // @ts-expect-error -- a function has no levels
@@ -60,7 +60,7 @@ describe("the types", () => {
     expect(results).to.eql([healthy, healthy]);
   });
 
-  it("refuse a change of a principal", () => {
+  it("reject changes to a principal", () => {
     const principal: Principal = {
       subject: "s",
       scopes: [],

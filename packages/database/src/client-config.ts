@@ -3,13 +3,13 @@ import { Client, type ClientConfig } from "pg";
 import type { ResolvedDatabase } from "./options.ts";
 
 const LONGEST_MS = 2 ** 31 - 1;
-/** Time a healthy server gets to cancel a statement by itself, before it counts as hung. */
+/** Time that a healthy server gets to cancel a statement itself before it counts as hung. */
 const GRACE_MS = 500;
 
 /**
  * Returns the configuration for `pg`.
  *
- * @param names the names of the options in errors
+ * @param names names of the options in errors
  * @throws ConfigurationError
  */
 export function clientConfig(options: ResolvedDatabase, names: Names): ClientConfig {
@@ -24,10 +24,10 @@ export function clientConfig(options: ResolvedDatabase, names: Names): ClientCon
     keepAliveInitialDelayMillis: 10_000,
   };
   try {
-    // `pg` rejects wrong escapes and missing certificate files only when a client is made.
+    // `pg` rejects invalid escapes and missing certificate files only when a client is created.
     new Client(config);
   } catch (error) {
-    // Its message may quote the URL.
+    // The error's message may quote the URL.
     const { code } = error as NodeJS.ErrnoException;
     const message = `cannot be understood by pg${code === undefined ? "" : ` (${code})`}`;
     throw optionError(names, "url", message);

@@ -28,30 +28,30 @@ import { createProbe } from "./readiness.ts";
 import { createWatch, createWithTenant, type Watch } from "./tenant.ts";
 
 /**
- * A pool of connections on which every wait has a deadline. Fits `withTransaction` and `ensureSchema` of `@svc/sql`, and
- * every package that takes a `Queryable` or `Connectable`.
+ * A connection pool on which every wait has a deadline. Works with `withTransaction` and `ensureSchema` from
+ * `@svc/sql`, and with every package that accepts a `Queryable` or `Connectable`.
  */
 export interface Database extends Queryable, Connectable, AsyncDisposable {
   /**
    * Runs one statement on any connection.
    *
-   * @throws ProblemError 503 with `Retry-After` when no connection is available, when it is lost, or when the statement
-   *   takes too long; every other error of the server unchanged from `pg`
+   * @throws ProblemError 503 with `Retry-After` when no connection is available, when the connection is lost, or when
+   *   the statement takes too long; all other server errors unchanged from `pg`
    */
   query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
   /**
    * Runs `work` in a transaction: commits when it returns, rolls back when it throws.
    *
-   * @throws as `query`, and the error of `work`
+   * @throws the same errors as `query`, and errors thrown by `work`
    */
   transaction<T>(work: (tx: Queryable) => T | Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * Runs `work` in a transaction of a tenant: in tables with row security it sees and writes only that tenant's rows, even
-   * if a statement has no condition on the tenant. The tenant is unset when the transaction ends, however it ends. Takes
+   * Runs `work` in a tenant's transaction: in tables with row security it sees and writes only that tenant's rows, even
+   * if a statement has no condition on the tenant. However the transaction ends, the tenant is unset afterwards. Takes
    * no more round trips than `transaction`.
    *
-   * @throws TenantError for a tenant that `isTenantId()` of `@svc/context` rejects, and inside of another `withTenant` of the
-   *   same database; and as `transaction`
+   * @throws TenantError for a tenant that `isTenantId()` from `@svc/context` rejects, and inside another `withTenant`
+   *   on the same database; otherwise the same errors as `transaction`
    */
   withTenant<T>(
     tenant: string,
@@ -59,18 +59,18 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
     options?: TransactionOptions,
   ): Promise<T>;
   /**
-   * Lends a connection; return it with `release()`. A connection that is returned with a transaction open, or after a
-   * statement that named the tenant's setting, is closed. A statement that sets it throws a `TenantError`, here and in `query`
-   * and `transaction`.
+   * Lends a connection; return it with `release()`. A connection is closed if it is returned with an open transaction,
+   * or after a statement that named the tenant's setting. A statement that sets it throws a `TenantError`, here and in
+   * `query` and `transaction`.
    *
    * @throws ProblemError 503
    */
   connect(): Promise<LentConnection>;
-  /** The pool itself, for data mappers. It has the same deadlines, but its errors are those of `pg`. */
+  /** The pool itself, for data mappers. It has the same deadlines, but throws the errors from `pg`. */
   readonly pool: Pool;
   /** Returns the check for `/ready`, always the same object. */
   readiness(): ReadinessCheck;
-  /** Closes all connections, and cuts those that are still in use after `stopTimeoutMs`. Never rejects. */
+  /** Closes all connections. Connections that are still in use after `stopTimeoutMs` are cut. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export function createDatabase(given: DatabaseOptions): Database {
       ),
     { now: options.now },
   );
-  // Without a listener, an error of an idle connection would end the process.
+  // Without a listener, an error on an idle connection would end the process.
   pool.on("error", (error) => void warn(error));
 
   let rowSecurity = options.rowSecurity ?? false;
@@ -138,7 +138,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   }
 
   function onStuck(): void {
-    // All earlier connections lead to the same frozen server.
+    // All earlier connections lead to the same hung server.
     guard.generation += 1;
     breaker.attempt()?.failed();
   }
@@ -163,7 +163,7 @@ export function createDatabase(given: DatabaseOptions): Database {
       return await pool.connect();
     } catch (error) {
       if (error instanceof BreakerOpenError) throw notAnswering(error, error.retryAfterMs);
-      // Users of the pool itself hold connections too. A connection that is still being opened is not in use.
+      // Code that uses the pool directly holds connections too. A connection that is still being opened is not in use.
       const inUse = pool.totalCount - pool.idleCount - guard.connecting;
       throw inUse >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
     }
@@ -194,7 +194,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     }
   }
 
-  // Skip the watch: these transactions set the tenant and reset it.
+  // Skip the watch, because these transactions set the tenant and reset it.
   const inTenant = createWithTenant({ connect: () => connectWith() }, tenantSetting);
 
   const database: Database = {

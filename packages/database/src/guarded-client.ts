@@ -4,31 +4,31 @@ import { Client, type ClientBase, type ClientConfig } from "pg";
 
 type Connected = (error: Error | null, client?: Client) => void;
 
-/** State shared by all connections of one pool. */
+/** State shared by all connections in one pool. */
 export interface Guard {
   readonly breaker: Breaker;
   readonly connectTimeoutMs: number;
-  /** Incremented when the server hangs: connections of earlier generations are suspect. */
+  /** Incremented when the server hangs: connections from earlier generations are suspect. */
   generation: number;
   /** Connections that are open or being opened. */
   readonly open: Set<ClientBase>;
   /** Number of connections being opened. */
   connecting: number;
-  /** Generation in which each connection was opened. */
+  /** The generation in which each connection was opened. */
   readonly madeIn: WeakMap<ClientBase, number>;
 }
 
 /**
- * Returns the client class of a pool: it opens no connection while the breaker is open, and aborts a connection attempt
- * after `connectTimeoutMs`.
+ * Returns the client class for a pool. It opens no connection while the breaker is open, and aborts a connection
+ * attempt after `connectTimeoutMs`.
  */
 export function guardedClient(guard: Guard): new (config?: ClientConfig) => Client {
   return class GuardedClient extends Client {
     constructor(config: ClientConfig = {}) {
       // The pool makes the password non-enumerable, so the spread does not copy it.
       super({ ...config, password: config.password, connectionTimeoutMillis: guard.connectTimeoutMs });
-      // The pool adds its listener only after `connect()`. A server that dies may report it in the packet of the handshake,
-      // and an error without a listener ends the process.
+      // The pool adds its listener only after `connect()`. A dying server may send its error together with the
+      // handshake, and an error without a listener ends the process.
       this.on("error", ignore);
     }
 
@@ -73,7 +73,7 @@ async function connectGuarded(
 
 const ignore = (): void => undefined;
 
-/** Destroys a connection's socket without the protocol's goodbye. */
+/** Destroys a connection's socket without the protocol's termination message. */
 export function cut(client: ClientBase): void {
   (client as Partial<WithSocket>).connection?.stream?.destroy();
 }

@@ -9,7 +9,7 @@ import type { PoolClient } from "pg";
 import { notAnswering, tooSlow, verdictOf } from "./problems.ts";
 import type { Watch } from "./tenant.ts";
 
-/** A connection lent by the pool. Throws problems where the connection is at fault. */
+/** A connection lent by the pool. Connection failures are thrown as problems. */
 export interface LentConnection extends PooledConnection {
   /** Returns `I` outside a transaction, `T` inside one, `E` inside a failed one. */
   getTransactionStatus(): string | null;
@@ -21,13 +21,14 @@ interface WithStatus {
 
 /**
  * @param onStuck called when the server turns out to hang
- * @param watch called with every statement before it is sent; throws, or returns true to close the connection afterwards
+ * @param watch called with every statement before it is sent; throws, or returns true if the connection must be closed
+ *   afterwards
  */
 export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): LentConnection {
   let spoilt = false;
   let broken: Error | undefined;
   let returned = false;
-  // A connection that breaks between two statements emits an error, which ends the process if it has no listener.
+  // A connection that breaks between two statements emits an error, which would end the process without a listener.
   const onError = (error: Error): void => {
     broken ??= notAnswering(error);
   };
@@ -52,7 +53,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       values?: unknown[],
     ): Promise<QueryResult<R>> {
       if (returned) throw new Error("a connection was used after it was given back to the pool");
-      // A further statement would queue behind the one that hangs.
+      // Further statements would queue after the one that hangs.
       if (broken !== undefined) throw broken;
       if (watch?.(statement, values) === true) spoilt = true;
       try {

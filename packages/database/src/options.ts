@@ -23,54 +23,54 @@ export const databaseOptions = defineOptions("createDatabase()", {
       k.secret(k.string({ pattern: /^postgres(?:ql)?:\/\//, expects: "a URL that begins with postgres://" })),
     ),
   },
-  /** Name or address of the server, or the folder of its socket. Default: that of the URL. */
+  /** Name or address of the server, or the folder of its socket. Default: the host in the URL. */
   host: { kind: k.optional(k.string()) },
   /** TCP port. Default: 5432. */
   port: { kind: k.optional(k.integer({ min: 1, max: 65_535 })) },
-  /** Name of the database. Default: that of the URL. */
+  /** Name of the database. Default: the database in the URL. */
   database: { kind: k.optional(k.string()) },
-  /** Name of the login. Default: that of the URL. */
+  /** Name of the login. Default: the user in the URL. */
   user: { kind: k.optional(k.string()) },
   /** Password of the login. Default: none. */
   password: { kind: k.optional(k.secret(k.string({ allowEmpty: true }))) },
-  /** TLS: true, or options of `tls.connect`. Default: as in the URL, else no TLS. */
+  /** TLS: true, or options for `tls.connect`. Default: as in the URL, else no TLS. */
   ssl: { kind: k.optional(k.either(k.boolean(), k.objectWith<object>("an object of TLS options"))) },
   /** Name of the readiness check, and of the database in log messages. Default: `database`. */
   name: { kind: k.withDefault(k.checkName, "database") },
   /** Name of the client in `pg_stat_activity`. Default: `svc`. */
   applicationName: { kind: k.withDefault(k.string(), "svc") },
-  /** Largest number of connections. Default: 10. */
+  /** Maximum number of connections. Default: 10. */
   max: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 10) },
   /** Time limit for opening a connection. Default: 2,000. */
   connectTimeoutMs: { key: "connect_timeout", inFile, kind: k.withDefault(k.milliseconds, 2000) },
   /**
-   * How long a request waits for a connection, idle or new; for a new one the smaller of both limits applies.
+   * How long a request waits for a connection, idle or new; opening a new one is also limited by `connectTimeoutMs`.
    * Default: 2,000.
    */
   acquireTimeoutMs: { key: "acquire_timeout", inFile, kind: k.withDefault(k.milliseconds, 2000) },
   /**
-   * Time limit of a statement, after which the server cancels it. A server that does not cancel it counts as hung half a
-   * second later. Default: 10,000.
+   * Time limit for a statement, after which the server cancels it. A server that does not cancel it within another half
+   * second counts as hung. Default: 10,000.
    */
   statementTimeoutMs: { key: "statement_timeout", inFile, kind: k.withDefault(k.milliseconds, 10_000) },
   /** Time after which an unused connection is closed. Default: 30,000. */
   idleTimeoutMs: { kind: k.withDefault(k.milliseconds, 30_000) },
-  /** Time limit of the readiness check; keep it below the deadline of `/ready` for one check. Default: 1,500. */
+  /** Time limit for the readiness check; keep it below the deadline that `/ready` has for one check. Default: 1,500. */
   readinessTimeoutMs: { kind: k.withDefault(k.milliseconds, 1500) },
   /** How long `stop()` waits for connections in use before it cuts them. Default: 5,000. */
   stopTimeoutMs: { kind: k.withDefault(k.milliseconds, 5000) },
-  /** Failed connection attempts in a row that open the circuit breaker. Default: 2. */
+  /** Number of consecutive failed connection attempts that opens the circuit breaker. Default: 2. */
   breakerFailures: { kind: k.withDefault(k.integer({ min: 1 }), 2) },
-  /** How long the open breaker allows no connection attempt. Default: 5,000. */
+  /** How long the open circuit breaker blocks connection attempts. Default: 5,000. */
   breakerCoolDownMs: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS }), 5000) },
   /** Whether the service cannot work without the database (RDY-13). Default: true. */
   critical: { key: "critical", kind: k.withDefault(k.boolean(), true) },
   /**
-   * Whether tables rely on row security: `/ready` then reports a login that bypasses it (a superuser, or one with
+   * Whether tables rely on row security: if so, `/ready` reports a login that bypasses it (a superuser, or one with
    * BYPASSRLS). Default: false until the first `withTenant`, true afterwards.
    */
   rowSecurity: { kind: k.optional(k.boolean()) },
-  /** Setting that holds the tenant of a transaction; policies must use the same one. Default: `svc.tenant`. */
+  /** Name of the setting that holds a transaction's tenant; policies must use the same one. Default: `svc.tenant`. */
   tenantSetting: {
     kind: k.withDefault(
       k.string({
@@ -80,7 +80,7 @@ export const databaseOptions = defineOptions("createDatabase()", {
       "svc.tenant",
     ),
   },
-  /** Logs when the database stops answering and when it answers again. Default: none. */
+  /** Logs when the database becomes unavailable and when it is available again. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
@@ -99,5 +99,5 @@ export const databaseOptions = defineOptions("createDatabase()", {
 /** Options of {@link createDatabase}. All times are in milliseconds. */
 export type DatabaseOptions = OptionsOf<typeof databaseOptions>;
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export type ResolvedDatabase = ResolvedOptions<(typeof databaseOptions)["keys"]>;

@@ -8,12 +8,12 @@ export type { Database } from "./database.ts";
 export const databasePlugin = definePlugin({
   name: "database",
   options: defineOptions("[plugin.database]", {
-    /** `postgres://...`; usually a reference such as `${DATABASE_URL}`. Required. */
+    /** `postgres://...`, usually a reference such as `${DATABASE_URL}`. Required. */
     url: {
       key: "url",
       kind: k.secret(k.string({ pattern: /^postgres(ql)?:\/\//, expects: "a URL postgres://..." })),
     },
-    /** Largest number of connections. Default: 10. */
+    /** Maximum number of connections. Default: 10. */
     max: { key: "max", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 10) },
     ...pickOptions(databaseOptions, "connectTimeoutMs", "statementTimeoutMs", "acquireTimeoutMs", "critical"),
   }),

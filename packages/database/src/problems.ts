@@ -11,7 +11,7 @@ export function notAnswering(cause: unknown, retryAfterMs = 0): ProblemError {
   );
 }
 
-/** Returns the problem for a pool whose connections all stayed in use for `acquireTimeoutMs`. */
+/** Returns the problem for a pool in which all connections stayed in use for `acquireTimeoutMs`. */
 export function exhausted(cause: unknown): ProblemError {
   return unavailable(
     "all database connections are in use; retry shortly",
@@ -20,7 +20,7 @@ export function exhausted(cause: unknown): ProblemError {
   );
 }
 
-/** Returns the problem for a statement that passed its deadline. */
+/** Returns the problem for a statement that exceeded its deadline. */
 export function tooSlow(cause: unknown): ProblemError {
   return unavailable("the database did not answer in time; retry shortly", "ERR_SVC_DATABASE_TIMEOUT", cause);
 }
@@ -30,12 +30,12 @@ function unavailable(detail: string, code: string, cause: unknown, retryAfterMs 
 }
 
 /**
- * Returns what an error of a statement means for its connection. `stuck`: the server did not cancel the statement at its
- * deadline. `lost`: the connection is gone. `late`: the server cancelled the statement. `fine`: the statement itself
- * failed.
+ * Returns what a statement's error means for its connection. `stuck`: the server did not cancel the statement at its
+ * deadline. `lost`: the connection is gone. `late`: the server cancelled the statement. `fine`: only the statement
+ * itself failed.
  */
 export function verdictOf(error: unknown): "stuck" | "lost" | "late" | "fine" {
-  // Matches the text of pg's `query_timeout`, which has no code.
+  // Matches the message of pg's `query_timeout`, which has no code.
   if (error instanceof Error && error.message === "Query read timeout") return "stuck";
   if (isConnectionError(error)) return "lost";
   return sqlStateOf(error) === "57014" ? "late" : "fine";

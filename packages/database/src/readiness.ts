@@ -5,7 +5,7 @@ import { Client, type ClientBase, type ClientConfig } from "pg";
 import { cut } from "./guarded-client.ts";
 import type { ResolvedDatabase } from "./options.ts";
 
-/** The readiness check of a database, with the function that closes its connection. */
+/** A database's readiness check, and the function that closes the check's connection. */
 export interface Probe {
   readonly check: ReadinessCheck;
   close(): void;
@@ -33,10 +33,10 @@ const BYPASSES = `
 select rolsuper or rolbypassrls as bypasses from pg_catalog.pg_roles where rolname = current_user`;
 
 /**
- * Creates a readiness check with its own connection: in the application's pool it would have to queue, and a busy
- * service would report that its database is down.
+ * Creates a readiness check with its own connection. In the application's pool the check would have to queue, and a
+ * busy service would report that its database is down.
  *
- * @param open set of open connections to which the check adds its own
+ * @param open set of open connections, to which the check adds its own
  */
 export function createProbe(
   options: ResolvedDatabase & { readonly client: ClientConfig },

@@ -2,7 +2,7 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { type Connectable, type Queryable, type TransactionOptions, withTransaction } from "@svc/sql";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Thrown when `withTenant` is called without a tenant or inside another `withTenant`: a bug in the caller, so a 500. */
+/** Thrown if `withTenant` is called without a tenant or inside another `withTenant`: a bug in the caller, so a 500. */
 export class TenantError extends Error {
   override readonly name = "TenantError";
   readonly code = "ERR_SVC_DATABASE_TENANT";
@@ -15,7 +15,7 @@ export type WithTenant = <T>(
   options?: TransactionOptions,
 ) => Promise<T>;
 
-/** A running `withTenant`. Work that was started in it and not awaited may still see it after its end. */
+/** A running `withTenant`. Work that was started in it but not awaited may still read it after the call has ended. */
 interface Call {
   readonly pool: Connectable;
   readonly outer: Call | undefined;
@@ -55,12 +55,13 @@ function checkTenant(tenant: unknown): void {
   }
 }
 
-// Skip ended calls: work that keeps starting new work would otherwise build an endless chain of them.
+// Skip ended calls, because work that keeps starting new work would build an endless chain of them.
 function living(call: Call | undefined): Call | undefined {
   return call?.ended === true ? living(call.outer) : call;
 }
 
-// A nested transaction would wait for a second connection while it holds the first, and neither would see the other's rows.
+// A nested transaction would wait for a second connection while it holds the first one, and neither would see the
+// other's rows.
 function refuseNested(pool: Connectable, innermost: Call | undefined): void {
   for (let call = innermost; call !== undefined; call = call.outer) {
     if (call.ended || call.pool !== pool) continue;
@@ -71,9 +72,9 @@ function refuseNested(pool: Connectable, innermost: Call | undefined): void {
 }
 
 /**
- * Inspects statements outside `withTenant` for the setting's name. Rejects one that sets it: the setting would stay for
- * the next user of the connection, and behind a pooler for other processes. A statement that only names the setting may
- * set it in a way that this function does not detect.
+ * Inspects statements outside `withTenant` for the setting's name. Rejects a statement that sets it: the setting would
+ * remain for the connection's next user, and behind a pooler for other processes. A statement that only names the
+ * setting may set it in a way that this function does not detect.
  *
  * @returns whether to close the connection after use
  * @throws TenantError
@@ -89,7 +90,7 @@ export function createWatch(setting: string): Watch {
     const { text, values } = statementOf(given, parameters);
     if (typeof text !== "string") return false;
     const inText = named.test(text);
-    // Check parameters only for set_config: other values come from clients and must not close a connection.
+    // Check parameters only for set_config: all other values come from clients and must not close a connection.
     const inCall = CALL.test(text) && (inText || (Array.isArray(values) && values.some(isNamed)));
     if (inCall || (inText && sets.test(text))) {
       throw new TenantError(`only withTenant() may set ${setting}`);

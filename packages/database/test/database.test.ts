@@ -43,7 +43,7 @@ describe("createDatabase", () => {
     expect(rows).to.deep.equal([{ id: 1 }]);
   });
 
-  it("passes on errors of a statement unchanged, and keeps its connection in the pool", async () => {
+  it("passes on a statement's errors unchanged, and keeps its connection in the pool", async () => {
     const one = createDatabase({ url: postgres.url, max: 1 });
     const pid = async (): Promise<unknown> => (await one.query("select pg_backend_pid() as pid")).rows[0];
     const before = await pid();

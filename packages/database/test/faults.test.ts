@@ -90,7 +90,7 @@ describe("a database with faults", function () {
     });
   }
 
-  it("returns 503 in bounded time while the server hangs, tries rarely, and recovers without a restart", async () => {
+  it("returns 503 in bounded time while the server hangs, rarely retries, and recovers without a restart", async () => {
     await using up = await warm(4, { max: 4, breakerCoolDownMs: 2000 });
     const { database, logger } = up;
     postgres.server.pause();
@@ -128,7 +128,7 @@ describe("a database with faults", function () {
     expect(logger.texts.at(-1)).to.contain("answering again");
   });
 
-  it("survives a logger that throws, in the process, a query and a stop", async () => {
+  it("survives a logger that throws in the process, a query and a stop", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -141,7 +141,7 @@ describe("a database with faults", function () {
     await database.stop();
   });
 
-  it("does not reuse a connection whose statement passed its deadline", async () => {
+  it("does not reuse a connection whose statement exceeded its deadline", async () => {
     await using up = await warm(1, { max: 1 });
     const { database } = up;
     const pid = (): Promise<unknown> => answer(database, "select pg_backend_pid() as pid");
@@ -194,7 +194,7 @@ describe("a database with faults", function () {
     }
   });
 
-  it("applies its deadlines and its breaker to data mappers that use the pool itself", async () => {
+  it("applies its deadlines and circuit breaker to data mappers that use the pool directly", async () => {
     await using database = createDatabase({
       url: postgres.url,
       max: 3,
@@ -213,7 +213,7 @@ describe("a database with faults", function () {
     }
   });
 
-  it("survives a crash of the server, and recovers when it is back", async () => {
+  it("survives a server crash, and recovers when the server is back", async () => {
     const logger = collectingLogger();
     await using database = createDatabase({ url: postgres.url, max: 3, logger, ...PATIENT });
     await Promise.all(Array.from({ length: 3 }, () => database.query("select pg_sleep(0.02)")));
@@ -253,7 +253,7 @@ describe("a database with faults", function () {
     expect((await ask(database)).healthy).to.equal(true);
   });
 
-  it("returns 503 when slow handlers hold all connections, while readiness reports how many wait", async () => {
+  it("returns 503 when slow handlers hold all connections, while readiness reports how many requests wait", async () => {
     // Long enough to count the waiting requests before their deadline.
     await using database = createDatabase({ url: postgres.url, max: 2, ...PATIENT, acquireTimeoutMs: 3000 });
     const slow = [await database.connect(), await database.connect()];
@@ -320,7 +320,7 @@ describe("a database with faults", function () {
     });
   });
 
-  it("does not throw when the database is missing at the start, and uses it when it appears", async () => {
+  it("does not throw when the database is missing at the start, and uses it once it is available", async () => {
     await using database = createDatabase({
       host: "127.0.0.1",
       port: NOBODYS_PORT,
@@ -336,8 +336,8 @@ describe("a database with faults", function () {
   });
 });
 
-describe("a database whose server dies at a handshake", () => {
-  it("survives a server that reports its end in the packet of the handshake", async () => {
+describe("a database whose server dies during a handshake", () => {
+  it("survives a server that reports its shutdown together with the handshake", async () => {
     await using server = await startEndingPostgres();
     await using database = createDatabase({
       host: "127.0.0.1",
@@ -351,7 +351,7 @@ describe("a database whose server dies at a handshake", () => {
   });
 });
 
-describe("a database whose login is wrong", function () {
+describe("a database with an invalid login", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer({ password: "right-one" });
 
@@ -359,7 +359,7 @@ describe("a database whose login is wrong", function () {
     ["password", (url: string) => url.replace("right-one", "s3cret"), "the password was refused"],
     ["database", (url: string) => url.replace(/postgres$/, "n0where"), "the database does not exist"],
   ] as const) {
-    it(`reports a wrong ${what} without revealing it`, async () => {
+    it(`reports an invalid ${what} without revealing it`, async () => {
       const url = change(postgres.url);
       expect(url).not.to.equal(postgres.url);
       await using database = createDatabase({ url, ...PATIENT });

@@ -57,7 +57,7 @@ describe("two tenants on one pool", function () {
     await enableRowSecurity(db, { table: "items" });
   });
 
-  it(`do not see each other's rows in ${REQUESTS} requests with errors and aborts among them`, async () => {
+  it(`do not see each other's rows in ${REQUESTS} requests that include errors and aborts`, async () => {
     const rows = { own: 0, foreign: 0, without: 0 };
     const count = (found: unknown, tenant: string): unknown => {
       const list = (found as { rows?: { tenant_id?: string }[] } | undefined)?.rows ?? [];

@@ -15,7 +15,7 @@ function faultsOf(options: object): readonly string[] {
   return [];
 }
 
-describe("createDatabase's options", () => {
+describe("createDatabase options", () => {
   const url = "postgres://app:s3cret@127.0.0.1:1/x";
 
   it("CFG-12 lists all faults together", () => {

@@ -14,7 +14,7 @@ describe("withTenant through PgBouncer in transaction mode", function () {
   after(() => login?.drop());
   const postgres = testDatabase({ name: "pgbouncer" });
 
-  it("keeps tenants of three pools apart on two shared connections", async () => {
+  it("separates the tenants of three pools on two shared connections", async () => {
     login = await makeLogin(postgres.url);
     await using bouncer = await pgBouncer.start(login.url, 2);
     const open = (): Database =>

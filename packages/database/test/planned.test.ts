@@ -7,7 +7,7 @@ describe("a planned statement on a database", function () {
   this.timeout(30_000);
   const testing = testDatabase({ name: "database-planned" });
 
-  it("is planned once on each of its connections", async () => {
+  it("is planned once on each of the database's connections", async () => {
     const db = createDatabase({ url: testing.url, max: 1 });
     const text = `select $1::text as note, ${SESSION_COLUMN}`;
     for (const note of ["a", "b", "c"]) {

@@ -15,7 +15,7 @@ describe("README of @svc/database", function () {
   after(() => login?.drop());
   const postgres = testDatabase({ name: "readme" });
 
-  it("shows a service that answers from the database", async () => {
+  it("shows a service that responds with data from the database", async () => {
     await using sample = await runSample(readme, 0, { replace: { [sampleUrl]: postgres.url } });
     const url = await sample.url;
     expect(await (await fetch(`${url}/sum?of=41`)).json()).to.deep.equal({ sum: 42 });
@@ -41,7 +41,7 @@ describe("README of @svc/database", function () {
     expect(await ready.json()).to.deep.equal({ healthy: false, detail: "not answering (ECONNREFUSED)" });
   });
 
-  it("shows tenants that see only their own rows, in a program and behind tokens, and the logins for it", async () => {
+  it("shows tenants that see only their own rows, in a program and with tokens, and the required logins", async () => {
     login = await makeLogin(postgres.url);
     const replace = { [sampleUrl]: login.url };
     {

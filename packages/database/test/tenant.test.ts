@@ -42,7 +42,7 @@ describe("withTenant", () => {
     expect(await tenants(of)).to.deep.equal([]);
   }
 
-  it("sees and writes only the rows of its tenant, and returns the result of the function", async () => {
+  it("sees and writes only its tenant's rows, and returns the function's result", async () => {
     expect(await db.withTenant("acme", tenants)).to.deep.equal(["acme"]);
     expect(await db.withTenant("globex", tenants)).to.deep.equal(["globex", "globex"]);
     expect(await db.withTenant("nobody", tenants)).to.deep.equal([]);
@@ -89,14 +89,14 @@ describe("withTenant", () => {
     });
   }
 
-  it("accepts every tenant id, and shows only its rows (AUTH-39)", async () => {
+  it("accepts every tenant id, and shows only that tenant's rows (AUTH-39)", async () => {
     for (const tenant of goodTenantIds.filter((each) => each !== "acme")) {
       await db.withTenant(tenant, (tx) => insert(tx, tenant));
       expect(await db.withTenant(tenant, tenants)).to.deep.equal([tenant]);
     }
   });
 
-  it("rejects a nested call for any tenant, but not one of another database", async () => {
+  it("rejects a nested call for any tenant, but not a call on another database", async () => {
     await using other = createDatabase({ url: login.url });
     for (const tenant of ["acme", "globex"]) {
       const error = await rejection(db.withTenant("acme", () => db.withTenant(tenant, tenants)));
@@ -125,7 +125,7 @@ describe("withTenant", () => {
     expect(await later).to.deep.equal(["globex", "globex"]);
   });
 
-  it("keeps its tenant through savepoints that are rolled back, and through retries", async () => {
+  it("keeps its tenant through rolled-back savepoints and through retries", async () => {
     await db.withTenant("acme", async (tx) => {
       await rejection(withTransaction(tx, (inner) => insert(inner, "globex")));
       expect(await tenants(tx)).to.deep.equal(["acme"]);
@@ -154,19 +154,19 @@ describe("withTenant", () => {
           throw new Error("no");
         },
       ],
-      ["has a statement that fails", (tx) => tx.query("select 1/0")],
-      ["hides a statement that failed", (tx) => tx.query("select 1/0").catch(() => undefined)],
-      ["has a statement that takes too long", (tx) => tx.query("select pg_sleep(60)")],
-      ["commits by hand", (tx) => tx.query("commit")],
-      ["rolls back by hand", (tx) => tx.query("rollback")],
-      ["begins again by hand", (tx) => tx.query("commit; begin")],
+      ["runs a statement that fails", (tx) => tx.query("select 1/0")],
+      ["catches a statement's error", (tx) => tx.query("select 1/0").catch(() => undefined)],
+      ["runs a statement that takes too long", (tx) => tx.query("select pg_sleep(60)")],
+      ["commits manually", (tx) => tx.query("commit")],
+      ["rolls back manually", (tx) => tx.query("rollback")],
+      ["begins again manually", (tx) => tx.query("commit; begin")],
       ["sets another tenant for the session", (tx) => tx.query("set svc.tenant = 'globex'")],
       [
         "sets another tenant through parameters",
         (tx) => tx.query("select set_config($1, $2, false)", ["svc.tenant", "globex"]),
       ],
       [
-        "commits by hand, sets another tenant and throws",
+        "commits manually, sets another tenant and throws",
         async (tx) => {
           await tx.query("commit");
           await tx.query("set svc.tenant = 'globex'");
@@ -269,7 +269,7 @@ describe("withTenant", () => {
     await expectNothingLeft(mapped);
   });
 
-  it("lets a login without ownership of the tables check row security, but not create it", async () => {
+  it("lets a login that does not own the tables check row security, but not create it", async () => {
     const guest = await makeLogin(postgres.url);
     try {
       await db.query(`create table guarded (tenant_id text not null);
@@ -299,7 +299,7 @@ describe("withTenant", () => {
     const ask = async (of: Database): Promise<object> => of.readiness().check(new AbortController().signal);
     const pool = { total: 0, idle: 0, waiting: 0, max: 10 };
 
-    it("does not mention row security for services that do not use it", async () => {
+    it("does not mention row security in services that do not use it", async () => {
       await using plain = createDatabase({ url: postgres.url, ...PATIENT });
       expect(await ask(plain)).to.deep.equal({ healthy: true, detail: "connected", meta: pool });
       await using off = createDatabase({ url: postgres.url, rowSecurity: false, ...PATIENT });
@@ -307,7 +307,7 @@ describe("withTenant", () => {
       expect(await ask(off)).to.include({ healthy: true, detail: "connected" });
     });
 
-    it("reports from the first withTenant on that a superuser bypasses it, stays healthy, and logs it once", async () => {
+    it("after the first withTenant(), reports a superuser that bypasses row security, stays healthy, and logs once", async () => {
       const logger = collectingLogger();
       await using passing = createDatabase({ url: postgres.url, logger, ...PATIENT });
       await passing.withTenant("acme", () => undefined);

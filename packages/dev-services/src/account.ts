@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** The account that runs a server which refuses to run as root. */
+/** The account that runs a server, because the server refuses to run as root. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
@@ -28,8 +28,8 @@ export function isRoot(): boolean {
 }
 
 /**
- * Returns the account for servers that refuse root: `postgres` if it exists, else `nobody`; undefined when this process
- * is not root. The account must be listed in `passwd`, because PostgreSQL looks up its name.
+ * Returns the account for servers that refuse to run as root: `postgres` if it exists, else `nobody`; undefined if this
+ * process is not root. The account must be listed in `passwd`, because PostgreSQL looks up its name.
  *
  * @throws Error when neither account exists
  */
@@ -45,7 +45,7 @@ export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
   throw new Error(`PostgreSQL does not run as root, and ${passwd} has no account postgres or nobody`);
 }
 
-/** Returns whether every user may enter a folder and all folders above it. */
+/** Returns whether every user may enter a folder and all its parent folders. */
 function isOpen(folder: string): boolean {
   for (let at = realpathSync(folder); ; at = dirname(at)) {
     if ((statSync(at).mode & 0o001) === 0) return false;
@@ -70,7 +70,7 @@ const sharedMemory = "/dev/shm";
 const TMPFS = 0x0102_1994;
 const PLENTY = 8 * 2 ** 30;
 
-/** Where a temporary server may have its folder. */
+/** Where a temporary server may create its folder. */
 export interface ScratchOptions {
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -79,7 +79,7 @@ export interface ScratchOptions {
 }
 
 /**
- * Returns the folder in memory that `npm test` uses when enough memory is free. A PostgreSQL server has a thousand files:
+ * Returns the in-memory folder that `npm test` uses if enough memory is free. A PostgreSQL server has a thousand files;
  * on a disk, creating and removing them takes longer than many tests.
  */
 function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): readonly string[] {
@@ -93,12 +93,12 @@ function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): reado
   return type === TMPFS && Math.min(bavail * bsize, process.availableMemory()) > plenty ? [sharedMemory] : [];
 }
 
-/** Returns whether a folder made by {@link scratchFolder} is in memory. */
+/** Returns whether a folder created by {@link scratchFolder} is in memory. */
 export function isInMemory(folder: string): boolean {
   return folder.startsWith(`${sharedMemory}/`);
 }
 
-/** Makes a new folder for one temporary server; the server's account can enter it. */
+/** Creates a folder for one temporary server, which the server's account can enter. */
 export function scratchFolder(prefix: string, options: ScratchOptions = {}): string {
   const candidates = [...inMemory(options), tmpdir(), "/tmp", "/var/tmp"];
   const folder = mkdtempSync(join(firstOpen(candidates), prefix));
@@ -106,14 +106,14 @@ export function scratchFolder(prefix: string, options: ScratchOptions = {}): str
   return folder;
 }
 
-/** Returns the folder for files kept between runs when the server's account cannot enter the checkout. */
+/** Returns the folder for files that are kept between runs if the server's account cannot enter the checkout. */
 export function keptFolder(name: string): string {
   return join(firstOpen(["/var/tmp", tmpdir(), "/tmp"]), name);
 }
 
 /**
- * Returns the folder in which the demo of a checkout keeps its data: `.svc/postgres` of the checkout, or for root a
- * folder under `/var/tmp` that is named after the checkout.
+ * Returns the data folder of a checkout's demo: `.svc/postgres` in the checkout, or for root a folder under `/var/tmp`
+ * named after the checkout.
  */
 export function demoFolder(checkout: string): string {
   const path = resolve(checkout);
@@ -122,7 +122,7 @@ export function demoFolder(checkout: string): string {
 }
 
 /**
- * Makes a folder, or accepts an existing one that belongs to this user and that no other user can write to.
+ * Creates a folder, or accepts an existing one that belongs to this user and that no other user can write to.
  *
  * @throws Error for any other existing folder
  */
@@ -141,7 +141,7 @@ export function ownFolder(folder: string): void {
   }
 }
 
-/** Makes a new folder that only the server's account may use. */
+/** Creates a folder that only the server's account may use. */
 export function privateFolder(folder: string, account: Account | undefined): void {
   mkdirSync(folder, { mode: 0o700 });
   if (account !== undefined) chownSync(folder, account.uid, account.gid);

@@ -1,21 +1,21 @@
-/** One way to find or start a server that failed, with the reason. */
+/** A failed attempt to find or start a server, with the reason. */
 export interface Attempt {
   readonly rung: string;
   readonly reason: string;
 }
 
-/** Thrown when no server can be found or started on this machine. Names every way that was tried. */
+/** Thrown if no server can be found or started on this machine. Names every attempt. */
 export class NoServerError extends Error {
   override readonly name = "NoServerError";
   readonly code = "ERR_SVC_NO_SERVER";
   readonly attempts: readonly Attempt[];
-  /** The message on one line. */
+  /** The message in one line. */
   readonly summary: string;
 
   /**
    * @param kind what was needed, for example `PostgreSQL`
-   * @param attempts every way with its reason, in the order in which they were tried
-   * @param remedy the command that repairs it
+   * @param attempts every attempt with its reason, in order
+   * @param remedy the command that solves the problem
    */
   constructor(kind: string, attempts: readonly Attempt[], remedy: string) {
     const lines = attempts.map(({ rung, reason }) => `  - ${rung}: ${reason}`);
@@ -26,7 +26,7 @@ export class NoServerError extends Error {
   }
 }
 
-/** Returns a URL that is safe to print: without its password and without its parameters, which may hold one too. */
+/** Returns a URL that is safe to print: without password and without parameters, which may contain a password too. */
 export function maskUrl(url: string): string {
   let parsed: URL;
   try {
@@ -34,7 +34,7 @@ export function maskUrl(url: string): string {
   } catch {
     return "(not a valid URL; it is not shown)";
   }
-  // A value without `//` parses as a scheme and a path, and the path may hold a secret.
+  // A value without `//` parses as scheme and path, and the path may contain a secret.
   if (parsed.host === "") return "(not a valid URL; it is not shown)";
   if (parsed.password !== "") parsed.password = "***";
   parsed.search = "";

@@ -4,17 +4,17 @@ import { startPostgres } from "./postgres.ts";
 
 /** The options of {@link demoPostgres}. */
 export interface DemoOptions {
-  /** The checkout's root folder. The data are kept in it, or for root in a folder named after it. */
+  /** The checkout's root folder, which contains the data. For root, the data is in a folder named after it. */
   readonly checkout: string;
-  /** The port of the service. A server that has to be started listens on the next port (PORT-4). */
+  /** The service's port. If a server has to be started, it listens on the next port (PORT-4). */
   readonly servicePort: number;
-  /** The database to create when a server has to be started. Default: `postgres`. */
+  /** The database to create if a server has to be started. Default: `postgres`. */
   readonly database?: string | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** The PostgreSQL of the demo. */
+/** The demo's PostgreSQL. */
 export interface DemoPostgres extends AsyncDisposable {
   readonly url: string;
   /** A line to print for the user, for example `PostgreSQL 18.4 (embedded), data in ...`. */
@@ -24,10 +24,10 @@ export interface DemoPostgres extends AsyncDisposable {
 }
 
 /**
- * Returns the PostgreSQL of the demo: the one named by `DATABASE_URL`, else one that keeps its data between runs.
+ * Returns the demo's PostgreSQL: the server named by `DATABASE_URL`, else a server that keeps its data between runs.
  *
- * @throws Error when the server of `DATABASE_URL` does not answer within 5 s, when the port is taken, or when the server
- *   does not start; NoServerError when no PostgreSQL is installed
+ * @throws Error if the server named by `DATABASE_URL` does not respond within 5 s, if the port is taken, or if the
+ *   server does not start; NoServerError if no PostgreSQL is installed
  */
 export async function demoPostgres(options: DemoOptions): Promise<DemoPostgres> {
   const { checkout, servicePort, database, env = process.env } = options;

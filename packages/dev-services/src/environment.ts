@@ -8,9 +8,9 @@ export function fromEnvironment(name: string, env: NodeJS.ProcessEnv = process.e
 }
 
 /**
- * Checks that the server named by an environment variable answers. Another server never replaces it.
+ * Checks that the server named by an environment variable responds. If it does not, no other server is used instead.
  *
- * @throws Error with the URL, its password masked, when it does not answer within `ms` milliseconds
+ * @throws Error with the URL, password masked, if the server does not respond within `ms` milliseconds
  */
 export async function answersWithin(variable: string, url: string, ms = 5000): Promise<void> {
   let client: Client | undefined;
@@ -20,7 +20,7 @@ export async function answersWithin(variable: string, url: string, ms = 5000): P
     await client.connect();
     await client.query("select 1");
   } catch (error) {
-    // Only the code: the driver's message may contain the whole address.
+    // Use only the code, because the driver's message may contain the whole address.
     const code = (error as NodeJS.ErrnoException).code ?? "no answer";
     throw new Error(
       `${variable} names ${maskUrl(url)}, which does not answer within ${ms / 1000} s (${code}). ` +

@@ -11,13 +11,13 @@ const TRIES = 200;
 const given = new Set<number>();
 
 /**
- * Returns a free port of 127.0.0.1 that is unlikely to be taken before it is used, or while its server restarts: no
- * other process of the test run in `SVC_TEST_RUN` gets the same port.
+ * Returns a free port on 127.0.0.1 that is unlikely to be taken before it is used or while its server restarts: no
+ * other process in the test run named by `SVC_TEST_RUN` gets the same port.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(LOWEST, HIGHEST + 1);
-    // Claim the port before probing it: the probe listens for a moment, which would disturb the port's owner.
+    // Claim the port before probing it: the probe listens briefly, which would disturb the port's owner.
     if (isOurs(port) && (await isPortFree(port))) return port;
   }
   const server = createServer().listen(0, "127.0.0.1");
@@ -28,8 +28,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a server on the wanted port, else on a free one; tries up to five, because another process may take a port before
- * the server does.
+ * Starts a server on the requested port. Without one, tries up to five free ports, because another process may take a
+ * port before the server does.
  *
  * @param isTaken whether a failed start may succeed on another port. Default: always
  */
@@ -48,7 +48,7 @@ export async function onFreePort<T>(
   }
 }
 
-/** Claims a port for this process by an empty file in the run's folder; false when it was claimed before. */
+/** Claims a port for this process with an empty file in the run's folder. Returns false if it was already claimed. */
 export function isOurs(port: number): boolean {
   if (given.has(port)) return false;
   given.add(port);
@@ -58,12 +58,12 @@ export function isOurs(port: number): boolean {
     closeSync(openSync(join(run, `port-${port}`), "wx"));
     return true;
   } catch (error) {
-    // Without a folder to write to, go on with the unclaimed port.
+    // Without a writable folder, continue with the unclaimed port.
     return (error as NodeJS.ErrnoException).code !== "EEXIST";
   }
 }
 
-/** Returns whether a server can listen on a port of 127.0.0.1. */
+/** Returns whether a server can listen on a port on 127.0.0.1. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

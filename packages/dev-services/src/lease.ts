@@ -6,18 +6,18 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Charge } from "./watchdog.ts";
 
-/** Keeps a server alive while it is held; the end of the process releases it. */
+/** Keeps a server alive while it is held. It is released when the process ends. */
 export interface Lease {
   release(): void;
 }
 
-/** The lease of the process that starts a server. Its watchdog ends the server when all leases are released. */
+/** The lease of the process that starts a server. Its watchdog stops the server once all leases are released. */
 export interface Watchdog extends Lease {
-  /** The port on which other processes take leases. */
+  /** The port on which other processes acquire leases. */
   readonly port: number;
-  /** Sets which server to end and which files to remove then. Returns once the watchdog has the data. */
+  /** Sets the server to stop and the files to remove after that. Returns once the watchdog has received the data. */
   watch(charge: Charge): void;
-  /** Releases the lease, and waits until the server has ended or another lease keeps it. */
+  /** Releases the lease. Waits until the server has stopped, or returns if another lease keeps it running. */
   finish(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ async function startWatchdog(): Promise<Watchdog> {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    // The watchdog outlives this process: it inherits only the variable of the compile cache.
+    // The watchdog outlives this process, so it inherits only the compile cache's variable.
     env: process.platform === "win32" ? process.env : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     windowsHide: true,
   });
@@ -59,7 +59,7 @@ async function startWatchdog(): Promise<Watchdog> {
   };
 }
 
-/** Starts a server under a new watchdog, which removes what a failed start leaves. */
+/** Starts a server under a new watchdog. If the start fails, the watchdog removes what is left of it. */
 export async function withWatchdog<Server>(start: (watchdog: Watchdog) => Promise<Server>): Promise<Server> {
   const watchdog = await startWatchdog();
   try {
@@ -70,7 +70,7 @@ export async function withWatchdog<Server>(start: (watchdog: Watchdog) => Promis
   }
 }
 
-/** Takes a lease from the watchdog on a port; undefined when that watchdog has ended. */
+/** Acquires a lease from the watchdog on a port; undefined if that watchdog has ended. */
 export function takeLease(port: number): Promise<Lease | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });

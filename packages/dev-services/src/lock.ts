@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { takeLease, type Lease } from "./lease.ts";
 import { isAlive } from "./processes.ts";
 
-/** What the processes that share a server know about it. */
+/** The data about a server that processes share. */
 export interface ServerInfo {
   readonly url: string;
   readonly folder: string;
@@ -14,15 +14,15 @@ export interface ServerInfo {
   readonly source: string;
 }
 
-/** A server that another process started and that this one may use. */
+/** A server that another process started and that this process may use. */
 export interface Joined {
   readonly info: ServerInfo;
   readonly lease: Lease;
 }
 
 /**
- * Uses the server that `file` describes, or starts one. When several processes call this at the same moment, one of them
- * starts the server and the others wait for it.
+ * Uses the server that `file` describes, or starts one. If several processes call this concurrently, one of them starts
+ * the server and the others wait for it.
  *
  * @param start starts the server and writes `file`
  */
@@ -33,7 +33,7 @@ export async function joinOrStart<T>(file: string, start: () => Promise<T>): Pro
     if (joined !== undefined) return joined;
     if (take(lock)) {
       try {
-        // Another process may have started it before this one got the lock.
+        // Another process may have started the server before this process got the lock.
         return (await join(file)) ?? (await start());
       } finally {
         rmSync(lock, { force: true });
@@ -46,7 +46,7 @@ export async function joinOrStart<T>(file: string, start: () => Promise<T>): Pro
 /**
  * Runs `work` while no other process runs it. Blocks this process while it waits.
  *
- * @throws Error when another process holds the lock for longer than `ms` milliseconds
+ * @throws Error if another process holds the lock for more than `ms` milliseconds
  */
 export function withLock<T>(file: string, ms: number, work: () => T): T {
   const lock = `${file}.lock`;
@@ -73,7 +73,7 @@ function take(lock: string): boolean {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
   try {
-    // A link appears together with its content; a file that is created and then written does not.
+    // A link appears together with its content, unlike a file that is created and then written.
     linkSync(mine, lock);
     return true;
   } catch (error) {
@@ -91,17 +91,17 @@ function freeIfAbandoned(lock: string): void {
   const aside = `${lock}.abandoned.${process.pid}`;
   try {
     renameSync(lock, aside);
-    // Another process may have replaced the stale lock with its own: then move it back.
+    // Another process may have replaced the stale lock with its own; if so, move that lock back.
     const taken = readJson<number>(aside);
     if (taken !== undefined && taken !== holder) linkSync(aside, lock);
   } catch {
-    // The lock is gone or was taken again: the next round handles both.
+    // The lock is gone or was taken again; the next attempt handles both.
   } finally {
     rmSync(aside, { force: true });
   }
 }
 
-/** Returns the content of a file; undefined when it cannot be read or is not JSON. */
+/** Returns a file's parsed content; undefined if it cannot be read or is not JSON. */
 export function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as T;
@@ -110,7 +110,7 @@ export function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Writes a file in one step: no process ever reads half of it. */
+/** Writes a file atomically: no process ever reads a partial file. */
 export function writeWhole(file: string, value: object): void {
   writeFileSync(`${file}.${process.pid}`, JSON.stringify(value), { mode: 0o600 });
   renameSync(`${file}.${process.pid}`, file);

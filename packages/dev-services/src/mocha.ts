@@ -9,7 +9,7 @@ interface HookContext {
 
 type Hook = (title: string, fn: (this: HookContext) => Promise<void>) => void;
 
-/** Mocha's `before` and `after`, which are global while it loads test files. */
+/** Mocha's `before` and `after`, which are global while mocha loads test files. */
 export interface MochaHooks {
   readonly before: Hook;
   readonly after: Hook;
@@ -18,9 +18,9 @@ export interface MochaHooks {
 /**
  * Returns mocha's `before` and `after`.
  *
- * @param what the function that needs them, for the error message
- * @param instead the function to call outside of mocha
- * @throws Error outside of mocha
+ * @param what the calling function, for the error message
+ * @param instead the function to call outside mocha
+ * @throws Error outside mocha
  */
 export function mochaHooks(what: string, instead: string): MochaHooks {
   const { before, after } = globalThis as Partial<MochaHooks>;
@@ -29,20 +29,20 @@ export function mochaHooks(what: string, instead: string): MochaHooks {
   return { before, after };
 }
 
-/** A server, or a part of one, that belongs to one describe. */
+/** A server, or a share of one, that belongs to one describe. */
 export interface Fixture<Value> {
-  /** What it is, for the titles of the hooks and the error message. */
+  /** Describes the fixture in hook titles and in the error message. */
   readonly what: string;
-  /** The function that makes it for mocha, and the one to call outside of mocha. */
+  /** The function that creates the fixture in mocha, and the one to call outside mocha. */
   readonly names: readonly [within: string, outside: string];
   readonly open: () => Promise<Value>;
   readonly close: (value: Value) => PromiseLike<void>;
 }
 
 /**
- * Opens a fixture before the first test of the describe that is being loaded, and closes it after the last.
+ * Opens a fixture before the first test in the describe that is being loaded, and closes it after the last test.
  *
- * @returns an object with the given members of the fixture; reading them outside of tests and hooks throws
+ * @returns an object with the named members of the fixture; reading them outside tests and hooks throws
  */
 export function fixtureOf<Value extends object, Name extends keyof Value>(
   members: readonly Name[],
@@ -67,7 +67,7 @@ export function fixtureOf<Value extends object, Name extends keyof Value>(
   return Object.defineProperties({}, Object.fromEntries(getters)) as Pick<Value, Name>;
 }
 
-/** Returns a server as the fixture of a describe whose tests may stop, kill and start it. */
+/** Returns a server as the fixture for a describe whose tests may stop, kill and start it. */
 export function withUrl<Server extends { readonly url: string }>(
   server: Server,
 ): { readonly server: Server; readonly url: string } {
@@ -87,13 +87,13 @@ interface Suite {
 }
 
 /**
- * Skips the `describe` that is being loaded when `find` throws a {@link NoServerError}: its tests count as skipped, and no
- * hook of it or of a nested `describe` runs, even one defined before this call. The reason becomes part of its title, which
- * mocha passes from a worker process to the reporter.
+ * Skips the `describe` that is being loaded if `find` throws a {@link NoServerError}: its tests count as skipped, and
+ * none of its hooks run, including those in nested `describe`s and those defined before this call. The reason is added
+ * to its title, which mocha passes from a worker process to the reporter.
  *
- * @param what the function that needs mocha, for the error message
- * @param find throws when something is missing
- * @throws Error outside of a `describe`; any other error that `find` throws
+ * @param what the calling function, for the error message
+ * @param find throws if something is missing
+ * @throws Error outside a `describe`; any other error that `find` throws
  */
 export function skipSuiteUnless(what: string, find: () => unknown): void {
   const suite = loadingSuite(what);
@@ -104,12 +104,12 @@ export function skipSuiteUnless(what: string, find: () => unknown): void {
     suite.pending = true;
     dropHooks(suite);
     suite.title += ` [skipped: ${error.summary.replaceAll(/[[\]]/g, "")}]`;
-    // `npm test` prints the reasons at its end.
+    // `npm test` prints the reasons at the end.
     if (process.env.SVC_TEST_COUNTS === undefined) process.stderr.write(`${suite.fullTitle()}\n`);
   }
 }
 
-/** Returns the describe that mocha is loading. Mocha reveals it only to a test that is added to it. */
+/** Returns the describe that mocha is loading. Mocha exposes it only through a test that is added to it. */
 function loadingSuite(what: string): Suite {
   const { it } = globalThis as { it?: (title: string) => { readonly parent?: Suite } };
   if (it === undefined) throw new Error(`${what} needs mocha; it can be called only inside of a describe`);
@@ -119,7 +119,7 @@ function loadingSuite(what: string): Suite {
   return suite;
 }
 
-/** Removes the hooks that a pending suite already has: mocha would still run them, although it adds no further ones. */
+/** Removes the existing hooks from a pending suite: mocha adds no further hooks to it, but would run these. */
 function dropHooks(suite: Suite): void {
   for (const kind of ["beforeAll", "beforeEach", "afterEach", "afterAll"]) suite.getHooks(kind).splice(0);
   for (const inner of suite.suites) dropHooks(inner);
@@ -127,13 +127,13 @@ function dropHooks(suite: Suite): void {
 
 /** A program on this machine. */
 export interface TestProgram {
-  /** The path of its file. */
+  /** Path of the program's file. */
   readonly path: string;
 }
 
 /**
- * Gives a `describe` a program that its tests start. When it is missing, the describe is skipped with its hooks, and the
- * package to install is printed.
+ * Provides a `describe` with a program that its tests start. If the program is missing, the describe and its hooks are
+ * skipped, and the package to install is printed.
  *
  * @param wanted a name, or the description of a program that only this suite needs
  */

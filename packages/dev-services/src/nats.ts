@@ -4,7 +4,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** The options of {@link startNats}. */
 export interface NatsOptions {
-  /** The port on 127.0.0.1. Default: a free one. */
+  /** The port on 127.0.0.1. Default: a free port. */
   readonly port?: number | undefined;
   /** Whether the server has JetStream. Default: true. */
   readonly jetStream?: boolean | undefined;
@@ -12,13 +12,13 @@ export interface NatsOptions {
   readonly login?: { readonly user: string; readonly password: string } | undefined;
 }
 
-/** A NATS server that this process started. A restart keeps its stored data. */
+/** A NATS server that this process started. Its data survives a restart. */
 export type NatsServer = ServerProcess;
 
 /**
- * Starts a NATS server, with JetStream, on 127.0.0.1. It ends when this process ends, even by SIGKILL.
+ * Starts a NATS server on 127.0.0.1, by default with JetStream. It stops when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when no NATS is installed; Error when it does not start
+ * @throws NoServerError if NATS is not installed; Error if the server does not start
  */
 export function startNats({ port, jetStream = true, login }: NatsOptions = {}): Promise<NatsServer> {
   const user = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
@@ -27,7 +27,7 @@ export function startNats({ port, jetStream = true, login }: NatsOptions = {}): 
   return startServer(
     {
       program: "nats",
-      // The command line always names the folder, which identifies the process.
+      // Always pass the folder on the command line, because it identifies the process.
       args: (at, folder) => [
         "-a",
         "127.0.0.1",
@@ -46,7 +46,7 @@ export function startNats({ port, jetStream = true, login }: NatsOptions = {}): 
   );
 }
 
-/** Returns whether a port answers like a NATS server, which sends `INFO` to every new connection. */
+/** Returns whether a port behaves like a NATS server, which sends `INFO` on every new connection. */
 function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -60,17 +60,17 @@ function greets(port: number): Promise<boolean> {
   });
 }
 
-/** The NATS server of one describe. Its tests may stop, kill and start it. */
+/** The NATS server for one describe. Its tests may stop, kill and start it. */
 export interface TestNats {
-  /** Available only inside of tests and hooks. */
+  /** Available only in tests and hooks. */
   readonly server: NatsServer;
   /** The same as `server.url`. */
   readonly url: string;
 }
 
 /**
- * Gives a `describe` its own NATS server with JetStream, started before its first test and ended after its last.
- * Without NATS the describe is skipped as by {@link testProgram}.
+ * Provides a `describe` with its own NATS server with JetStream, started before its first test and stopped after its
+ * last. Without NATS the describe is skipped, as by {@link testProgram}.
  */
 export function testNats(options: NatsOptions = {}): TestNats {
   testProgram("nats");

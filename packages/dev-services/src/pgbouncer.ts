@@ -7,9 +7,9 @@ import { startServer } from "./server-process.ts";
 
 /** The options of {@link startPgBouncer}. */
 export interface PgBouncerOptions {
-  /** URL of the server behind it, with a login that has a password. */
+  /** URL of the PostgreSQL server, with a login that has a password. */
   readonly url: string;
-  /** How many connections to the server all clients share. */
+  /** Number of connections to the server that all clients share. */
   readonly connections: number;
 }
 
@@ -22,13 +22,13 @@ export interface PgBouncer extends AsyncDisposable {
 }
 
 /**
- * Starts a PgBouncer in transaction mode on 127.0.0.1, in front of a PostgreSQL. It ends when this process ends, even by
- * SIGKILL.
+ * Starts a PgBouncer in transaction mode on 127.0.0.1, in front of a PostgreSQL server. It stops when this process
+ * ends, even by SIGKILL.
  *
- * @throws NoServerError when no PgBouncer is installed; Error when it does not start
+ * @throws NoServerError if PgBouncer is not installed; Error if it does not start
  */
 export function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
-  // PgBouncer refuses root, so another account must be able to read its files.
+  // PgBouncer refuses to run as root, so another account must be able to read its files.
   const account = serverAccount();
   return startServer({
     program: "pgbouncer",
@@ -75,19 +75,21 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-/** Starts the PgBouncers of one describe. */
+/** Starts PgBouncers for one describe. */
 export interface TestPgBouncer {
   /**
-   * Starts a PgBouncer. Call it only inside of tests and hooks; the end of the describe stops all that still run.
+   * Starts a PgBouncer. Call it only in tests and hooks. Instances that are still running are stopped after the
+   * describe.
    *
    * @param url URL with a login that has a password
-   * @param connections how many connections to the server all clients share
+   * @param connections number of connections to the server that all clients share
    */
   start(url: string, connections: number): Promise<PgBouncer>;
 }
 
 /**
- * Gives a `describe` PgBouncers in transaction mode. Without PgBouncer the describe is skipped as by {@link testProgram}.
+ * Provides a `describe` with PgBouncers in transaction mode. Without PgBouncer the describe is skipped, as by
+ * {@link testProgram}.
  */
 export function testPgBouncer(): TestPgBouncer {
   testProgram("pgbouncer");

@@ -17,28 +17,28 @@ import { type Account, isRoot, keptFolder } from "./account.ts";
 import { readJson } from "./lock.ts";
 import { foldersOnPath, SUFFIX } from "./programs.ts";
 
-/** The programs of one PostgreSQL. */
+/** The programs in one PostgreSQL installation. */
 export interface PostgresBinaries {
   readonly source: "embedded" | "system";
-  /** The folder of `initdb` and `postgres`. */
+  /** The folder that contains `initdb` and `postgres`. */
   readonly bin: string;
-  /** For example `18.4`. */
+  /** The version, for example `18.4`. */
   readonly version: string;
   readonly major: number;
 }
 
-/** The oldest supported major version of PostgreSQL. */
+/** Oldest supported major version of PostgreSQL. */
 const OLDEST = 15;
-/** Where Debian and its derivatives install each version in its own folder. */
+/** Where Debian and its derivatives install each version, in a folder of its own. */
 const INSTALLED_UNDER = "/usr/lib/postgresql";
 
 /**
- * Returns the PostgreSQL to start: the one of the npm package, so that all developers test the same version, else the newest
- * installed one.
+ * Returns the PostgreSQL to start: the one in the npm package, so that all developers test the same version, else the
+ * newest installed one.
  *
- * @param attempts receives an entry for each one that cannot be used
- * @param installedUnder the folder of installed versions
- * @param only allows only one of the two sources
+ * @param attempts receives an entry for each PostgreSQL that cannot be used
+ * @param installedUnder folder of installed versions
+ * @param only restricts the search to one of the two sources
  */
 export function findPostgres(
   env: NodeJS.ProcessEnv,
@@ -72,7 +72,7 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
     : "its libraries are not linked and the folder cannot be written to";
   if (typeof found !== "string") return found;
   let reason = found;
-  // For example a checkout in root's home folder, which no other account can enter.
+  // Try a copy, because the account may be unable to enter the checkout, for example in root's home folder.
   try {
     const copy = probe(join(copyOf(root), "native", "bin"), "embedded", account);
     if (typeof copy !== "string") return copy;
@@ -89,7 +89,9 @@ interface Link {
   readonly target: string;
 }
 
-/** Makes the links between libraries, which npm packages cannot contain. False when a link cannot be made. */
+/**
+ * Creates the links between libraries, which npm packages cannot contain. Returns false if a link cannot be created.
+ */
 export function linkLibraries(root: string): boolean {
   const file = join(root, "native", "pg-symlinks.json");
   for (const { source, target } of readJson<readonly Link[]>(file) ?? []) {
@@ -104,7 +106,7 @@ export function linkLibraries(root: string): boolean {
   return true;
 }
 
-/** Copies the package to a folder outside of the checkout, once for each version and user, and returns that folder. */
+/** Copies the package to a folder outside the checkout, once for each version and user. Returns that folder. */
 function copyOf(root: string): string {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   const uid = process.getuid?.() ?? 0;
@@ -117,7 +119,7 @@ function copyOf(root: string): string {
     try {
       renameSync(fresh, copy);
     } catch {
-      // Another process finished first; the copies are equal.
+      // Another process finished first; both copies are equal.
       rmSync(fresh, { recursive: true, force: true });
     }
   }
@@ -163,7 +165,7 @@ function subfolders(folder: string): string[] {
   }
 }
 
-/** Starts the program as the account that will run it; returns the reason when that fails. */
+/** Starts the program with the account that will run it. Returns the reason if that fails. */
 function probe(
   bin: string,
   source: PostgresBinaries["source"],

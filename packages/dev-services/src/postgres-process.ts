@@ -20,30 +20,30 @@ import { endServer, isServer } from "./processes.ts";
 
 /** The options of `startPostgres()`. */
 export interface PostgresOptions {
-  /** `test`: fast, and nothing survives a crash. `demo`: durable, and the data are kept. */
+  /** `test`: fast, and no data survives a crash. `demo`: durable, and the data is kept. */
   readonly purpose: "test" | "demo";
-  /** The port on 127.0.0.1. Default: a free one. */
+  /** The port on 127.0.0.1. Default: a free port. */
   readonly port?: number | undefined;
   /**
-   * The server's folder for data and log. A given folder is kept. Default: for tests a new one that is removed at the end;
-   * for the demo `demoFolder()` of the working folder.
+   * The server's folder for data and log. If given, the folder is kept. Default: for tests a new folder that is removed
+   * at the end; for the demo `demoFolder()` of the working folder.
    */
   readonly dataDir?: string | undefined;
-  /** A database to create when it does not exist. Default: `postgres`, which always exists. */
+  /** A database to create if it does not exist. Default: `postgres`, which always exists. */
   readonly database?: string | undefined;
-  /** Password of the user `postgres` for every connection. Default: connections need no password. */
+  /** Password for the user `postgres` on every connection. Default: connections need no password. */
   readonly password?: string | undefined;
-  /** Further server settings, for example `{ max_connections: "20" }`. Default: no others. */
+  /** Additional server settings, for example `{ max_connections: "20" }`. Default: none. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /** The environment whose `PATH` is searched. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** The folder to search for installed versions besides `PATH`. Default: `/usr/lib/postgresql`. */
+  /** Folder to search for installed versions besides `PATH`. Default: `/usr/lib/postgresql`. */
   readonly installedUnder?: string | undefined;
-  /** `embedded`: only the npm package; `system`: only an installed one. Default: the first that works. */
+  /** `embedded`: only the npm package; `system`: only an installed version. Default: the first that works. */
   readonly only?: "embedded" | "system" | undefined;
 }
 
-/** A server's folder and the settings to start it there. */
+/** A server's folder, and the settings with which the server is started there. */
 export interface Site {
   readonly folder: string;
   readonly data: string;
@@ -52,7 +52,7 @@ export interface Site {
   readonly options: PostgresOptions;
 }
 
-/** Returns `spawn` options: the server's account and an environment without this process's variables. */
+/** Returns options for `spawn`: the server's account and an environment without this process's variables. */
 function runAs({ account, folder }: Site): object {
   const windows = process.platform === "win32";
   return {
@@ -77,7 +77,8 @@ export async function initialise(site: Site): Promise<void> {
     }
     return;
   }
-  // Check the port before initdb spends seconds. With existing data, the port may belong to an orphaned server of ours.
+  // Check the port before spending seconds on initdb. With existing data, the port may belong to an orphaned server
+  // from an earlier run.
   if (options.port !== undefined) await requireFree(site, options.port);
   // An interrupted start leaves a partial folder. The lock ensures that no other process is writing one now.
   for (const name of readdirSync(folder).filter((each) => each.startsWith("init-"))) {
@@ -109,7 +110,9 @@ export async function initialise(site: Site): Promise<void> {
   renameSync(fresh, data);
 }
 
-/** Ends a server that still runs on the same data after its owner died, and removes the files of a dead one. */
+/**
+ * Stops a server that still runs on the same data after its owner died, and removes the files that a dead server left.
+ */
 export async function endOrphan({ data }: Site): Promise<void> {
   const file = join(data, "postmaster.pid");
   if (!existsSync(file)) return;
@@ -121,20 +124,20 @@ export async function endOrphan({ data }: Site): Promise<void> {
 const FAST = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
 
 /**
- * Returns the setting that moves the server's shared memory from `/dev/shm` into its folder when that is in memory. Segments
- * in `/dev/shm` stay there when the server is killed; the folder is removed with the server.
+ * Returns the setting that moves the server's shared memory from `/dev/shm` into its folder if that is in memory.
+ * Segments in `/dev/shm` remain if the server is killed, but the folder is removed with the server.
  */
 function sharedMemoryOf(folder: string): Readonly<Record<string, string>> {
   return isInMemory(folder) ? { dynamic_shared_memory_type: "mmap" } : {};
 }
 
-/** A server process that answers. */
+/** A server process that accepts connections. */
 export interface Running {
   readonly pid: number;
   readonly port: number;
 }
 
-/** Starts the server's process and waits until it answers. */
+/** Starts the server's process and waits until it accepts connections. */
 export async function run(site: Site, started: (pid: number) => void, port?: number): Promise<Running> {
   const wanted = port ?? site.options.port;
   if (wanted !== undefined) await requireFree(site, wanted);
@@ -193,7 +196,7 @@ async function runOn(site: Site, port: number, started: (pid: number) => void): 
   return { pid: child.pid, port };
 }
 
-/** Returns the URL of a database of the server, as the user `postgres`. */
+/** Returns the URL of a database on the server, for the user `postgres`. */
 export function urlOf(port: number, password: string | undefined, database: string): string {
   const user = password === undefined ? "postgres" : `postgres:${encodeURIComponent(password)}`;
   return `postgresql://${user}@127.0.0.1:${port}/${encodeURIComponent(database)}`;

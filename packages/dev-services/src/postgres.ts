@@ -20,32 +20,32 @@ import type { Charge } from "./watchdog.ts";
 
 /** A running PostgreSQL server. */
 export interface PostgresServer extends Faults, AsyncDisposable {
-  /** URL of the requested database, as the user `postgres`. */
+  /** URL of the requested database, for the user `postgres`. */
   readonly url: string;
   readonly port: number;
-  /** Process id of the server's main process. */
+  /** Id of the server's main process. */
   readonly pid: number;
   readonly version: string;
   readonly source: string;
   readonly folder: string;
-  /** Whether another process had already started it. */
+  /** Whether another process had already started the server. */
   readonly joined: boolean;
   /** Starts the server again on the same port with the same data; stops it first if it runs. */
   restart(): Promise<void>;
   /** Shuts the server down cleanly and keeps the data for `restart()`. */
   halt(): Promise<void>;
   /**
-   * Shuts the server down cleanly, or only releases it while other processes use it. Removes the data of a test server
-   * that has no `dataDir`.
+   * Shuts the server down cleanly, or only releases it while other processes use it. Removes a test server's data
+   * unless `dataDir` was given.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a PostgreSQL on 127.0.0.1, under another account when this process is root. It ends when this process ends, even
- * by SIGKILL. A server that already runs in the same folder is used.
+ * Starts a PostgreSQL server on 127.0.0.1, with another account if this process is root. It stops when this process
+ * ends, even by SIGKILL. If a server already runs in the same folder, uses that server.
  *
- * @throws NoServerError when no PostgreSQL is installed; Error when it does not start
+ * @throws NoServerError if PostgreSQL is not installed; Error if the server does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const given = options.dataDir ?? (options.purpose === "demo" ? demoFolder(process.cwd()) : undefined);
@@ -64,9 +64,9 @@ export async function joinPostgres(options: PostgresOptions, infoFile: string): 
 }
 
 /**
- * Returns the programs of the PostgreSQL that {@link startPostgres} starts.
+ * Returns the programs that {@link startPostgres} runs.
  *
- * @throws NoServerError when no PostgreSQL is installed
+ * @throws NoServerError if PostgreSQL is not installed
  */
 export function requirePostgres(options: PostgresOptions): PostgresBinaries {
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
@@ -93,7 +93,7 @@ async function launched(
   infoFile: string | undefined,
 ): Promise<PostgresServer> {
   const { options } = given;
-  // Only now: from here on the watchdog removes the folder, even if this process is killed.
+  // Create the folder only now, because from here on the watchdog removes it even if this process is killed.
   const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
   const site: Site = { ...given, folder, data };
@@ -144,7 +144,7 @@ function server(
       info.pid = (await runServer(site, started, port)).pid;
       publish();
     },
-    // The watchdog ends the server unless another process holds a lease on it.
+    // The watchdog stops the server unless another process holds a lease on it.
     stop: () => watchdog.finish(),
   });
   return control;
@@ -162,7 +162,7 @@ function databaseUrl(port: number, { password, database = "postgres" }: Postgres
   return urlOf(port, password, database);
 }
 
-/** @param info its `pid` changes with every start */
+/** @param info its `pid` changes at every start */
 function controlOf(
   info: ServerInfo,
   options: PostgresOptions,

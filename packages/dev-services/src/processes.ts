@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Returns whether a process, or one of its threads, runs: a thread still holds the process's ports and files. A zombie
- * process does not count.
+ * Returns whether a process, or one of its threads, is running: a single thread still holds the process's ports and
+ * files. A zombie process does not count.
  */
 export function isAlive(pid: number): boolean {
   try {
@@ -27,7 +27,7 @@ interface Stat {
   readonly threads: number;
 }
 
-/** Reads the state of a process from /proc; undefined on systems without it. */
+/** Reads a process's state from /proc; undefined on systems without /proc. */
 function statOf(pid: number | string): Stat | undefined {
   let text: string;
   try {
@@ -35,12 +35,12 @@ function statOf(pid: number | string): Stat | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the name in parentheses, and a name may hold spaces and parentheses.
+  // The second field is the name in parentheses, and a name may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return { state: fields[0] ?? "", parent: Number(fields[1]), threads: Number(fields[17]) };
 }
 
-/** Returns the command line of a process, words separated by spaces; undefined when it cannot be read. */
+/** Returns a process's command line, with words separated by spaces; undefined if it cannot be read. */
 export function commandLineOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
@@ -54,12 +54,14 @@ export function commandLineOf(pid: number): string | undefined {
   }
 }
 
-/** Returns whether `pid` runs and its command line contains `marker`, so that a reused process id does not match. */
+/**
+ * Returns whether `pid` is running and its command line contains `marker`, so that a reused process id does not match.
+ */
 export function isServer(pid: number, marker: string): boolean {
   return isAlive(pid) && (commandLineOf(pid)?.includes(marker) ?? process.platform === "win32");
 }
 
-/** Returns the running child processes of a process. Always empty on Windows. */
+/** Returns a process's running child processes. Always empty on Windows. */
 export function childrenOf(pid: number): number[] {
   if (process.platform === "win32") return [];
   if (process.platform !== "linux") {
@@ -74,7 +76,7 @@ export function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Sends a signal; false when the process does not exist. */
+/** Sends a signal. Returns false if the process does not exist. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   // Windows has no SIGSTOP and no SIGCONT.
   if (process.platform === "win32" && (name === "SIGSTOP" || name === "SIGCONT")) return isAlive(pid);
@@ -87,8 +89,8 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
 }
 
 /**
- * Sends a signal to a server and all its processes, and returns their ids. The server comes first: once stopped or dead it
- * starts no further process.
+ * Sends a signal to a server and all its processes. Returns their ids. The server is signalled first: once it is
+ * stopped or dead, it starts no further process.
  */
 export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   const before = childrenOf(pid);
@@ -102,8 +104,8 @@ export function signalTree(pid: number, name: NodeJS.Signals): number[] {
 const LONGEST_STOP_MS = 1000;
 
 /**
- * Freezes a server and all its processes (SIGSTOP). Returns once all their threads have stopped: on a busy machine a
- * thread that still runs may answer.
+ * Freezes a server and all its processes (SIGSTOP). Returns once all their threads have stopped, because on a busy
+ * machine a thread that is still running may respond.
  */
 export function pauseTree(pid: number): void {
   const all = signalTree(pid, "SIGSTOP");
@@ -112,7 +114,7 @@ export function pauseTree(pid: number): void {
   while (all.some(hasRunningThread) && performance.now() < end) Atomics.wait(turn, 0, 0, 1);
 }
 
-/** Returns whether a thread of a process still runs; always false on systems without /proc. */
+/** Returns whether a thread of a process is still running; always false on systems without /proc. */
 function hasRunningThread(pid: number): boolean {
   let threads: string[];
   try {
@@ -126,7 +128,7 @@ function hasRunningThread(pid: number): boolean {
   });
 }
 
-/** Waits until none of the processes runs; false when some still do after `ms` milliseconds. */
+/** Waits until none of the processes is running. Returns false if some still are after `ms` milliseconds. */
 export async function gone(pids: readonly number[], ms: number): Promise<boolean> {
   const end = performance.now() + ms;
   while (pids.some(isAlive)) {
@@ -136,7 +138,7 @@ export async function gone(pids: readonly number[], ms: number): Promise<boolean
   return true;
 }
 
-/** Ends a server and all its processes: sends `first`, and SIGKILL after `graceMs` milliseconds. */
+/** Stops a server and all its processes: sends `first`, then SIGKILL after `graceMs` milliseconds. */
 export async function endServer(pid: number, first: NodeJS.Signals, graceMs: number): Promise<void> {
   const all = signalTree(pid, "SIGCONT");
   signal(pid, first);
@@ -146,17 +148,17 @@ export async function endServer(pid: number, first: NodeJS.Signals, graceMs: num
   await gone([...all, ...rest], 5000);
 }
 
-/** What tests do to a server to see how its clients behave. */
+/** Faults that tests inject into a server to observe its clients. */
 export interface Faults {
-  /** Freezes all processes of the server (SIGSTOP): connections stay open without an answer. */
+  /** Freezes all of the server's processes (SIGSTOP): connections stay open without a response. */
   pause(): void;
   /** Resumes a frozen server. */
   resume(): void;
-  /** Kills all processes of the server (SIGKILL), as a crash would. Resolves when they are gone. */
+  /** Kills all of the server's processes (SIGKILL), as in a crash. Resolves when they are gone. */
   kill(): Promise<void>;
 }
 
-/** Returns the faults of a server whose process id may change. */
+/** Returns the faults for a server whose process id may change. */
 export function faultsOf(pid: () => number): Faults {
   return {
     pause: () => pauseTree(pid()),

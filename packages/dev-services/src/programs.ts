@@ -3,20 +3,20 @@ import { delimiter, join } from "node:path";
 
 /** A program that tests start and that npm does not install. */
 export interface Program {
-  /** Its name in messages. */
+  /** The program's name in messages. */
   readonly title: string;
-  /** The names of its executable, the preferred one first. */
+  /** Names of the executable, the preferred one first. */
   readonly files: readonly string[];
   /** The Debian package to install. */
   readonly package: string;
-  /** The Debian packages that work when they are only unpacked. Default: the package has to be installed. */
+  /** The Debian packages that work when they are only unpacked. Default: none; `package` must be installed. */
   readonly unpacked?: readonly string[] | undefined;
 }
 
 /** The name of a program in {@link programs}. */
 export type ProgramName = "redis" | "nats" | "pgbouncer" | "promtool" | "chromium" | "python" | "psql";
 
-/** The programs that tests may need. `scripts/ci-packages.sh` lists a package for each of them. */
+/** The programs that tests may need. `scripts/ci-packages.sh` lists a package for each program. */
 export const programs: Readonly<Record<ProgramName, Program>> = {
   redis: {
     title: "Redis",
@@ -29,7 +29,7 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
   promtool: { title: "promtool", files: ["promtool"], package: "prometheus", unpacked: ["prometheus"] },
   chromium: {
     title: "Chromium",
-    // The headless shell is the same browser without its own windows, and takes half the CPU time.
+    // The headless shell is the same browser without windows, and uses half the CPU time.
     files: [
       "chromium-headless-shell",
       "chromium",
@@ -43,14 +43,14 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
   psql: { title: "psql", files: ["psql"], package: "postgresql-client" },
 };
 
-/** What the name of an executable ends with. */
+/** File name extension of executables. */
 export const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
 export function foldersOnPath({ PATH = "" }: NodeJS.ProcessEnv): readonly string[] {
   return PATH.split(delimiter).filter((folder) => folder !== "");
 }
 
-/** Returns the path of the first of `files` that one of these folders holds and this process may execute. */
+/** Returns the path of the first of `files` that exists in one of these folders and that this process may execute. */
 export function firstIn(folders: readonly string[], files: readonly string[]): string | undefined {
   for (const file of files) {
     for (const folder of folders) {

@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from "./redis.ts";
 
 /** A Redis Cluster without replicas: the masters share all slots. */
 export interface RedisCluster extends AsyncDisposable {
-  /** The nodes in the order of their slots. */
+  /** The nodes, in slot order. */
   readonly nodes: readonly RedisServer[];
   /** The addresses that a client needs to find the cluster. */
   readonly seeds: readonly { readonly host: string; readonly port: number }[];
@@ -16,9 +16,9 @@ export interface RedisCluster extends AsyncDisposable {
 const SLOTS = 16_384;
 
 /**
- * Starts a Redis Cluster on 127.0.0.1. It ends when this process ends, even by SIGKILL.
+ * Starts a Redis Cluster on 127.0.0.1. It stops when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when no Redis is installed; Error when the nodes do not find each other within 30 s
+ * @throws NoServerError if Redis is not installed; Error if the nodes do not find each other within 30 s
  */
 export async function startRedisCluster({
   nodes: count = 3,
@@ -59,7 +59,7 @@ async function join(nodes: readonly RedisServer[]): Promise<void> {
   }
 }
 
-/** Returns whether a node knows an owner for every slot: only then does it serve or redirect all keys. */
+/** Returns whether a node knows an owner for every slot; only then does it serve or redirect all keys. */
 async function serves(url: string): Promise<boolean> {
   try {
     await redisCommands(url, [["EXISTS", "key"]]);
@@ -69,14 +69,14 @@ async function serves(url: string): Promise<boolean> {
   }
 }
 
-/** The cluster of one describe. Its tests may stop, kill and start it. */
+/** The cluster for one describe. Its tests may stop, kill and start it. */
 export interface TestRedisCluster {
-  /** Available only inside of tests and hooks. */
+  /** Available only in tests and hooks. */
   readonly cluster: RedisCluster;
 }
 
 /**
- * Gives a `describe` its own Redis Cluster with three nodes. Without Redis the describe is skipped as by
+ * Provides a `describe` with its own Redis Cluster of three nodes. Without Redis the describe is skipped, as by
  * {@link testProgram}.
  */
 export function testRedisCluster(): TestRedisCluster {

@@ -2,10 +2,10 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 /**
- * Sends commands over one connection and resolves with the one-line answers, for example `+OK` or `:3`. Only for
- * commands that answer with one line.
+ * Sends commands over one connection. Resolves with the one-line replies, for example `+OK` or `:3`. Only for commands
+ * with one-line replies.
  *
- * @throws Error for an error reply, and when the answers do not come in time
+ * @throws Error for an error reply, and if the replies do not arrive in time
  */
 export function redisCommands(
   url: string,

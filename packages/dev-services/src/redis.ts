@@ -5,25 +5,26 @@ import { type ServerPlace, type ServerProcess, startServer } from "./server-proc
 
 /** The options of {@link startRedis}. */
 export interface RedisOptions {
-  /** The port on 127.0.0.1. Default: a free one. */
+  /** The port on 127.0.0.1. Default: a free port. */
   readonly port?: number | undefined;
   /** Whether the server is a cluster node, which serves no key before it joins a cluster. Default: false. */
   readonly clusterNode?: boolean | undefined;
 }
 
-/** A Redis server that keeps everything in memory: it is empty after a restart. */
+/** A Redis server that keeps all data in memory, so it is empty after a restart. */
 export interface RedisServer extends ServerProcess {
-  /** The port of the cluster bus, over which nodes talk to each other; undefined without a cluster. */
+  /** Port of the cluster bus, over which nodes communicate; undefined without a cluster. */
   readonly busPort: number | undefined;
 }
 
-// The nodes have no replicas. A long timeout keeps one that a busy machine delays from failing the whole cluster.
+// The nodes have no replicas. With a long timeout, a node that a busy machine delays does not make the whole cluster
+// fail.
 const CLUSTER = { "cluster-enabled": "yes", "cluster-node-timeout": 15_000, databases: 1 };
 
 /**
- * Starts a Redis (or Valkey) on 127.0.0.1. It ends when this process ends, even by SIGKILL.
+ * Starts a Redis or Valkey server on 127.0.0.1. It stops when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when no Redis is installed; Error when it does not start
+ * @throws NoServerError if Redis is not installed; Error if the server does not start
  */
 export async function startRedis({
   clusterNode = false,

@@ -3,24 +3,24 @@ import { type Attempt, NoServerError } from "./attempts.ts";
 import { firstIn, foldersOnPath, type Program, type ProgramName, programs } from "./programs.ts";
 import { unpack } from "./unpack.ts";
 
-/** Where Debian puts servers, although the `PATH` of a normal user lacks these folders. */
+/** Where Debian installs servers; a normal user's `PATH` lacks these folders. */
 const SERVER_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/postgresql/*/bin"];
 
 /** Where to look. */
 export interface Lookup {
-  /** The environment with the `PATH`. Default: `process.env`. */
+  /** The environment that contains `PATH`. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Glob patterns of folders to search besides `PATH`. Default: where Debian puts servers. */
+  /** Glob patterns for folders to search besides `PATH`. Default: the folders where Debian installs servers. */
   readonly folders?: readonly string[] | undefined;
-  /** The folder for unpacked packages. Default: a folder of this user that is kept between runs. */
+  /** The folder for unpacked packages. Default: a folder that belongs to this user and is kept between runs. */
   readonly cache?: string | undefined;
 }
 
 /**
- * Returns the path of a program: on `PATH`, else in the folders where Debian puts servers, else unpacked from its Debian
+ * Returns a program's path: on `PATH`, else in the folders where Debian installs servers, else unpacked from its Debian
  * package. Unpacking happens once and takes at most two minutes.
  *
- * @throws NoServerError when the program is not found; the error names the package to install
+ * @throws NoServerError if the program is not found; the error names the package to install
  */
 export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {}): string {
   const program: Program = typeof wanted === "string" ? programs[wanted] : wanted;
@@ -38,7 +38,7 @@ export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {
 }
 
 function existing(patterns: readonly string[]): readonly string[] {
-  // A pattern matches several folders only where a folder is named after a version: take the newest first.
+  // A pattern matches several folders only if they are named after versions, so use the newest first.
   return patterns.flatMap((pattern) =>
     pattern.includes("*") ? globSync(pattern).toSorted().toReversed() : [pattern],
   );

@@ -16,38 +16,38 @@ export interface ServerProcess extends Faults, AsyncDisposable {
   readonly pid: number;
   /** Starts the server again on the same port; kills it first if it runs. */
   restart(): Promise<void>;
-  /** Ends the server and removes its files, or only releases it while other processes use it. */
+  /** Stops the server and removes its files, or only releases it while other processes use it. */
   stop(): Promise<void>;
 }
 
-/** How one kind of server is started. */
+/** How one type of server is started. */
 export interface ServerKind {
   readonly program: ProgramName;
-  /** Default: that of this process. */
+  /** Default: this process's environment. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** @param folder the server's working folder, which is removed with it */
+  /** @param folder the server's working folder, which is removed after it stops */
   readonly args: (port: number, folder: string) => readonly string[];
-  /** Part of the server's command line. Default: the folder. */
+  /** A part of the server's command line. Default: the folder. */
   readonly marker?: (port: number) => string;
-  /** The signal that ends the server. */
+  /** The signal that stops the server. */
   readonly signal: NodeJS.Signals;
   readonly url: (port: number) => string;
-  /** Returns whether the server on a port answers. */
+  /** Returns whether the server on a port responds. */
   readonly answers: (port: number) => Promise<boolean>;
 }
 
-/** Where a server is started. */
+/** Where to start a server. */
 export interface ServerPlace {
-  /** The port on 127.0.0.1. Default: a free one; another one is tried when a process takes it first. */
+  /** The port on 127.0.0.1. Default: a free port; another one is tried if a process takes the first. */
   readonly port?: number | undefined;
   /** The file that describes the server to other processes. Default: the server is not shared. */
   readonly infoFile?: string | undefined;
 }
 
 /**
- * Starts a server and waits until it answers, at most 20 seconds. It ends when this process ends, even by SIGKILL.
+ * Starts a server and waits until it responds, at most 20 seconds. It stops when this process ends, even by SIGKILL.
  *
- * @throws NoServerError when the program is not installed; Error when the process ends or does not answer
+ * @throws NoServerError if the program is not installed; Error if the process ends or does not respond
  */
 export async function startServer(
   kind: ServerKind,
@@ -112,7 +112,7 @@ async function launchOn(
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
   const end = performance.now() + 20_000;
   while (pid !== undefined && isRunning() && performance.now() < end) {
-    // The answer may come from another process that took the port.
+    // The response may come from another process that took the port.
     if ((await answers(port)) && isRunning()) return { pid, port };
     await sleep(5);
   }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { testRunFolder } from "./test-run.ts";
 
-/** A server that all processes of a test run share. */
+/** A server that all processes in a test run share. */
 interface Shared {
   readonly url: string;
   stop(): Promise<void>;
@@ -10,9 +10,9 @@ interface Shared {
 const shared = new Map<string, Promise<Shared>>();
 
 /**
- * Returns the URL of a server that all processes of this test run share; the first caller starts it.
+ * Returns the URL of a server that all processes in this test run share. The first caller starts the server.
  *
- * @param name the name of the file that describes the server to the other processes
+ * @param name name of the file that describes the server to the other processes
  * @param joinServer uses the server that the file describes, or starts one and writes the file
  */
 export async function sharedServer(
@@ -25,8 +25,9 @@ export async function sharedServer(
 }
 
 /**
- * Releases the shared servers at once. For mocha's root hooks, or any other program that used {@link openTestDatabase} or
- * {@link openTestRedis}. Without it they end a moment after the last process of the run.
+ * Releases the shared servers immediately. For mocha's root hooks, or any other program that used
+ * {@link openTestDatabase} or {@link openTestRedis}. Without this call the servers stop shortly after the run's last
+ * process.
  */
 export async function mochaGlobalTeardown(): Promise<void> {
   const held = [...shared.values()];

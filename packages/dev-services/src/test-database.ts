@@ -5,26 +5,26 @@ import { joinPostgres } from "./postgres.ts";
 import { sharedServer } from "./shared-servers.ts";
 import { needsSharedPostgres } from "./test-postgres.ts";
 
-/** The database of one test file. */
+/** The database for one test file. */
 export interface TestDatabase {
-  /** Connection string of an empty database for these tests alone. Available only inside of tests and hooks. */
+  /** Connection string for an empty database that only these tests use. Available only in tests and hooks. */
   readonly url: string;
 }
 
-/** A database made by {@link openTestDatabase}. Disposing of it drops it. */
+/** A database created by {@link openTestDatabase}. Disposing drops it. */
 export interface OpenTestDatabase extends TestDatabase, AsyncDisposable {}
 
 /** The options of {@link testDatabase} and {@link openTestDatabase}. */
 export interface TestDatabaseOptions {
-  /** Part of the database's name, for people who list the databases. Default: `test`. */
+  /** Part of the database's name, to recognise it in a list of databases. Default: `test`. */
   readonly name?: string | undefined;
 }
 
 /**
- * Makes a database on a real PostgreSQL: the one named by `SVC_TEST_DATABASE_URL`, else a server that all processes of a
- * test run share and that ends with them.
+ * Creates a database on a real PostgreSQL server: the one named by `SVC_TEST_DATABASE_URL`, else a server that all
+ * processes in a test run share and that stops after them.
  *
- * @throws NoServerError when no PostgreSQL is installed; Error when the server of the variable does not answer
+ * @throws NoServerError if PostgreSQL is not installed; Error if the server named by the variable does not respond
  */
 export async function openTestDatabase({
   name = "test",
@@ -53,14 +53,11 @@ async function execute(url: string, sql: string): Promise<void> {
 }
 
 /**
- * Gives a `describe` its own database, created before its first test and dropped after its last. Without a
- * PostgreSQL the describe is skipped as by `testProgram()`.
+ * Provides a `describe` with its own database, created before its first test and dropped after its last. Without
+ * PostgreSQL the describe is skipped, as by `testProgram()`.
  *
- * @example
- * describe("expenses", () => {
- *   const database = testDatabase();
- *   it("are kept", async () => { const pool = new Pool({ connectionString: database.url }); ... });
- * });
+ * @example describe("expenses", () => { const database = testDatabase(); it("are kept", async () => { const pool = new
+ *   Pool({ connectionString: database.url }); ... }); });
  */
 export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
   needsSharedPostgres();

@@ -3,22 +3,22 @@ import { withClient } from "./environment.ts";
 
 /** The options of {@link openTestLogin}. */
 export interface TestLoginOptions {
-  /** URL of the database in which the login is used, with a superuser's login. */
+  /** URL of the database in which the login is used, with a superuser's credentials. */
   readonly url: string;
-  /** Attributes of `create role`. Default: `nosuperuser nobypassrls`, since the others bypass row security. */
+  /** Attributes for `create role`. Default: `nosuperuser nobypassrls`, because their opposites bypass row security. */
   readonly attributes?: string | undefined;
-  /** `grant` statements in which the word `login` stands for its name. Default: the login has no privileges. */
+  /** `grant` statements in which the word `login` stands for the login's name. Default: the login has no privileges. */
   readonly grants?: readonly string[] | undefined;
 }
 
-/** A login with a password. Disposing of it drops it, its objects and its privileges in the database. */
+/** A login with a password. Disposing drops it, with its objects and privileges in the database. */
 export interface OpenTestLogin extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** Makes a login for tests of a service that is not a superuser. */
+/** Creates a login for tests of a service that does not connect as a superuser. */
 export async function openTestLogin(options: TestLoginOptions): Promise<OpenTestLogin> {
   const { url, attributes = "nosuperuser nobypassrls", grants = [] } = options;
   const name = `login_${randomBytes(4).toString("hex")}`;

@@ -3,13 +3,13 @@ import { fixtureOf, skipSuiteUnless, withUrl } from "./mocha.ts";
 import { type PostgresServer, requirePostgres, startPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres-process.ts";
 
-/** The results of earlier searches by `only`; a search starts a program, so each runs once. */
+/** Results of earlier searches, by `only`. A search starts a program, so each search runs once. */
 const searches = new Map<PostgresOptions["only"], () => void>();
 
 /**
- * Skips a `describe` whose tests start a PostgreSQL themselves when no PostgreSQL is installed, as `testProgram()` does.
+ * Skips a `describe` whose tests start PostgreSQL themselves if PostgreSQL is not installed, as `testProgram()` does.
  *
- * @param options as of `startPostgres()`
+ * @param options the options passed to `startPostgres()`
  */
 export function needsPostgres(options: Partial<PostgresOptions> = {}): void {
   skipSuiteUnless("needsPostgres()", () => {
@@ -19,7 +19,7 @@ export function needsPostgres(options: Partial<PostgresOptions> = {}): void {
   });
 }
 
-/** Does the same for tests that use the server of `SVC_TEST_DATABASE_URL` when the variable is set. */
+/** Does what {@link needsPostgres} does, unless the tests use the server named by `SVC_TEST_DATABASE_URL`. */
 export function needsSharedPostgres(): void {
   if (fromEnvironment("SVC_TEST_DATABASE_URL") === undefined) needsPostgres();
 }
@@ -45,17 +45,17 @@ function resultOf(work: () => void): () => void {
   }
 }
 
-/** The server of one describe. Its tests may stop, kill and start it. */
+/** The server for one describe. Its tests may stop, kill and start it. */
 export interface TestServer {
-  /** Available only inside of tests and hooks. */
+  /** Available only in tests and hooks. */
   readonly server: PostgresServer;
   /** The same as `server.url`. */
   readonly url: string;
 }
 
 /**
- * Gives a `describe` of fault tests its own PostgreSQL, started before its first test and ended after its last.
- * Without a PostgreSQL the describe is skipped as by `testProgram()`.
+ * Provides a `describe` that contains fault tests with its own PostgreSQL server, started before its first test and
+ * stopped after its last. Without PostgreSQL the describe is skipped, as by `testProgram()`.
  */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
   needsPostgres(options);

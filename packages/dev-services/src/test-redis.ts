@@ -6,25 +6,25 @@ import { joinRedis } from "./redis.ts";
 import { redisCommands } from "./redis-command.ts";
 import { sharedServer } from "./shared-servers.ts";
 
-/** The part of a Redis that one test file uses. */
+/** The share of a Redis server that one test file uses. */
 export interface TestRedis {
-  /** Available only inside of tests and hooks. On a server started here it names a database of this file alone. */
+  /** Available only in tests and hooks. On a server started here it names a database that only this file uses. */
   readonly url: string;
   /**
-   * The prefix for all keys of this file: `""` on a server started here. On a server of `SVC_TEST_REDIS_URL`, only keys
-   * with this prefix are removed at the end.
+   * Prefix for all keys in this file: `""` on a server started here. On the server named by `SVC_TEST_REDIS_URL`, only
+   * keys with this prefix are removed at the end.
    */
   readonly keyPrefix: string;
 }
 
-/** A part of a Redis opened by {@link openTestRedis}. Disposing of it removes its keys. */
+/** A share of a Redis server, opened by {@link openTestRedis}. Disposing removes its keys. */
 export interface OpenTestRedis extends TestRedis, AsyncDisposable {}
 
 /**
- * Opens a part of a real Redis: the one named by `SVC_TEST_REDIS_URL`, else a server that all processes of a test run
- * share and that ends with them.
+ * Opens a share of a real Redis server: the one named by `SVC_TEST_REDIS_URL`, else a server that all processes in a
+ * test run share and that stops after them.
  *
- * @throws NoServerError when no Redis is installed; Error when the server of the variable does not answer
+ * @throws NoServerError if Redis is not installed; Error if the server named by the variable does not respond
  */
 export async function openTestRedis(): Promise<OpenTestRedis> {
   const given = fromEnvironment("SVC_TEST_REDIS_URL");
@@ -57,7 +57,8 @@ async function prefixed(url: string): Promise<OpenTestRedis> {
 }
 
 /**
- * Gives a `describe` its own part of a real Redis. Without Redis the describe is skipped as by {@link testProgram}.
+ * Provides a `describe` with its own share of a real Redis server. Without Redis the describe is skipped, as by
+ * {@link testProgram}.
  */
 export function testRedis(): TestRedis {
   if (fromEnvironment("SVC_TEST_REDIS_URL") === undefined) testProgram("redis");

@@ -5,7 +5,7 @@ import { isRoot, ownFolder } from "./account.ts";
 import type { Charge } from "./watchdog.ts";
 
 /**
- * Returns the folder through which the processes of one test run find each other: `SVC_TEST_RUN`, else a folder named
+ * Returns the folder through which the processes in one test run find each other: `SVC_TEST_RUN`, else a folder named
  * after mocha's main process.
  */
 export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
@@ -16,7 +16,7 @@ export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
   return folder;
 }
 
-/** Returns a name that all processes of one test run share. */
+/** Returns a name that all processes in one test run share. */
 export function runName(env: NodeJS.ProcessEnv = process.env): string {
   return env.SVC_TEST_RUN ?? `process ${mainProcess(env)}`;
 }
@@ -27,10 +27,10 @@ function mainProcess(env: NodeJS.ProcessEnv): number {
 }
 
 /**
- * Returns what the watchdog of a server removes: the file that describes it, its folder, and the run's folder, which the test
- * run itself removes only if `SVC_TEST_RUN` names it.
+ * Returns what a server's watchdog removes: the file that describes the server, the server's folder, and the run's
+ * folder, which the test run itself removes only if `SVC_TEST_RUN` names it.
  *
- * @param folder undefined when the server's data are kept
+ * @param folder undefined if the server's data is kept
  */
 export function removalOf(
   folder: string | undefined,

@@ -20,13 +20,13 @@ import { runName } from "./test-run.ts";
 /** The options of {@link unpack}. */
 export interface UnpackOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Default: a folder of this user under the system's variable temp folder. */
+  /** Default: a folder that belongs to this user, in the system's persistent temporary folder. */
   readonly cache?: string | undefined;
-  /** Milliseconds that one download may take. Default: 60,000. */
+  /** Time limit for one download, in milliseconds. Default: 60,000. */
   readonly downloadMs?: number | undefined;
 }
 
-/** A failure that the other processes of the run read. */
+/** A failure recorded for the other processes in the run. */
 interface Failure {
   readonly run: string;
   readonly reason: string;
@@ -35,13 +35,13 @@ interface Failure {
 // A reachable mirror sends each package within seconds.
 const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
-/** The mirror did not answer, so that it is useless to try other packages. */
+/** Matches errors from an unreachable mirror, after which trying other packages is useless. */
 const OFFLINE = /^(?:did not end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
-// Longer than one download takes; a process that still waits then skips its tests.
+// Longer than one download takes. A process that waits longer skips its tests.
 const LOCK_MS = 150_000;
 
 /**
- * Downloads the packages of a program and unpacks them without root, once for each user and Debian release. Remembers a
+ * Downloads a program's packages and unpacks them without root, once for each user and Debian release. Records a
  * failure for the test run, so that its other processes do not wait too.
  *
  * @param attempts receives the reason on failure; the function does not throw
@@ -55,7 +55,7 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
     const kept = join(cache, releaseOf(), program.package);
     const find = (): string | undefined => firstIn([join(kept, "run")], files);
     if (existsSync(cache)) {
-      // Check the owner first: another user may have made this folder.
+      // Check the owner first, because another user may have created this folder.
       ownFolder(cache);
       const existing = find();
       if (existing !== undefined) return existing;
@@ -83,13 +83,13 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   }
 }
 
-/** How the programs of Debian are run. */
+/** How Debian's programs are run. */
 interface Debian {
   readonly env: NodeJS.ProcessEnv;
   readonly downloadMs: number;
 }
 
-/** @throws Error when a program is not on `PATH` */
+/** @throws Error if a program is not on `PATH` */
 function debianOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Debian {
   for (const name of ["apt-get", "dpkg", "ldd"]) {
     if (firstIn(foldersOnPath(env), [name]) === undefined) throw new Error(`${name} is not on PATH`);
@@ -97,7 +97,9 @@ function debianOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Debian {
   return { env: { ...env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" }, downloadMs };
 }
 
-/** Returns a folder name for this release: the libraries of one do not work with the programs of another. */
+/**
+ * Returns a folder name for this release, because libraries from one release do not work with programs from another.
+ */
 function releaseOf(): string {
   const text = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
   const value = (name: string): string =>
@@ -196,7 +198,7 @@ function lacksLibraries(path: string, root: string, { env }: Debian): boolean {
   const LD_LIBRARY_PATH = libraryFolders(root)
     .map((folder) => join(root, folder))
     .join(delimiter);
-  // ldd fails for a statically linked program, which needs no library.
+  // ldd fails for a statically linked program, which needs no libraries.
   const { stdout } = spawnSync("ldd", [path], {
     env: { ...env, LD_LIBRARY_PATH },
     encoding: "utf8",
@@ -213,7 +215,7 @@ function librariesFor(name: string, debian: Debian): readonly string[] {
   return names.filter((each) => !each.startsWith("libjs-"));
 }
 
-/** Writes a script that sets the library path of the unpacked program; `exec` keeps the process id. */
+/** Writes a script that sets the library path and starts the unpacked program; `exec` keeps the process id. */
 function writeStarter(fresh: string, kept: string, file: string): void {
   const folders = libraryFolders(fresh).map((folder) => join(kept, folder));
   const real = join(kept, (programIn(fresh, file) ?? "").slice(fresh.length + 1));

@@ -1,21 +1,24 @@
-// This process runs beside a server and ends it when all leases on it are released. The process that started the server
-// holds a lease by the pipe to this process's standard input, every other process by a connection. The system closes both
-// when their process dies, even by SIGKILL.
+// This process runs next to a server and stops it when all leases on it are released. The process that started the
+// server holds its lease through the pipe to this process's standard input, every other process through a connection.
+// The system closes pipe and connection when their process dies, even by SIGKILL.
 import { rmdirSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { endServer, isServer } from "./processes.ts";
 
-/** What the starting process reports about the server, one JSON object a line; a later one replaces an earlier one. */
+/**
+ * What the starting process reports about the server, as one JSON object per line. A later object replaces an earlier
+ * one.
+ */
 export interface Charge {
   readonly pid?: number | undefined;
-  /** Part of the server's command line, so that a reused process id is not killed. */
+  /** A part of the server's command line, so that a reused process id is not killed. */
   readonly marker: string;
   readonly signal: NodeJS.Signals;
-  /** Files and folders to remove when the server has ended. */
+  /** Files and folders to remove after the server has stopped. */
   readonly remove: readonly string[];
-  /** A folder to remove too if it is empty. */
+  /** Another folder to remove, if it is empty. */
   readonly removeIfEmpty?: string | undefined;
 }
 
@@ -51,7 +54,7 @@ async function end(): Promise<void> {
   process.exit(0);
 }
 
-/** Removes a file or folder with retries: an initdb whose parent was killed still writes for a moment. */
+/** Removes a file or folder with retries, because an initdb whose parent was killed still writes briefly. */
 function removeWhole(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 12 });
@@ -81,6 +84,6 @@ lines.on("close", () => {
 process.stdout.on("error", () => undefined);
 listener.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${(listener.address() as AddressInfo).port}\n`);
-  // Flush now: at exit the cache's folder may be gone.
+  // Flush now, because the cache's folder may be gone at exit.
   flushCompileCache();
 });

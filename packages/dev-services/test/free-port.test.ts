@@ -22,7 +22,7 @@ describe("freePort", () => {
     else process.env.SVC_TEST_RUN = run;
   });
 
-  it("returns a port that is free and outside of the system's ephemeral range", async () => {
+  it("returns a free port outside the system's ephemeral range", async () => {
     for (let times = 0; times < 20; times++) {
       const port = await freePort();
       expect(await isPortFree(port)).to.equal(true);
@@ -30,7 +30,7 @@ describe("freePort", () => {
     }
   });
 
-  it("returns each port once in a test run", async () => {
+  it("returns each port once per test run", async () => {
     await using folder = keptFolder();
     process.env.SVC_TEST_RUN = folder.path;
     const other = await another("of-the-run");
@@ -43,7 +43,7 @@ describe("freePort", () => {
     expect(other.isOurs(1)).to.equal(false);
   });
 
-  it("returns each port once in a process without a run folder, and with one that cannot be written", async () => {
+  it("returns each port once in a process without a run folder, and with an unwritable run folder", async () => {
     for (const folder of ["", "/nonexistent"]) {
       process.env.SVC_TEST_RUN = folder;
       const alone = await another(`alone${folder}`);
@@ -53,7 +53,7 @@ describe("freePort", () => {
     }
   });
 
-  it("returns a port of the system when all others are used up", async () => {
+  it("returns a port chosen by the system when all others are used up", async () => {
     process.env.SVC_TEST_RUN = "";
     const last = await another("last");
     for (let port = 20_000; port < 32_768; port++) last.isOurs(port);

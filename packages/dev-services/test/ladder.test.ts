@@ -28,7 +28,7 @@ import { rejection } from "./support/rejection.ts";
 describe("the order in which servers are tried", function () {
   this.timeout(60_000);
 
-  it("names every way to a PostgreSQL that it tried, each reason and the remedy", async () => {
+  it("names every attempt to find PostgreSQL, with its reason, and the remedy", async () => {
     const env = { PATH: "/nonexistent" };
     const error = await rejection(
       startPostgres({ purpose: "test", env, installedUnder: "/nonexistent", only: "system" }),
@@ -62,7 +62,7 @@ describe("the order in which servers are tried", function () {
     }
   });
 
-  it("rejects when the server of the environment does not answer, and masks its password", async () => {
+  it("rejects when the server named by the environment does not respond, and masks its password", async () => {
     // A free port may be taken before the connection is tried; no server listens on this one.
     const port = 1;
     const named = {
@@ -86,7 +86,7 @@ describe("the order in which servers are tried", function () {
     expect(demo.message).to.contain("DATABASE_URL names postgresql://app:***@").and.not.to.contain("s3cret");
   });
 
-  it("rejects when the server of the environment accepts connections and sends nothing", async () => {
+  it("rejects when the server named by the environment accepts connections but sends nothing", async () => {
     const silent = createServer(() => undefined).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
@@ -97,7 +97,7 @@ describe("the order in which servers are tried", function () {
     silent.close();
   });
 
-  it("uses the server of the environment, and drops the test database at the end", async () => {
+  it("uses the server named by the environment, and drops the test database at the end", async () => {
     await using server = await startPostgres({ purpose: "test", password: "s3cret" });
     await withEnvironment({ SVC_TEST_DATABASE_URL: server.url }, async () => {
       const database = await openTestDatabase({ name: "Some File!" });
@@ -119,7 +119,7 @@ describe("the order in which servers are tried", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("makes the library links that the installation did not make", () => {
+  it("creates the library links that the installation did not create", () => {
     const root = mkdtempSync(join(tmpdir(), "svc-links-"));
     try {
       mkdirSync(join(root, "native", "lib"), { recursive: true });
@@ -137,7 +137,7 @@ describe("the order in which servers are tried", function () {
     }
   });
 
-  it("masks the password and the parameters of a URL, and all of a text that is not a URL", () => {
+  it("masks the password and parameters in a URL, and any string that is not a URL", () => {
     expect(maskUrl("postgresql://u:p@h:1/d?password=p#p")).to.equal("postgresql://u:***@h:1/d");
     expect(maskUrl("user:p w@host")).to.not.contain("p w");
   });

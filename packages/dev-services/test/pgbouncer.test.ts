@@ -43,7 +43,7 @@ describe("openTestLogin", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "login" });
 
-  it("makes a login with only the granted privileges, and drops it with its objects", async () => {
+  it("creates a login with only the granted privileges, and drops it with its objects", async () => {
     let url: string;
     {
       await using login = await openTestLogin({

@@ -35,7 +35,7 @@ describe("startPostgres", function () {
     expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
   });
 
-  it("ends the watchdog when it cannot make the folder", async () => {
+  it("ends the watchdog when it cannot create the folder", async () => {
     const before = new Set(childrenOf(process.pid));
     const { mkdtempSync } = fs;
     const began: number[] = [];
@@ -54,7 +54,7 @@ describe("startPostgres", function () {
     await until("it is gone", () => !began.some(isAlive));
   });
 
-  it("keeps the demo's data over a restart, with fsync on", async () => {
+  it("keeps the demo's data across a restart, with fsync on", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path, database: "expenses" } as const;
     const first = await startPostgres(options);
@@ -78,7 +78,7 @@ describe("startPostgres", function () {
     expect(await query(first.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("starts although another process has reused the process id of a dead server", async () => {
+  it("starts although another process has reused a dead server's process id", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path } as const;
     await (await startPostgres(options)).stop();
@@ -92,7 +92,7 @@ describe("startPostgres", function () {
     await once(stranger, "exit");
   });
 
-  it("removes the partial data of an interrupted start", async () => {
+  it("removes partial data from an interrupted start", async () => {
     await using folder = keptFolder();
     mkdirSync(join(folder.path, "init-1"), { recursive: true });
     writeFileSync(join(folder.path, "init-1", "half"), "");
@@ -116,7 +116,7 @@ describe("startPostgres", function () {
     expect(message).to.equal(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken`);
   });
 
-  it("names the remedy for data of another version", async () => {
+  it("names the remedy for data from another version", async () => {
     await using folder = keptFolder();
     mkdirSync(join(folder.path, "data"), { recursive: true });
     writeFileSync(join(folder.path, "data", "PG_VERSION"), "9\n");
@@ -124,7 +124,7 @@ describe("startPostgres", function () {
     expect(message).to.contain("holds data of PostgreSQL 9").and.to.contain("remove the folder");
   });
 
-  it("reports the server's log when it does not start", async () => {
+  it("reports the server's log when the server does not start", async () => {
     const { message } = await rejection(
       startPostgres({ purpose: "test", settings: { shared_preload_libraries: "no_such_library" } }),
     );

@@ -21,11 +21,11 @@ import { keptFolder } from "./support/kept-folder.ts";
 import { query } from "./support/query.ts";
 import { until } from "./support/wait.ts";
 
-describe("the processes of a server", function () {
+describe("a server's processes", function () {
   this.timeout(120_000);
   needsPostgres();
 
-  it("end, and their folder is removed, when the starting process is killed", async () => {
+  it("stop, and their folder is removed, when the starting process is killed", async () => {
     await using holder = await hold("postgres", { purpose: "test" });
     const { pid, folder } = holder.held as { pid: number; folder: string };
     expect(isAlive(pid)).to.equal(true);
@@ -34,7 +34,7 @@ describe("the processes of a server", function () {
     await until("its folder is gone", () => !existsSync(folder));
   });
 
-  it("end when the starting process is killed while the server is frozen", async () => {
+  it("stop when the starting process is killed while the server is frozen", async () => {
     await using holder = await hold("postgres", { purpose: "test" });
     const { pid } = holder.held as { pid: number };
     process.kill(pid, "SIGSTOP");
@@ -73,7 +73,7 @@ describe("the processes of a server", function () {
     expect(await query(server.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
   });
 
-  it("are ended by the next start when the watchdog was killed too", async () => {
+  it("are stopped by the next start when the watchdog was killed too", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path } as const;
     const holder = await hold("postgres", options);
@@ -88,7 +88,7 @@ describe("the processes of a server", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("serve 8 processes of a run with one server and a database each, and end with the last process", async () => {
+  it("serve 8 processes in a run with one server and a database each, and stop after the last process", async () => {
     const run = mkdtempSync(join(tmpdir(), "svc-test-"));
     const env = { ...process.env, SVC_TEST_RUN: run, SVC_TEST_DATABASE_URL: "" };
     const holders = await Promise.all(Array.from({ length: 8 }, () => hold("database", {}, { env })));

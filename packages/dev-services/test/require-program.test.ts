@@ -46,7 +46,7 @@ describe("requireProgram()", () => {
     expect(requireProgram(wanted, { env: pathOf("a"), folders: [] })).to.equal(second);
   });
 
-  it("names the missing files, every way that was tried and the package to install", () => {
+  it("names the missing files, every attempt and the package to install", () => {
     let error: unknown;
     try {
       requireProgram({ ...wanted, unpacked: ["svc-package"] }, { env: { PATH: "" }, folders: [] });

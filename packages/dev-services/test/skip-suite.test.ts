@@ -52,12 +52,12 @@ describe("testProgram() when the program is missing", function () {
     });
   }
 
-  it("prints the reason at once outside of npm test", () => {
+  it("prints the reason immediately outside npm test", () => {
     const { output } = runMocha(suite, { isCounted: false });
     expect(output).to.contain(`outer needs a server [skipped: ${reason}]\n`);
   });
 
-  it("names both missing programs of a describe that needs two", () => {
+  it("names both missing programs for a describe that needs two", () => {
     const second = absent.replaceAll("no-such", "no-other").replace("Nothing", "Naught");
     const source = `${header}
 describe("two", () => {
@@ -70,7 +70,7 @@ describe("two", () => {
     expect(skipped[0]).to.match(/no-such-package\)\] \[skipped: .*svc-no-other-package\)\] is skipped$/);
   });
 
-  it("throws outside of a describe, where it would skip the tests of other files", () => {
+  it("throws outside a describe, where it would skip tests in other files", () => {
     const source = `${header}testProgram(${absent});\nit("passes", () => undefined);`;
     const { status, output } = runMocha(source, { isCounted: false });
     expect(status).to.not.equal(0);

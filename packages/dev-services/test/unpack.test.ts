@@ -74,7 +74,7 @@ describe("unpack()", () => {
     expect(readdirSync(join(release, "svc-server"))).to.have.members(["usr", "run"]);
   });
 
-  it("adds the library packages of an installation when ldd misses one", () => {
+  it("adds an installation's library packages when ldd reports a missing library", () => {
     const env = standIns({
       "apt-get": downloads,
       dpkg: unpacks,
@@ -88,7 +88,7 @@ describe("unpack()", () => {
     expect(calls().at(-1)).to.match(/^dpkg -x libone1\.deb \.$/);
   });
 
-  it("reports why a package is missing, and asks once in a test run", () => {
+  it("reports why a package is missing, and queries the mirror once per test run", () => {
     const env = standIns({
       "apt-get": `echo "E: Unable to locate package svc-server" >&2; exit 100`,
       dpkg: "true",
@@ -114,7 +114,7 @@ describe("unpack()", () => {
     expect(attempt(env)).to.deep.include({ reasons: [] });
   });
 
-  it("tries no other package in a run after the mirror could not be reached", () => {
+  it("tries no other package in a run after the mirror was unreachable", () => {
     const env = standIns({
       "apt-get": `echo "E: Failed to fetch svc-server: could not connect" >&2; exit 100`,
       dpkg: "true",
@@ -141,7 +141,7 @@ describe("unpack()", () => {
     expect(attempt(env).path).to.equal(undefined);
   });
 
-  it("names the missing Debian program, and makes no folder", () => {
+  it("names the missing Debian program, and creates no folder", () => {
     const { reasons } = attempt({ PATH: join(folder, "bin") });
     expect(reasons).to.deep.equal(["apt-get download svc-server: apt-get is not on PATH"]);
     expect(existsSync(join(folder, "cache"))).to.equal(false);

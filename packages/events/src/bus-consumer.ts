@@ -7,14 +7,14 @@ import type { Consumption } from "./event-bus.ts";
 /** Passes events from a bus to the local subscribers. */
 export interface BusConsumer extends AsyncDisposable {
   /**
-   * Subscribes, and retries while the bus is unavailable. A second call does nothing.
+   * Subscribes, and retries while the bus is unavailable. Further calls do nothing.
    *
    * @throws Error after `stop()`
    */
   start(): void;
-  /** Stops after the events being handled are queued. Never rejects. */
+  /** Stops once the events in progress are queued. Never rejects. */
   stop(): Promise<void>;
-  /** Whether the subscription exists at the moment. */
+  /** Whether a subscription currently exists. */
   readonly subscribed: boolean;
 }
 
@@ -24,7 +24,7 @@ const LONGEST_FACTOR = 30;
 /**
  * Creates the consumer that passes a bus's events to `events.receive`. Sends nothing before `start()`.
  *
- * @throws ConfigurationError, including when no type has a subscriber and no topics are given
+ * @throws ConfigurationError, including when no type has a subscriber and `topics` is not set
  */
 export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const resolved = busConsumerOptions.resolve(given);
@@ -60,7 +60,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
           consumption = undefined;
         };
         void started.stopped.then(ended, ended);
-        // stop() was called while the bus was subscribing.
+        // stop() was called while the bus was creating the subscription.
         if (stopping.signal.aborted) await started.stop();
         return;
       } catch (error) {

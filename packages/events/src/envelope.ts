@@ -3,7 +3,7 @@ import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { isStorable, isText, isType, MAX_TEXT, MAX_TYPE, shown } from "./text.ts";
 
-/** The trace context of the publisher; empty if there is none. */
+/** The publisher's trace context; empty if there is none. */
 export interface EventTrace {
   readonly traceparent?: string;
   readonly tracestate?: string;
@@ -15,9 +15,9 @@ export interface EventTrace {
  */
 export interface EventEnvelope<T extends string = string, D extends object = object> {
   readonly id: string;
-  /** What happened, for instance `expense.recorded`. Subscribers match on it. */
+  /** What happened, for example `expense.recorded`. Subscribers match on it. */
   readonly type: T;
-  /** The service that published it. */
+  /** The service that published the event. */
   readonly source: string;
   /** ISO 8601 with an offset. */
   readonly occurred_at: string;
@@ -25,7 +25,7 @@ export interface EventEnvelope<T extends string = string, D extends object = obj
   /** `""` means no tenant. */
   readonly tenant_id: string;
   readonly trace: EventTrace;
-  /** The ordering key, normally the id of the entity that changed; null means unordered. */
+  /** The ordering key, normally the id of the changed entity; null means unordered. */
   readonly key: string | null;
   readonly data: D;
 }
@@ -36,22 +36,25 @@ export interface NewEvent<T extends string = string, D extends object = object> 
   readonly type: T;
   /** An object that JSON can represent. Required. */
   readonly data: D;
-  /** Events of one key reach a bus in the order published; 1 to 255 characters. Default: null, unordered. */
+  /** Events with the same key reach a bus in publishing order; 1 to 255 characters. Default: null, unordered. */
   readonly key?: string | null | undefined;
-  /** 1 to 128 visible ASCII characters; publishing an id again adds nothing (EVT-4). Default: 32 random hex characters. */
+  /**
+   * 1 to 128 visible ASCII characters. Publishing the same id again adds nothing (EVT-4). Default: 32 random hex
+   * characters.
+   */
   readonly id?: string | undefined;
-  /** When it happened. Default: now. */
+  /** When the event happened. Default: now. */
   readonly occurredAt?: Date | undefined;
   /** Default: the tenant of the current context. Null means no tenant. */
   readonly tenantId?: string | null | undefined;
-  /** Default: that of the current context, or a new id. */
+  /** The request id. Default: the one in the current context, or a new id. */
   readonly requestId?: string | undefined;
   /** Default: the trace of the current context. Null means no trace. */
   readonly trace?:
     { readonly traceparent: string; readonly tracestate?: string | undefined } | null | undefined;
 }
 
-/** An envelope and its JSON text. */
+/** An envelope and its JSON string. */
 export interface Written {
   readonly envelope: EventEnvelope;
   readonly body: string;
@@ -73,7 +76,7 @@ const FIRST_MOMENT = Date.UTC(1, 0, 1);
 const LAST_MOMENT = Date.UTC(10_000, 0, 1);
 
 /**
- * Builds the envelope of an event and fills in tenant, request id and trace from the current context (EVT-9).
+ * Builds the envelope of an event, with tenant, request id and trace from the current context (EVT-9).
  *
  * @throws EventError `ERR_SVC_EVENT_ARGUMENT`
  */
@@ -115,14 +118,14 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   return { envelope, body };
 }
 
-/** Returns the envelope as JSON (EVT-8), with the nine fields in the order of the contract. */
+/** Returns the envelope as JSON (EVT-8), with the nine fields in the contract's order. */
 export function bodyOf(envelope: EventEnvelope, dataAsJson: string = JSON.stringify(envelope.data)): string {
   const { id, type, source, occurred_at, request_id, tenant_id, trace, key } = envelope;
   const head = JSON.stringify({ id, type, source, occurred_at, request_id, tenant_id, trace, key });
   return `${head.slice(0, -1)},"data":${dataAsJson}}`;
 }
 
-/** Returns the valid trace context in a carrier, or an empty object. */
+/** Returns a carrier's trace context if it is valid; otherwise an empty object. */
 export function traceOf(carrier: unknown): EventTrace {
   if (typeof carrier !== "object" || carrier === null) return {};
   const { traceparent, tracestate } = carrier as Record<string, unknown>;

@@ -10,8 +10,8 @@ export type EventErrorCode =
  * `ERR_SVC_EVENT_ARGUMENT`: an event, an id or a number is invalid; nothing was sent.
  * `ERR_SVC_EVENT_UNDELIVERABLE`: the event has no subscriber here and no bus is configured (EVT-6).
  * `ERR_SVC_EVENT_OUTBOX_NEEDED`: a bus cannot take part in a transaction; configure an outbox.
- * `ERR_SVC_EVENT_ENVELOPE`: the received or stored value is not a valid event; the message names the field.
- * `ERR_SVC_EVENT_BUS`: the bus failed or timed out while publishing without an outbox; `cause` says why.
+ * `ERR_SVC_EVENT_ENVELOPE`: a received or stored value is not a valid event; the message names the field.
+ * `ERR_SVC_EVENT_BUS`: the bus failed or timed out while publishing without an outbox; `cause` has the reason.
  */
 export class EventError extends Error {
   override readonly name = "EventError";

@@ -1,78 +1,87 @@
 import type { Logger, ReadinessCheck } from "@svc/context";
 
 /**
- * One message on a bus. Only the text of `body` has to arrive unchanged: `topic`, `id` and `key` let a broker route,
- * deduplicate and order without parsing it. Rules EVT-2, EVT-8.
+ * A message on a bus. Only `body` must arrive unchanged. With `topic`, `id` and `key` a broker can route, deduplicate
+ * and order without parsing the body. Rules EVT-2, EVT-8.
  */
 export interface BusMessage {
-  /** The destination: the service's topic prefix and the event type. A stream, a subject or a Kafka topic. */
+  /**
+   * The destination: the service's topic prefix followed by the event type. It names a stream, a subject or a Kafka
+   * topic.
+   */
   readonly topic: string;
-  /** The event id. A broker with deduplication drops a second message with the same id; others may deliver both. */
+  /**
+   * The event id. A broker with deduplication drops a second message with the same id; other brokers may deliver both.
+   */
   readonly id: string;
-  /** Messages of one topic and key keep their order if the broker supports it; null means unordered. */
+  /** Messages with the same topic and key keep their order if the broker supports it; null means unordered. */
   readonly key: string | null;
-  /** The envelope as JSON text (UTF-8). An adapter neither parses nor changes it. */
+  /** The envelope as a JSON string (UTF-8). An adapter neither parses nor changes it. */
   readonly body: string;
 }
 
-/** What a handler receives in addition to the message. */
+/** What a handler receives besides the message. */
 export interface DeliveryInfo {
-  /** How many times the broker delivered this message to the group, including this delivery: 1 or more. */
+  /** Number of deliveries of this message to the group so far, including this one: 1 or more. */
   readonly deliveries: number;
 }
 
-/** What a group consumes, and its handler. */
+/** What a group consumes, and the handler for its messages. */
 export interface ConsumeOptions {
   /** The consumer group, one per service: replicas share its messages. */
   readonly group: string;
-  /** The full topic names including the prefix, at least one. A topic does not have to exist yet. */
+  /** The full topic names with prefix, at least one. A topic need not exist yet. */
   readonly topics: readonly string[];
   /**
-   * Resolves when the message is handled. After a rejection it is delivered again later, here or to another replica.
+   * Resolves when the message is handled. After a rejection the message is delivered again later, to this or another
+   * replica.
    */
   readonly handler: (message: BusMessage, info: DeliveryInfo) => Promise<void>;
-  /** Handlers that run concurrently. Default: 1, which keeps the order; higher values give it up. */
+  /** Number of concurrent handlers. Default: 1, which keeps the order; higher values do not. */
   readonly concurrency?: number | undefined;
-  /** Reports lost and restored connections and unreadable messages. Default: none. */
+  /** Logger for lost and restored connections and unreadable messages. Default: none. */
   readonly logger?: Logger | undefined;
 }
 
 /** A running subscription. `await using` stops it. */
 export interface Consumption extends AsyncDisposable {
-  /** Takes no further message; resolves when the running handlers have ended and their messages are acknowledged. */
+  /** Accepts no further messages. Resolves when the running handlers have ended and their messages are acknowledged. */
   stop(): Promise<void>;
-  /** Resolves when the consumption ended through `stop()` or the bus's `close()`. Never rejects. */
+  /** Resolves when the consumption has ended through `stop()` or the bus's `close()`. Never rejects. */
   readonly stopped: Promise<void>;
 }
 
 /**
- * The interface between events and a broker. Publishers and consumers use only this interface; an adapter implements it
- * for one broker. `eventBusCases` of `@svc/events/testing` tests an adapter.
+ * The interface between events and a broker, and the only one that publishers and consumers use. An adapter implements
+ * it for one broker. `eventBusCases` from `@svc/events/testing` tests an adapter.
  */
 export interface EventBus {
-  /** The name in logs and readiness, for instance `"redis-streams"`. */
+  /** The bus's name in logs and readiness, for example `"redis-streams"`. */
   readonly name: string;
   /**
    * Publishes messages. Resolves when the broker has stored all of them. Rejects when any may be missing; the caller
-   * then publishes all again, so a message may be stored twice but is never lost. Ends in bounded time, even while the
-   * broker hangs or is unavailable. Messages of one key are stored in the order given.
+   * then publishes all again, so a message may be stored twice but is never lost. Settles in bounded time, even while
+   * the broker hangs or is unavailable. Messages with the same key are stored in the given order.
    *
-   * An error with `permanent: true` means that these messages can never be published (too large, an invalid topic); the
-   * relay does not retry them.
+   * An error with `permanent: true` means that these messages can never be published (for example too large, or an
+   * invalid topic); the relay does not retry them.
    */
   publish(
     messages: readonly BusMessage[],
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<void>;
   /**
-   * Subscribes a group. Each group gets every message published to its topics after the group was created, at least
-   * once; within a group one consumer gets it. A message is acknowledged when the handler resolves, and delivered again
-   * when the handler rejects or its process dies. Resumes by itself after an outage of the broker. Rejects, in
+   * Subscribes a group. Each group receives every message published to its topics after the group was created, at least
+   * once. Within a group, one consumer receives it. A message is acknowledged when the handler resolves, and delivered
+   * again when the handler rejects or its process dies. Resumes automatically after a broker outage. Rejects, in
    * bounded time, when the subscription cannot be created.
    */
   consume(options: ConsumeOptions): Promise<Consumption>;
-  /** The check `event-bus`: never critical. Reads state or sends one request, and ends at its signal. */
+  /**
+   * The readiness check `event-bus`: never critical. Reads state or sends one request, and stops when its signal
+   * aborts.
+   */
   readiness(): ReadinessCheck;
-  /** Ends every consumption and closes the connections that the bus opened itself. A second call does nothing. */
+  /** Ends every consumption and closes the connections that the bus itself opened. Further calls do nothing. */
   close(): Promise<void>;
 }

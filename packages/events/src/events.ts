@@ -11,12 +11,12 @@ import { type EventTypes, subscriberHandlers, subscriberJobs, subscriptionsOf } 
 import { isText } from "./text.ts";
 
 /**
- * With `tx` the event becomes part of the caller's transaction and is published when that commits; a bus then needs an
+ * With `tx` the event belongs to the caller's transaction and is published when that commits; with a bus this needs an
  * outbox. Default: published immediately.
  */
 export type PublishOptions = Within;
 
-/** Any event of the declared types. */
+/** Any event with a declared type. */
 export type AnyEvent<M> = {
   [T in keyof M & string]: NewEvent<T, M[T] & object>;
 }[keyof M & string];
@@ -24,64 +24,62 @@ export type AnyEvent<M> = {
 /** Publishes events and queues jobs for their subscribers. */
 export interface Events<M = Record<string, object>> {
   readonly source: string;
-  /** The topics of all types that have subscribers here: the topics to consume from a bus. */
+  /** The topics of all types with subscribers in this service: the topics to consume from a bus. */
   readonly topics: readonly string[];
   readonly bus: EventBus | undefined;
-  /** The handlers of the subscribers' jobs by task, for `createWorker()`. */
+  /** Maps the subscribers' tasks to their job handlers, for `createWorker()`. */
   readonly handlers: Readonly<Record<string, JobHandler>>;
   /**
-   * Publishes an event (EVT-2) and returns its envelope. With an outbox it is written there; otherwise the subscribers'
-   * jobs are queued first, then the bus gets it.
+   * Publishes an event (EVT-2) and returns its envelope. With an outbox, the event is written there. Without one, the
+   * subscribers' jobs are queued first, then the event is sent to the bus.
    *
    * @throws EventError `ERR_SVC_EVENT_ARGUMENT`; `ERR_SVC_EVENT_UNDELIVERABLE` (EVT-6); `ERR_SVC_EVENT_OUTBOX_NEEDED`;
    *   `ERR_SVC_EVENT_BUS`: the jobs are queued; publishing the same id again adds only what is missing
-   * @throws JobError for an event that the job table rejects; errors of the database
+   * @throws JobError for an event that the job table rejects; database errors
    */
   publish<T extends keyof M & string>(
     event: NewEvent<T, M[T] & object>,
     options?: PublishOptions,
   ): Promise<EventEnvelope<T, M[T] & object>>;
   /**
-   * Publishes up to 1,000 events in order. Throws as `publish` does; one invalid event rejects all before anything is
+   * Publishes up to 1,000 events in order. Throws as `publish` does. One invalid event rejects all before anything is
    * sent.
    */
   publishMany(events: readonly AnyEvent<M>[], options?: PublishOptions): Promise<readonly EventEnvelope[]>;
   /**
-   * Queues the jobs of an event that arrived over a bus. Skips an event of this service: its jobs were queued when it
-   * was published. Logs and drops a message that is not a valid event. Rejects when the jobs could not be queued; the
-   * bus then delivers the message again.
+   * Queues the jobs for an event that arrived over a bus. Skips an event from this service, because its jobs were
+   * queued when it was published. Logs and drops a message that is not a valid event. Rejects when the jobs could not
+   * be queued; the bus then delivers the message again.
    */
   receive(message: BusMessage): Promise<void>;
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export type ResolvedEvents = ReturnType<typeof resolveEvents>;
 
 const MAX_EVENTS = 1000;
 const WARN_EVERY_MS = 10_000;
-// While the database hangs, each redelivery leaves a pending call in the pool; this bounds them.
+// While the database hangs, each redelivery leaves a pending call in the pool. This limits their number.
 const MAX_PENDING = 1000;
 const internals = new WeakMap<object, ResolvedEvents>();
 
-/**
- * Returns the resolved options, which a relay needs; undefined for an object that {@link createEvents} did not create.
- */
+/** Returns the resolved options, which a relay needs; undefined for an object not created by {@link createEvents}. */
 export function resolvedEvents(events: object): ResolvedEvents | undefined {
   return internals.get(events);
 }
 
-/** Returns the topic of a type (EVT-8). */
+/** Returns the topic for an event type (EVT-8). */
 export function topicOf({ topicPrefix }: ResolvedEvents, type: string): string {
   return topicPrefix + type;
 }
 
-/** Returns the bus message of an event. */
+/** Returns the bus message for an event. */
 export function messageOf(topic: string, { envelope, body }: Written): BusMessage {
   return { topic, id: envelope.id, key: envelope.key, body };
 }
 
 /**
- * Creates the events of a service. Sends nothing before the first call.
+ * Creates a publisher and subscribers for a service's events. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */
@@ -190,7 +188,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
       try {
         await withDeadline(receiveTimeoutMs, () => queueReceived(jobs));
       } catch (error) {
-        // A job that can never be stored would be redelivered forever and block its key.
+        // Drop it: a job that can never be stored would be redelivered forever and block its key.
         if (!isRefusedJob(error) && !isUnstorable(error)) throw error;
         drop(topic, error);
         return;
@@ -232,7 +230,7 @@ function resolveEvents<M>(given: EventsOptions<M>) {
   return { ...options, subscriptions };
 }
 
-/** Whether PostgreSQL cannot store the data: nested too deeply, or characters outside its encoding. */
+/** Whether PostgreSQL cannot store the data, because of its nesting depth or its characters. */
 function isUnstorable(error: unknown): boolean {
   return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
 }

@@ -15,30 +15,33 @@ import { refused } from "./errors.ts";
 import { type InboxOptions, inboxOptions, type TableTimeouts } from "./table-options.ts";
 import { isText } from "./text.ts";
 
-/** The outcome for a message: handled now, with the result of `fn`, or already handled before. */
+/** Whether the message is handled now, with the result of `fn`, or was already handled before. */
 export type Once<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 
-/** Records which messages a consumer has handled, in a table beside the data that it changes. */
+/** Records which messages a consumer has handled, in a table next to the data that the consumer changes. */
 export interface Inbox {
   readonly name: string;
   /**
    * Runs `fn` unless this consumer has already handled the message, and records the message in the same transaction
-   * (OUT-2): both commit or neither does. A concurrent call for the same message waits until the first one ends. When
+   * (OUT-2): both commit or neither does. A concurrent call for the same message waits until the first call ends. When
    * `fn` throws, the record is removed.
    *
-   * @param tx a transaction of the caller
-   * @param consumer the name of the consumer, 1 to 128 characters; consumers do not share records
+   * @param tx the caller's transaction
+   * @param consumer the consumer's name, 1 to 128 characters; consumers do not share records
    * @param messageId the event's `id`, 1 to 255 characters
-   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, including for a pool instead of a transaction; errors of `fn`
+   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, including for a pool instead of a transaction; errors thrown by `fn`
    */
   once<T>(tx: Queryable, consumer: string, messageId: string, fn: () => T | Promise<T>): Promise<Once<T>>;
-  /** Creates the table or its missing parts. @throws SchemaError for a table with other columns */
+  /**
+   * Creates the table, or the parts of it that are missing.
+   * @throws SchemaError for a table with other columns
+   */
   ensureSchema(db: Database): Promise<"present" | "created">;
-  /** Returns the same statements for a migration tool. */
+  /** Returns the statements of `ensureSchema()` for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * Deletes records older than `olderThanDays`, at least 1, and returns their count. Choose more days than a redelivery
-   * can take. Default: 30.
+   * Deletes records older than `olderThanDays`, at least 1, and returns their number. Choose more days than a
+   * redelivery can take. Default: 30.
    */
   prune(db: Database, options?: { readonly olderThanDays?: number | undefined }): Promise<number>;
 }
@@ -88,7 +91,7 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       try {
         return { done: true, value: await fn() };
       } catch (error) {
-        // Covers a caller that catches the error and commits. A failed transaction rolls back by itself.
+        // Needed if the caller catches the error and commits. A failed transaction rolls back anyway.
         const text = `delete from ${sql} where consumer = $1 and message_id = $2`;
         await queryWithin(tx, within("once()"), text, [consumer, messageId]).catch(() => undefined);
         throw error;

@@ -9,31 +9,35 @@ import type { SubscribersOf } from "./subscribers.ts";
 const logger = k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error"));
 const deadline = k.withDefault(k.integer({ min: 10, max: 600_000 }), 10_000);
 
-// Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
+// Reject lists and Maps: a Map's entries are not properties, and the indexes of a list change with its order.
 const byType: k.Kind<object> = {
   expects: "an object with the subscribers of every type",
   accepts: (value): value is object =>
     typeof value === "object" && value !== null && !(Symbol.iterator in value),
 };
 
-/** What `onEvent` of {@link createEvents} receives. */
+/** What the `onEvent` of {@link createEvents} receives. */
 export type EventsEvent =
-  /** An event was published: queued for this many subscribers here, or written to the outbox. */
+  /** An event was published: its jobs are queued for this many subscribers here, or it was written to the outbox. */
   | {
       readonly type: "published";
       readonly event: EventEnvelope;
       readonly jobs: number;
       readonly outbox: boolean;
     }
-  /** An event arrived over the bus and jobs were queued; 0 jobs without a subscriber or for the service's own event. */
+  /**
+   * An event arrived over the bus and its jobs were queued. `jobs` is 0 without a subscriber or for the service's own
+   * event.
+   */
   | { readonly type: "received"; readonly event: EventEnvelope; readonly jobs: number; readonly own: boolean }
   /**
-   * A message from the bus is not a valid event, or no job can hold it. It is dropped; a redelivery would fail again.
+   * A message from the bus is not a valid event, or no job can hold it. It is dropped, because a redelivery would fail
+   * too.
    */
   | { readonly type: "refused"; readonly topic: string; readonly error: unknown };
 
 export const eventsOptions = defineOptions("createEvents()", {
-  /** The name of this service, the `source` of its events; 1 to 100 characters. Required. */
+  /** Name of this service, the `source` of its events; 1 to 100 characters. Required. */
   source: { kind: k.string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }) },
   /** The result of `createJobTable()`, which queues the subscribers' jobs. Required with subscribers. */
   table: { kind: k.optional(k.objectWith<JobTable>("a job table", "enqueueMany", "readiness")) },
@@ -42,16 +46,19 @@ export const eventsOptions = defineOptions("createEvents()", {
    * `<type>-><name>`. Default: none.
    */
   subscribers: { kind: k.withDefault(byType, {}) },
-  /** The result of `createOutbox()`: events are written there and a relay sends them. Default: none. */
+  /** The result of `createOutbox()`: events are written to that table and a relay sends them. Default: none. */
   outbox: { kind: k.optional(k.objectWith<Outbox>("an outbox", "add", "readiness")) },
   /** The bus to other services (EVT-2). Default: none. */
   bus: { kind: k.optional(k.objectWith<EventBus>("an event bus", "publish", "consume")) },
   /**
-   * Milliseconds that the bus may take to publish without an outbox. Choose more than the bus's own `timeoutMs`, so
-   * that the bus reports its own error. Default: 10,000.
+   * Time limit in milliseconds for publishing to the bus without an outbox. Choose more than the bus's own `timeoutMs`,
+   * so that the bus reports its own error. Default: 10,000.
    */
   busTimeoutMs: { kind: deadline },
-  /** Prefix of the type in a topic (EVT-8), for instance `eu.`: characters of a type, at most 100. Default: `""`. */
+  /**
+   * Prefix for the event type in a topic (EVT-8), for example `eu.`: the characters of a type, at most 100. Default:
+   * `""`.
+   */
   topicPrefix: {
     key: "topic_prefix",
     kind: k.withDefault(
@@ -65,17 +72,17 @@ export const eventsOptions = defineOptions("createEvents()", {
     ),
   },
   /**
-   * The longest envelope as JSON, in bytes, published or received, up to 64 MiB. A published envelope counts with its
-   * numbers written out as PostgreSQL stores them. A job table and a NATS server take 1,048,576 by default.
-   * Default: 1,000,000.
+   * Maximum size in bytes of an envelope as JSON, published or received, up to 64 MiB. The size of a published envelope
+   * is computed with its numbers written out as PostgreSQL stores them. A job table and a NATS server accept 1,048,576
+   * by default. Default: 1,000,000.
    */
   maxEventBytes: {
     key: "max_event_bytes",
     kind: k.withDefault(k.integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
   },
-  /** Milliseconds that queueing a received event may take. Default: 10,000. */
+  /** Time limit for queueing a received event, in milliseconds. Default: 10,000. */
   receiveTimeoutMs: { kind: deadline },
-  /** Receives an entry for each message from the bus that is not a valid event. Default: none. */
+  /** Logger for messages from the bus that are not valid events. Default: none. */
   logger: { kind: logger },
   /** Receives `published`, `received` and `refused`, for metrics. Default: none. */
   onEvent: { kind: k.optional(k.func<(event: EventsEvent) => void>()) },
@@ -90,7 +97,7 @@ export type EventsOptions<M> = {
   [N in keyof AnyEventsOptions]: N extends "subscribers" ? SubscribersOf<M> | undefined : AnyEventsOptions[N];
 };
 
-/** The part of the result of {@link createEvents} that a bus consumer uses. */
+/** The members of {@link createEvents}'s result that a bus consumer uses. */
 interface EventReceiver {
   readonly topics: readonly string[];
   receive(message: BusMessage): Promise<void>;
@@ -101,31 +108,35 @@ export const busConsumerOptions = defineOptions("createBusConsumer()", {
   bus: { kind: k.objectWith<EventBus>("an event bus", "publish", "consume") },
   /** The result of `createEvents()`, whose subscribers handle the events. Required. */
   events: { kind: k.objectWith<EventReceiver>("what createEvents() answers", "receive") },
-  /** The consumer group, normally the service's name: its replicas share the events of the group. Required. */
+  /** The consumer group, normally the service's name: its replicas share the group's events. Required. */
   group: {
     key: "consumer_group",
     kind: k.string({ pattern: /^[\w.-]{1,100}$/, expects: "1 to 100 letters, digits, ., _ or -" }),
   },
-  /** The topics to consume, full names with the publisher's prefix. Default: those of the types that have subscribers. */
+  /**
+   * Full names of the topics to consume, with the publisher's prefix. Default: the topics of the types that have
+   * subscribers.
+   */
   topics: { kind: k.optional(k.listOf(k.string())) },
-  /** Events queued concurrently, 1 to 1,000; values above 1 give up the order. Default: 1. */
+  /** Number of events queued concurrently, 1 to 1,000; values above 1 do not keep the order. Default: 1. */
   concurrency: { key: "consume_concurrency", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 1) },
   /**
-   * Milliseconds before the first retry of a failed subscription; doubles up to 30 times this value. Default: 1,000.
+   * Milliseconds before the first retry of a failed subscription; the pause doubles up to 30 times this value. Default:
+   * 1,000.
    */
   retryMs: { kind: k.withDefault(k.integer({ min: 1, max: 60_000 }), 1000) },
-  /** Receives a warning while the subscription to the bus fails. Default: none. */
+  /** Logger for a failing subscription to the bus. Default: none. */
   logger: { kind: logger },
 });
 
 /** Options of {@link createBusConsumer}. */
 export type BusConsumerOptions = OptionsOf<typeof busConsumerOptions>;
 
-/** What `onEvent` of {@link createRelay} receives. */
+/** What the `onEvent` of {@link createRelay} receives. */
 export type RelayEvent =
   /** Events were sent to the bus and their jobs were queued. */
   | { readonly type: "relayed"; readonly ids: readonly string[] }
-  /** An event was not accepted and will be retried. `away`: the bus was unavailable. */
+  /** An event could not be delivered and will be retried. `away`: the bus was unavailable. */
   | { readonly type: "failed"; readonly id: string; readonly error: unknown; readonly away: boolean }
   /** An event is dead and will not be retried. */
   | { readonly type: "dead"; readonly id: string; readonly error: unknown }
@@ -139,11 +150,16 @@ export type RelayEvent =
 export const relayOptions = defineOptions("createRelay()", {
   /** The result of `createOutbox()`. Required. */
   outbox: { kind: k.objectWith<Outbox>("an outbox", "add", "readiness") },
-  /** The result of `createEvents()`, which must write to this outbox: its subscribers get jobs, its bus the events. Required. */
+  /**
+   * The result of `createEvents()`, whose `outbox` must be this one. The relay queues jobs for its subscribers and
+   * sends to its bus. Required.
+   */
   events: { kind: k.objectWith<{ readonly source: string }>("what createEvents() answers") },
-  /** Events claimed at a time, 1 to 500. Default: 100. */
+  /** Number of events claimed at a time, 1 to 500. Default: 100. */
   batch: { key: "relay_batch", kind: k.withDefault(k.integer({ min: 1, max: 500 }), 100) },
-  /** Milliseconds between two polls of an empty outbox; events of the same process are seen at once. Default: 1,000. */
+  /**
+   * Milliseconds between polls of an empty outbox; events from the same process are seen immediately. Default: 1,000.
+   */
   everyMs: {
     key: "relay_every",
     kind: k.withDefault(k.integer({ min: 5, max: 600_000 }), 1000),
@@ -152,17 +168,17 @@ export const relayOptions = defineOptions("createRelay()", {
       toOption: (seconds: number) => Math.round(seconds * 1000),
     },
   },
-  /** Seconds of an event's lease (OUT-5), 2 to 3,600; the bus may use half of it. Default: 60. */
+  /** Seconds that an event is leased (OUT-5), 2 to 3,600; the bus may use half of this time. Default: 60. */
   leaseSeconds: { key: "relay_lease", kind: k.withDefault(k.number({ min: 2, max: 3600 }), 60) },
-  /** Attempts before an event is dead, 1 to 1,000; an outage of the bus makes no event dead. Default: 20. */
+  /** Number of attempts before an event is dead, 1 to 1,000; a bus outage makes no event dead. Default: 20. */
   maxAttempts: { key: "relay_max_attempts", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 20) },
   /** Days after which published events are deleted, checked once an hour; 0 keeps them. Default: 7. */
   purgeAfterDays: { key: "outbox_retention_days", kind: k.withDefault(k.number({ min: 0, max: 3660 }), 7) },
-  /** Milliseconds for one call of the bus. Default: 10,000, but at most a quarter of the lease. */
+  /** Time limit for one call to the bus, in milliseconds. Default: 10,000, but at most a quarter of the lease. */
   busTimeoutMs: { kind: deadline },
-  /** Milliseconds for one transaction. Default: 10,000. */
+  /** Time limit for one transaction, in milliseconds. Default: 10,000. */
   commandTimeoutMs: { kind: deadline },
-  /** Logs every dead event, and failures of the bus or the database. Default: none. */
+  /** Logger for dead events and for bus or database failures. Default: none. */
   logger: { kind: logger },
   /** Receives `relayed`, `failed`, `dead`, `lost`, `purged` and `fault`, for metrics. Default: none. */
   onEvent: { kind: k.optional(k.func<(event: RelayEvent) => void>()) },

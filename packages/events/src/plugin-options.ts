@@ -15,39 +15,39 @@ import { redisStreamsOptions } from "./redis/options.ts";
 const days = k.integer({ min: 0, max: 3650 });
 const { group, concurrency } = busConsumerOptions.keys;
 
-/** `[plugin.events]`. The names of tables are checked by the factories, whose definitions would load `@svc/sql`. */
+/** `[plugin.events]`. The factories check table names, because their definitions would load `@svc/sql`. */
 export const pluginOptions = defineOptions("[plugin.events]", {
   /** The bus that carries events to other services. Default: none. */
   bus: { key: "bus", kind: k.withDefault(k.oneOf("none", "redis", "nats"), "none") },
-  /** The URL of the bus; usually a reference such as `${REDIS_URL}`. Required with a bus. */
+  /** The bus's URL, usually a reference such as `${REDIS_URL}`. Required with a bus. */
   url: { key: "url", kind: k.secret(k.optional(k.string())) },
   ...pickOptions(eventsOptions, "topicPrefix"),
-  /** The consumer group, whose replicas share the events of the bus. Default: the name of the service. */
+  /** The consumer group, whose replicas share the bus's events. Default: the service's name. */
   consumerGroup: { ...group, kind: k.optional(group.kind) },
-  /** How many events of the bus are queued concurrently; with more than one, their order is lost. Default: 1. */
+  /** How many events from the bus are queued concurrently; with more than one, their order is lost. Default: 1. */
   consumeConcurrency: concurrency,
-  /** The prefix of the keys in Redis; only with bus `redis`. Default: empty. */
+  /** The prefix for Redis keys; only with bus `redis`. Default: empty. */
   keyPrefix: { ...redisStreamsOptions.keys.prefix, kind: k.withDefault(k.string({ allowEmpty: true }), "") },
   /** The name of the JetStream stream; only with bus `nats`. Default: events. */
   stream: { ...natsJetStreamOptions.keys.stream, kind: k.withDefault(k.string(), "events") },
   ...pickOptions(eventsOptions, "maxEventBytes"),
   /** Whether events are stored in an outbox before they are sent. Default: true with a bus. */
   outbox: { key: "outbox", kind: k.optional(k.boolean()) },
-  /** The table of the outbox, as name or `schema.name` (OUT-4). Default: svc_outbox. */
+  /** The outbox table, as name or `schema.name` (OUT-4). Default: svc_outbox. */
   outboxTable: { key: "outbox_table", kind: k.withDefault(k.string(), "svc_outbox") },
-  /** How many days sent events are kept; 0: forever. Default: 7. */
+  /** How many days sent events are kept; 0 keeps them forever. Default: 7. */
   outboxRetentionDays: { ...relayOptions.keys.purgeAfterDays, kind: k.withDefault(days, 7) },
   /** How many events a relay claims at a time. Default: 100. */
   relayBatch: relayOptions.keys.batch,
   /** How often a relay polls the outbox. Default: 1 second. */
   relayEveryMs: relayOptions.keys.everyMs,
-  /** How long a relay leases events, in seconds (OUT-5). Default: 60. */
+  /** How many seconds a relay leases events (OUT-5). Default: 60. */
   relayLeaseSeconds: relayOptions.keys.leaseSeconds,
-  /** The attempts to send an event before it is dead-lettered. Default: 20. */
+  /** How many attempts to send an event are made before it is dead. Default: 20. */
   relayMaxAttempts: relayOptions.keys.maxAttempts,
-  /** The table of processed messages, as name or `schema.name` (OUT-3). Default: svc_inbox. */
+  /** The table that records processed messages, as name or `schema.name` (OUT-3). Default: svc_inbox. */
   inboxTable: { key: "inbox_table", kind: k.withDefault(k.string(), "svc_inbox") },
-  /** How many days processed messages are kept; 0: forever. Default: 30. */
+  /** How many days processed messages are recorded; 0 keeps the records forever. Default: 30. */
   inboxRetentionDays: { key: "inbox_retention_days", kind: k.withDefault(days, 30) },
 }).withCheck(({ bus, url }) => {
   if (bus === "none" || url !== undefined) return [];
@@ -59,9 +59,9 @@ export const pluginOptions = defineOptions("[plugin.events]", {
 export type EventsSettings = ResolvedOptions<(typeof pluginOptions)["keys"]>;
 
 /**
- * Returns settings under the names that a factory gives them; its faults name the keys of the file.
+ * Renames settings to a factory's option names. The factory's faults still name the keys in the file.
  *
- * @param names the setting of each option
+ * @param names maps each option to its setting
  */
 export function settingsAs<
   S extends EventsSettings,
@@ -81,9 +81,9 @@ export function writesOutbox({ outbox, bus }: Pick<EventsSettings, "outbox" | "b
 }
 
 /**
- * Returns the consumer group, whose replicas share the events of the bus.
+ * Returns the consumer group, whose replicas share the bus's events.
  *
- * @throws ConfigurationError when the default, the name of the service, is not a valid group name
+ * @throws ConfigurationError when the service's name, the default, is not a valid group name
  */
 export function groupOf({ consumerGroup }: EventsSettings, service: string): string {
   if (consumerGroup !== undefined) return consumerGroup;
@@ -93,7 +93,7 @@ export function groupOf({ consumerGroup }: EventsSettings, service: string): str
 }
 
 /**
- * Returns the source of the events of a service: its name.
+ * Returns the source of a service's events: its name.
  *
  * @throws ConfigurationError for a name that is not a valid event source
  */

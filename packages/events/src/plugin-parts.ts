@@ -12,7 +12,10 @@ import { createRelay } from "./relay/relay.ts";
 
 const PRUNE_EVERY_MS = 3_600_000;
 
-/** Returns the bus that carries events to other services, or undefined. Only this function loads the packages of a bus. */
+/**
+ * Returns the bus that carries events to other services; undefined without one. Only this function loads a bus's
+ * packages.
+ */
 export async function eventBus(settings: EventsSettings, logger: Logger): Promise<EventBus | undefined> {
   const { bus, url } = settings;
   if (bus === "none" || url === undefined) return undefined;
@@ -30,7 +33,7 @@ export async function eventBus(settings: EventsSettings, logger: Logger): Promis
   return createNatsJetStreamBus({ ...settingsAs(settings, { servers: "url", stream: "stream" }), logger });
 }
 
-/** Loads a bus; when its packages are not installed, the error shows the command to install them. */
+/** Loads a bus. If its packages are not installed, the error shows the install command. */
 async function installed<T>(bus: string, packages: readonly string[], load: () => Promise<T>): Promise<T> {
   try {
     return await load();
@@ -41,18 +44,18 @@ async function installed<T>(bus: string, packages: readonly string[], load: () =
   }
 }
 
-/** The event parts of a worker process; undefined for a part that is not configured or was refused. */
+/** The event parts for a worker process; undefined for a part that is not configured or was refused. */
 export interface EventTools {
   readonly events: Events | undefined;
   readonly outbox: Outbox | undefined;
   readonly inbox: Inbox | undefined;
   readonly db: Database | undefined;
   readonly bus: EventBus | undefined;
-  /** The consumer group, whose replicas share the events of the bus; undefined when this process consumes none. */
+  /** The consumer group, whose replicas share the bus's events; undefined when this process does not consume. */
   readonly group: string | undefined;
 }
 
-/** Creates the background parts for events: the relay of the outbox, the consumer of the bus, and the pruning of the inbox. */
+/** Creates the background parts for events: the outbox relay, the bus consumer, and the inbox pruning. */
 export function eventWork(
   settings: EventsSettings,
   logger: Logger,
@@ -81,7 +84,7 @@ export function eventWork(
   return work;
 }
 
-/** Deletes old entries of processed messages once an hour, because those messages are no longer delivered. */
+/** Deletes old records of processed messages once an hour, because those messages are no longer delivered. */
 function pruning(inbox: Inbox, db: Database, olderThanDays: number, logger: Logger): BackgroundPart {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();

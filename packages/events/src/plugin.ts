@@ -26,13 +26,13 @@ export const eventsPlugin = definePlugin({
   start: startEvents,
 });
 
-/** The members of a service that the plugin adds. */
+/** The members that the plugin adds to a service. */
 export interface EventsMembers {
   readonly events: Events | undefined;
   readonly inbox: Inbox | undefined;
 }
 
-/** The part of the option `work` of `createService()` that the plugin reads. */
+/** The members of the `work` option of `createService()` that the plugin reads. */
 interface EventsCode {
   readonly db: Database | undefined;
   readonly subscribers: Readonly<Record<string, Readonly<Record<string, Subscriber>>>>;
@@ -45,7 +45,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
   const db = given?.db ?? part<Database>("db");
   const table = part<JobTable>("jobs");
   const works = role !== "server";
-  // When the queue was refused, leave out its subscribers, which would be refused a second time.
+  // When the queue was refused, omit its subscribers, which would be refused too.
   const subscribers = table === undefined && isEnabled("queue") ? {} : (given?.subscribers ?? {});
   const types = Object.keys(subscribers);
   const writes = writesOutbox(settings);
@@ -78,7 +78,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
   );
   const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;
   const group = consumes ? await attempt(() => groupOf(settings, service)) : undefined;
-  // With an outbox, a process that only serves does not use the bus.
+  // With an outbox, a process that runs no worker does not use the bus.
   const usesBus = works || outbox === undefined;
   return {
     parts: { events, inbox },
@@ -98,7 +98,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
   };
 }
 
-/** Returns the tables; that of the relay comes first, because subscribers depend on it. */
+/** Returns the tables. The relay's table comes first, because subscribers depend on it. */
 function tablesOf(
   outbox: Outbox | undefined,
   inbox: Inbox | undefined,

@@ -9,13 +9,13 @@ const MOMENT =
   /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-4]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
 
 /**
- * Reads an envelope that another implementation may have written (EVT-1), from text or parsed JSON. Drops unknown
- * fields; accepts a missing or null `tenant_id` and `key`, and ignores an invalid `trace`. Derives a missing or invalid
- * `request_id` from the event's id, so every reading returns the same one.
+ * Reads an envelope that another implementation may have written (EVT-1), from a string or parsed JSON. Drops unknown
+ * fields, accepts a missing or null `tenant_id` and `key`, and ignores an invalid `trace`. Derives a missing or invalid
+ * `request_id` from the event's id, so that it is the same at every reading.
  *
- * @param maxBytes the longest text in UTF-8 bytes; a longer one is rejected unparsed
- * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for text with an integer that JavaScript would
- *   round (EVT-11)
+ * @param maxBytes maximum length of a string in UTF-8 bytes; a longer one is rejected before parsing
+ * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for a string with an integer that JavaScript
+ *   would round (EVT-11)
  */
 export function readEnvelope(given: unknown, maxBytes: number = Infinity): EventEnvelope {
   const found = typeof given === "string" ? parsed(given, maxBytes) : given;
@@ -33,7 +33,7 @@ export function readEnvelope(given: unknown, maxBytes: number = Infinity): Event
     source: textOf(fields, "source"),
     occurred_at,
     request_id: isRequestId(request_id) ? request_id : idFor(id),
-    // A malformed tenant is rejected: it must not turn into an event without a tenant.
+    // Reject a malformed tenant, so that the event is not treated as one without a tenant.
     tenant_id: tenantOf(fields["tenant_id"]),
     trace: traceOf(fields["trace"]),
     key: textOrNone(fields, "key") ?? null,
@@ -42,7 +42,7 @@ export function readEnvelope(given: unknown, maxBytes: number = Infinity): Event
 }
 
 function parsed(text: string, maxBytes: number): unknown {
-  // A text never has fewer UTF-8 bytes than characters, so this check is cheap for a huge text.
+  // A string has at least as many UTF-8 bytes as characters, so this check is cheap for a huge string.
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) {
     throw fault(`it has more than ${maxBytes} bytes (maxEventBytes)`);
   }
@@ -71,7 +71,7 @@ function tenantOf(value: unknown): string {
 }
 
 function isMoment(text: string): boolean {
-  // Date reads a day such as 31 February as a day of the next month.
+  // Date reads a day such as 31 February as a day in March.
   return MOMENT.test(text) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }
 

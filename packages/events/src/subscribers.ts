@@ -28,7 +28,7 @@ export interface Subscription {
   readonly call: (event: EventEnvelope, job: JobContext) => unknown;
 }
 
-/** Attempts of a subscriber's job before it is dead. */
+/** Number of attempts before a subscriber's job is dead. */
 export const SUBSCRIBER_ATTEMPTS = 5;
 
 const SUBSCRIBER = /^[A-Za-z0-9_.-]{1,50}$/;
@@ -73,12 +73,12 @@ function isHandler(value: unknown): value is Subscription["call"] {
   return typeof value === "function";
 }
 
-/** Returns the id of a subscriber's job (EVT-4, EVT-5); queueing the event again yields the same job. */
+/** Returns the id of a subscriber's job (EVT-4, EVT-5). Queueing the event again yields the same id. */
 export function subscriberJobId(eventId: string, task: string): string {
   return createHash("sha256").update(`${eventId}/${task}`).digest("hex").slice(0, ID_LENGTH);
 }
 
-/** Returns the jobs of an event's subscribers (EVT-3), with the event's tenant, request id and trace. */
+/** Returns the jobs for an event's subscribers (EVT-3), with the event's tenant, request id and trace. */
 export function subscriberJobs(
   subscriptions: readonly Subscription[],
   topic: string,
@@ -96,7 +96,7 @@ export function subscriberJobs(
   }));
 }
 
-/** Returns the worker handlers of the subscribers' jobs by task. */
+/** Maps the subscribers' tasks to handlers for a worker. */
 export function subscriberHandlers(
   subscriptions: Iterable<readonly Subscription[]>,
 ): Readonly<Record<string, JobHandler>> {

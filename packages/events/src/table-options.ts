@@ -8,31 +8,33 @@ import {
   tableNameKind,
 } from "@svc/sql";
 
-/** The default name of an outbox (OUT-4). */
+/** Default name of an outbox table (OUT-4). */
 export const DEFAULT_OUTBOX = "svc_outbox";
-/** The default name of an inbox (OUT-3). */
+/** Default name of an inbox table (OUT-3). */
 export const DEFAULT_INBOX = "svc_inbox";
 
-// Short enough that the names of the indexes fit.
+// Short enough for the names of the indexes, which are longer.
 const tableName = tableNameKind(48);
 
 const timeouts = {
   /**
-   * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
-   * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
+   * Milliseconds for one call, including the wait for a pooled connection, 10 to 600,000. After that time the call
+   * rejects with a `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
    */
   commandTimeoutMs: { kind: k.withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
-  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
+  /**
+   * Milliseconds for each statement with which `ensureSchema()` creates something, 10 to 86,400,000. Default: 600,000.
+   */
   maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
 };
 
-/** Deadlines of calls on a table. */
+/** Deadlines for calls that use a table. */
 export type TableTimeouts = ResolvedOptions<typeof timeouts>;
 
 export const outboxOptions = defineOptions("createOutbox()", {
-  /** The database of the table, the same as the job table's. The caller closes it. Required. */
+  /** The table's database, the same as the job table's. The caller closes it. Required. */
   db: { kind: databaseKind },
-  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
+  /** The table, as name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
   name: { kind: k.withDefault(tableName, DEFAULT_OUTBOX) },
   ...timeouts,
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
@@ -43,7 +45,7 @@ export const outboxOptions = defineOptions("createOutbox()", {
 export type OutboxOptions = OptionsOf<typeof outboxOptions>;
 
 export const inboxOptions = defineOptions("createInbox()", {
-  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
+  /** The table, as name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
   name: { kind: k.withDefault(tableName, DEFAULT_INBOX) },
   ...timeouts,
 });

@@ -1,15 +1,15 @@
 const TYPE = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
-// JSON escapes that jsonb rejects: NUL and lone surrogates. An even number of backslashes is plain text.
+// JSON escapes that jsonb rejects: NUL and lone surrogates. After an even number of backslashes they are plain text.
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
-/** The longest id, key, tenant or topic, in characters. */
+/** Maximum length of an id, key, tenant or topic, in characters. */
 export const MAX_TEXT = 255;
 
-/** The longest event type, in characters. */
+/** Maximum length of an event type, in characters. */
 export const MAX_TYPE = 200;
 
-/** Whether a text is valid as the type of a published event. */
+/** Whether a value is a valid type for a published event. */
 export function isType(value: unknown): boolean {
   return typeof value === "string" && value.length <= MAX_TYPE && TYPE.test(value);
 }
@@ -24,7 +24,7 @@ export function isStorable(json: string): boolean {
   return !json.includes("\\u") || !UNSTORABLE.test(json);
 }
 
-/** Describes a value for an error message without quoting a text. */
+/** Describes a value for an error message, without quoting a string. */
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (value === undefined || value === null) return `${value}`;

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { messages } from "./support/messages.ts";
 import { queueService } from "./support/queue-bus.ts";
 
-describe("a bus from an adapter", () => {
+describe("a bus created from an adapter", () => {
   const service = queueService(300);
   const cases = eventBusCases({
     open: async () =>
@@ -41,7 +41,7 @@ describe("a bus from an adapter", () => {
     return createBrokerBus({ broker, ...options });
   }
 
-  it("EVT-7 hides an error of the client that the adapter does not explain", async () => {
+  it("EVT-7 hides a client error that the adapter does not explain", async () => {
     const bus = busThat(() => {
       throw new Error("no route to redis://user:pass-word@host");
     });
@@ -52,7 +52,7 @@ describe("a bus from an adapter", () => {
     expect(result).to.deep.include({ healthy: false, detail: "Broken is not available: the call failed" });
   });
 
-  it("EVT-7 passes on an error of the bus, and logs a failing reader", async () => {
+  it("EVT-7 passes on a bus error, and logs a failing reader", async () => {
     const logger = collectingLogger();
     const bus = busThat(
       () => {

@@ -19,7 +19,7 @@ describe("createBusConsumer()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events-consumer" });
 
-  it("EVT-2 EVT-10 queues jobs of received events for local subscribers until it is stopped", async () => {
+  it("EVT-2 EVT-10 queues jobs for received events with local subscribers until it is stopped", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const asked: Parameters<EventBus["consume"]>[0][] = [];
@@ -58,7 +58,7 @@ describe("createBusConsumer()", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("drops an event with an integer that JavaScript would round, and logs its member (EVT-11)", async () => {
+  it("drops an event with an integer that JavaScript would round, and logs the member's name (EVT-11)", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const logger = collectingLogger();
@@ -84,7 +84,7 @@ describe("createBusConsumer()", function () {
     expect(jobs.map(({ payload }) => payload.event["data"])).to.deep.equal([JSON.parse(large)]);
   });
 
-  it("retries while the bus is unavailable, and can be stopped meanwhile", async () => {
+  it("retries while the bus is unavailable, and can be stopped during that time", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const consume = bus.consume.bind(bus);
@@ -128,7 +128,7 @@ describe("createBusConsumer()", function () {
     await until("it has ended", () => !consumer.subscribed);
   });
 
-  it("throws without a group, and without any topic to consume", async () => {
+  it("throws without a group, and when there is no topic to consume", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events();

@@ -34,13 +34,13 @@ describe("a relay and its database", function () {
     await client.end();
   });
 
-  it("works on a database of @svc/database", async () => {
+  it("works with a database from @svc/database", async () => {
     const db = createDatabase({ url: database.url });
     await relayed(db, "shipped");
     await db.stop();
   });
 
-  it("continues after all its connections are cut repeatedly, and loses no event", async () => {
+  it("continues when all its connections are cut repeatedly, and loses no event", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });

@@ -66,7 +66,7 @@ const WITHOUT_STATEMENTS = ["outbox.migrations", "outbox.readiness", "inbox.migr
 
 let envelope: EventEnvelope;
 
-describe("deadlines of events on a plain pool", function () {
+describe("deadlines for events on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   let bench: Bench;
@@ -104,7 +104,7 @@ describe("deadlines of events on a plain pool", function () {
   const rows = async (): Promise<number | null> =>
     (await bench.pool.query("select id from svc_jobs union all select id from svc_outbox")).rowCount;
 
-  it("has a case for every call of outbox, inbox and events", () => {
+  it("has a case for every call on outbox, inbox and events", () => {
     const callsOf = (name: string, object: object): string[] =>
       Object.entries(object).flatMap(([key, value]) =>
         typeof value === "function" ? [`${name}.${key}`] : [],
@@ -133,7 +133,7 @@ describe("deadlines of events on a plain pool", function () {
       await call(open(bench.pool, {}));
     });
 
-    it(`${name} rejects while all connections of the pool are in use`, async () => {
+    it(`${name} rejects while all pool connections are in use`, async () => {
       expect((await whileExhausted(bench.pool, () => call(bench))).code).to.equal(CODE);
       await until(
         "the connection is back",
@@ -145,7 +145,7 @@ describe("deadlines of events on a plain pool", function () {
   }
 
   for (const name of [...IN_TRANSACTION, ...Object.keys(ONLY_IN_TRANSACTIONS)]) {
-    it(`${name} rejects in a frozen transaction of the caller, which stays open for its rollback`, async () => {
+    it(`${name} rejects in a frozen transaction that belongs to the caller, which stays open for its rollback`, async () => {
       const client = new Client({ connectionString: postgres.url });
       await client.connect();
       await client.query("begin");
@@ -157,7 +157,7 @@ describe("deadlines of events on a plain pool", function () {
     });
   }
 
-  it("publishes an event once although the first call with its id passed the deadline", async () => {
+  it("publishes an event once although the first call with its id exceeded its deadline", async () => {
     expect((await whileFrozen(postgres.server, () => bench.written.publish(EVENT))).code).to.equal(CODE);
     const patient = open(bench.pool, {});
     await patient.written.publish(EVENT);

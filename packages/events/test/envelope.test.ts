@@ -22,7 +22,7 @@ describe("the envelope", () => {
   const events = createEvents({ source: "books", bus, now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6) });
   const sent = (): unknown => JSON.parse(bus.taken.at(-1)?.body ?? "");
 
-  it("EVT-1 EVT-9 has nine fields: always a request_id, and empty tenant_id and trace without a context", async () => {
+  it("EVT-1 EVT-9 has nine fields, including a request_id, and an empty tenant_id and trace without a context", async () => {
     const envelope = await events.publish({ type: "expense.recorded", data: { amount: 3 } });
     expect(envelope.id).to.match(/^[0-9a-f]{32}$/);
     expect(envelope.request_id).to.match(/^[0-9a-f]{32}$/);
@@ -41,7 +41,7 @@ describe("the envelope", () => {
     expect(Object.keys(sent() as object)).to.have.ordered.members(Object.keys(envelope));
   });
 
-  it("EVT-9 takes request id, tenant and trace from the current context unless the caller gives others", async () => {
+  it("EVT-9 takes request id, tenant and trace from the current context unless the caller sets them", async () => {
     const trace = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
     const context = new RequestContext({ requestId: "r-7", tenantId: "acme", trace });
     const [one, other] = await runWithContext(context, () =>
@@ -61,7 +61,7 @@ describe("the envelope", () => {
     expect(minted.request_id, "a malformed request id is not passed on").to.match(/^[0-9a-f]{32}$/);
   });
 
-  it("takes id, key, moment, tenant and trace from the caller", async () => {
+  it("takes id, key, time, tenant and trace from the caller", async () => {
     const given = {
       type: "a.b",
       id: "mine-1",
@@ -87,7 +87,7 @@ describe("the envelope", () => {
     ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no "dat"'],
     ["no type", { data: {} }, "type must be words"],
     ["a type with spaces", { type: "a b", data: {} }, "type must be words"],
-    ["a type of empty words", { type: "a..b", data: {} }, "type must be words"],
+    ["a type with empty words", { type: "a..b", data: {} }, "type must be words"],
     ["a type that is a wildcard", { type: "a.*", data: {} }, "type must be words"],
     ["a long type", { type: "a".repeat(201), data: {} }, "type must be words"],
     ["no data", { type: "a" }, "data must be an object; it is undefined"],
@@ -107,7 +107,7 @@ describe("the envelope", () => {
     ["an empty key", { type: "a", data: {}, key: "" }, "key must have 1 to 255 characters"],
     ["a number as key", { type: "a", data: {}, key: 7 }, "key must be a string; it is 7"],
     ["NUL in the key", { type: "a", data: {}, key: "a\0" }, "key must have"],
-    ["a request id with a line", { type: "a", data: {}, requestId: "a\nb" }, "requestId must be"],
+    ["a request id with a line break", { type: "a", data: {}, requestId: "a\nb" }, "requestId must be"],
     ...Object.entries(badTenantIds).map(
       ([what, tenantId]) =>
         [`a tenant with ${what}`, { type: "a", data: {}, tenantId }, "tenantId must have 1 to 255"] as const,
@@ -139,7 +139,7 @@ describe("the envelope", () => {
     });
   }
 
-  it("EVT-1 reads back a written envelope, from text and from parsed JSON", () => {
+  it("EVT-1 reads a written envelope from a string and from parsed JSON", () => {
     const expected: EventEnvelope = FULL;
     expect(readEnvelope(JSON.stringify(FULL))).to.deep.equal(expected);
     expect(readEnvelope(FULL)).to.deep.equal(expected);
@@ -155,7 +155,7 @@ describe("the envelope", () => {
     }
   });
 
-  it("EVT-9 reads envelopes of other publishers with optional fields missing or unknown ones added", () => {
+  it("EVT-9 reads envelopes from other publishers with missing optional fields or additional unknown fields", () => {
     const { id, type, source, occurred_at, data } = FULL;
     const least = { id, type, source, occurred_at, data };
     const expected = { ...least, request_id: "e1", tenant_id: "", trace: {}, key: null };
@@ -184,20 +184,20 @@ describe("the envelope", () => {
     ["null", "null", "it is not an object"],
     ["a list", "[]", "it is not an object"],
     ["no id", { ...FULL, id: undefined }, "id must be a text"],
-    ["an id of another type", { ...FULL, id: 7 }, "id must be a text"],
+    ["an id with the wrong type", { ...FULL, id: 7 }, "id must be a text"],
     ["an id with NUL", { ...FULL, id: "a\0" }, "id must be a text"],
-    ["an endless type", { ...FULL, type: "x".repeat(256) }, "type must be a text"],
+    ["an overlong type", { ...FULL, type: "x".repeat(256) }, "type must be a text"],
     ["no source", { ...FULL, source: "" }, "source must be a text"],
-    ["a moment without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
-    ["an invalid moment", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
+    ["a time without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
+    ["an invalid time", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
     ["a day that does not exist", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
-    ["a number as moment", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
+    ["a number as time", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
     [
-      "a tenant of another type, which must not turn into no tenant",
+      "a tenant with the wrong type, rather than reading no tenant",
       { ...FULL, tenant_id: 42 },
       "tenant_id must be",
     ],
-    ["a key of another type", { ...FULL, key: {} }, "key must be"],
+    ["a key with the wrong type", { ...FULL, key: {} }, "key must be"],
     ["a list as data", { ...FULL, data: [] }, "data must be an object"],
     ["no data", { ...FULL, data: null }, "data must be an object"],
   ];
@@ -209,7 +209,7 @@ describe("the envelope", () => {
     });
   }
 
-  it("rejects text whose data has an integer that JavaScript would round (EVT-11)", () => {
+  it("rejects a string whose data has an integer that JavaScript would round (EVT-11)", () => {
     const text = JSON.stringify(FULL);
     const rounded = text.replace('"data":{', '"data":{"id":-9007199254740993,');
     expect(rounded).not.to.equal(text);
@@ -218,7 +218,7 @@ describe("the envelope", () => {
     expect(readEnvelope(kept).data).to.include({ id: "9007199254740993" });
   });
 
-  it("rejects a text with too many bytes before parsing it", () => {
+  it("rejects a string with too many bytes before parsing it", () => {
     const body = JSON.stringify({ ...FULL, data: { s: "ä".repeat(100) } });
     expect(readEnvelope(body, Buffer.byteLength(body)).id).to.equal("e1");
     expect(() => readEnvelope(body, body.length)).to.throw("bytes (maxEventBytes)");

@@ -23,16 +23,16 @@ const FOUND_BY: Readonly<Record<Fault, string>> = {
   "delivers every message to every consumer": "delivers a message to one consumer of a group",
   "splits messages among groups": "delivers every message to every group",
   "ignores the order": "keeps the order of each key",
-  "overtakes rejected messages": "holds later messages of a key back",
+  "overtakes rejected messages": "holds back later messages with the same key",
   "loses the messages of a dead consumer": "delivers the unacknowledged messages of a dead consumer",
   "skips earlier messages": "delivers earlier messages to a new group",
-  "stores an id twice": "delivers a message once that was published twice",
-  "stops without waiting for handlers": "finishes running handlers at a stop",
-  "continues after a stop": "finishes running handlers at a stop",
+  "stores an id twice": "delivers a message once even if it was published twice",
+  "stops without waiting for handlers": "finishes running handlers when stopped",
+  "continues after a stop": "finishes running handlers when stopped",
   "truncates long bodies": "carries 200 KB",
   "writes bodies as latin1": "carries every character",
   "accepts messages after close": "ends everything at close()",
-  "counts every delivery as the first": "with the number of its deliveries",
+  "counts every delivery as the first": "with its delivery count",
   "delivers topics that a group did not subscribe to": "delivers to a group only its topics",
   "runs one handler too many": "runs as many handlers concurrently as configured",
   "is critical": "is never critical",
@@ -58,7 +58,7 @@ describe("the suite for event buses", () => {
     });
   }
 
-  it("EVT-7 omits the cases of guarantees that a bus does not give", () => {
+  it("EVT-7 omits the cases about guarantees that a bus does not give", () => {
     const open = (): Promise<never> => Promise.reject(new Error("not opened"));
     const names = (options: object): readonly string[] =>
       eventBusCases({ open, ...options }).map(({ name }) => name);

@@ -162,7 +162,7 @@ describe("createEvents()", function () {
     }
   });
 
-  it("EVT-6 rejects an event without subscriber and bus, even with an outbox", async () => {
+  it("EVT-6 rejects an event with neither a subscriber nor a bus, even with an outbox", async () => {
     await using bench = await openBench(database.url);
     for (const outbox of [undefined, bench.outbox]) {
       const events = bench.events({ outbox, subscribers: { known: { one: nothing } } });
@@ -215,7 +215,7 @@ describe("createEvents()", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("EVT-2 rejects a transaction with a bus but without an outbox", async () => {
+  it("EVT-2 rejects a transaction when there is a bus but no outbox", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
@@ -229,7 +229,7 @@ describe("createEvents()", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("rejects when the bus fails; publishing the same id again queues its jobs once", async () => {
+  it("rejects when the bus fails, and queues the jobs once when the same id is published again", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
@@ -245,7 +245,7 @@ describe("createEvents()", function () {
     expect(bus.taken).to.have.lengthOf(1);
   });
 
-  it("rejects at busTimeoutMs when the bus does not answer, even if the bus's own timeout is longer", async () => {
+  it("rejects at busTimeoutMs when the bus is unresponsive, even if the bus's own timeout is longer", async () => {
     await using bench = await openBench(database.url);
     const signals: (AbortSignal | undefined)[] = [];
     const publish: EventBus["publish"] = (_messages, options) => {
@@ -259,7 +259,7 @@ describe("createEvents()", function () {
     expect(signals.map((signal) => signal?.aborted)).to.deep.equal([true]);
   });
 
-  it("EVT-2 EVT-10 queues a received event once for local subscribers, and skips own and unsubscribed ones", async () => {
+  it("EVT-2 EVT-10 queues a received event once for local subscribers, and skips its own and unsubscribed events", async () => {
     await using bench = await openBench(database.url);
     const told: EventsEvent[] = [];
     const events = bench.events({
@@ -295,7 +295,7 @@ describe("createEvents()", function () {
     ["half a surrogate pair", JSON.stringify({ ...ORDER, data: { s: "\udc00" } })],
     ["a tenant that is a list", JSON.stringify({ ...ORDER, tenant_id: ["acme"] })],
     [
-      "data nested without end",
+      "deeply nested data",
       `${JSON.stringify(ORDER).slice(0, -19)}"data":{"a":${"[".repeat(2e5)}${"]".repeat(2e5)}}}`,
     ],
     ["a prototype", `{"__proto__":${JSON.stringify(ORDER)}}`],
@@ -318,7 +318,7 @@ describe("createEvents()", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("drops a received event that the database can never store, and leaves other failures to the bus", async () => {
+  it("drops a received event that the database can never store, and passes other failures to the bus", async () => {
     const types: string[] = [];
     for (const code of ["54001", "22P05", "53300", "42P01", "23514"]) {
       const failing = Object.assign(new Error("no"), { code, severity: "ERROR" });
@@ -379,7 +379,7 @@ describe("createEvents()", function () {
     });
   }
 
-  it("throws one error that lists all faults of the subscribers", () => {
+  it("throws a single error that lists all faults in the subscribers", () => {
     const subscribers = { "a b": {}, c: nothing, d: { "->": nothing, e: 1 } };
     expect(() => createEvents({ source: "a", subscribers } as unknown as { source: string }))
       .to.throw("4 faults")
@@ -387,7 +387,7 @@ describe("createEvents()", function () {
       .that.has.lengthOf(4);
   });
 
-  it("publishes at most 1,000 events at a time", async () => {
+  it("rejects more than 1,000 events in one call", async () => {
     const events = createEvents({ source: "a", bus: obedientBus() });
     const many = Array.from({ length: 1001 }, () => ({ type: "a", data: {} }));
     expect(await rejection(events.publishMany(many))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });

@@ -27,7 +27,7 @@ describe("an inbox", function () {
       }),
     );
 
-  it("OUT-3 stores consumer, message_id and processed_at, one row per consumer and message", async () => {
+  it("OUT-3 stores consumer, message_id and processed_at in one row per consumer and message", async () => {
     expect(inbox.name).to.equal("svc_inbox");
     expect(await inbox.ensureSchema(pool)).to.equal("present");
     const { rows } = await pool.query<Record<string, string | null>>(
@@ -76,7 +76,7 @@ describe("an inbox", function () {
     expect(await effects("m3")).to.equal(1);
   });
 
-  it("OUT-2 records nothing when the work fails and the caller hides the error", async () => {
+  it("OUT-2 records nothing when the work fails and the caller catches the error", async () => {
     await withTransaction(pool, (tx) =>
       inbox.once(tx, "totals", "m4", () => Promise.reject(new Error("no"))).catch(() => undefined),
     );
@@ -117,7 +117,7 @@ describe("an inbox", function () {
     expect(await handle("m1"), "a recent record stays").to.deep.equal({ done: false });
   });
 
-  it("OUT-3 accepts a table made by hand, and rejects one with other columns, naming the column", async () => {
+  it("OUT-3 accepts a manually created table, and rejects a table with other columns, naming the column", async () => {
     await pool.query(`create table by_hand (message_id varchar(128), consumer varchar(128),
       processed_at timestamptz default now(), primary key (message_id, consumer))`);
     const byHand = createInbox({ name: "by_hand" });

@@ -12,7 +12,7 @@ describe("the bus on NATS JetStream during faults", function () {
   const { busWith, collect } = bench;
 
   describe("faults", () => {
-    it("EVT-7 ends publishing in time while the server hangs, reports it, and recovers when the server answers", async () => {
+    it("EVT-7 ends publishing in time while the server hangs, reports it, and recovers when the server responds", async () => {
       const topic = topicName("hung");
       const bus = busWith({ timeoutMs: 250 });
       const got = await until("it consumes", () => collect(bus, "g", topic).catch(() => undefined));
@@ -33,7 +33,7 @@ describe("the bus on NATS JetStream during faults", function () {
       expect(got, "one delivery each, although published twice").to.have.length(2);
     });
 
-    it("EVT-7 still delivers after a restart of the server what was published before it", async () => {
+    it("EVT-7 delivers messages published before a server restart", async () => {
       const topic = topicName("restart");
       const list = messages(topic, 3);
       const bus = busWith();
@@ -52,7 +52,7 @@ describe("the bus on NATS JetStream during faults", function () {
     });
 
     for (const startFrom of ["oldest", "newest"] as const) {
-      it(`EVT-7 delivers messages of a re-created stream whose numbers repeat: ${startFrom}`, async () => {
+      it(`EVT-7 delivers messages from a re-created stream whose sequence numbers repeat: ${startFrom}`, async () => {
         const topic = topicName("lost");
         const stream = nextStream();
         const bus = busWith({ stream, prefix: `${stream}.`, startFrom });
@@ -70,7 +70,7 @@ describe("the bus on NATS JetStream during faults", function () {
       });
     }
 
-    it("EVT-7 fails at once while no server listens, without showing a password", async () => {
+    it("EVT-7 fails immediately while no server listens, without showing a password", async () => {
       const logger = collectingLogger();
       const bus = busWith({ servers: "nats://user:pass-word@127.0.0.1:1", logger });
       const errors = [
@@ -98,7 +98,7 @@ describe("the bus on NATS JetStream during faults", function () {
       expect(none.message).to.match(/JetStream is not enabled/);
     });
 
-    it("EVT-7 works on a given connection and leaves it open", async () => {
+    it("EVT-7 works with the caller's connection and leaves it open", async () => {
       const bus = busWith({ connection: bench.connection });
       const topic = topicName("given");
       const list = messages(topic, 2);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { natsBench } from "./support/nats-bench.ts";
 
-describe("messages of the bus on NATS JetStream", function () {
+describe("messages on the NATS JetStream bus", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith, collect } = bench;
@@ -72,7 +72,7 @@ describe("messages of the bus on NATS JetStream", function () {
       expect(begun).to.equal(buses.length);
     });
 
-    it("EVT-7 delivers unstarted messages of a stopped consumer to the next one at once", async () => {
+    it("EVT-7 delivers a stopped consumer's unstarted messages to the next consumer immediately", async () => {
       const topic = topicName("back");
       const list = messages(topic, 4, { key: "same" });
       const gate = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ describe("messages of the bus on NATS JetStream", function () {
       expect(error.message).to.match(/the server takes 1048576 bytes at most/);
     });
 
-    it('EVT-7 skips messages of other publishers, and starts with new ones for startFrom "newest"', async () => {
+    it('EVT-7 skips messages from other publishers, and starts with new messages for startFrom "newest"', async () => {
       const topic = topicName("newest");
       const logger = collectingLogger();
       const bus = busWith({ startFrom: "newest", logger });

@@ -8,7 +8,7 @@ import { covers, ensureStream } from "../src/nats/stream.ts";
 import { idsOf, messages } from "./support/messages.ts";
 import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
 
-describe("the stream of the bus on NATS JetStream", function () {
+describe("the stream of the NATS JetStream bus", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith } = bench;
@@ -51,7 +51,7 @@ describe("the stream of the bus on NATS JetStream", function () {
       expect(stored?.header.get("Nats-Msg-Id")).to.match(/^id-/);
     });
 
-    it("EVT-7 gets its subjects one by one without a prefix, even from several replicas at once", async () => {
+    it("EVT-7 adds subjects one by one without a prefix, even from several replicas concurrently", async () => {
       const stream = nextStream();
       const topics = Array.from({ length: 24 }, (_, at) => `${stream}.only.t${at}`);
       // 24 updates in a row take a slow machine longer than the deadline of one call.
@@ -69,7 +69,7 @@ describe("the stream of the bus on NATS JetStream", function () {
       expect(state.messages).to.equal(72);
     });
 
-    it("EVT-7 gets a subject that other replicas remove again and again, until the call is aborted", async () => {
+    it("EVT-7 adds a subject that other replicas keep removing, until the call is aborted", async () => {
       const stream = nextStream();
       await bench.manager.streams.add({ name: stream, subjects: [`${stream}.a`] });
       const options = natsJetStreamOptions.resolve({ connection: bench.connection, stream });
@@ -125,7 +125,7 @@ describe("the stream of the bus on NATS JetStream", function () {
       expect((await bench.manager.streams.info(fixed)).config.subjects).to.deep.equal([`${fixed}.a`]);
     });
 
-    it("EVT-7 rejects a consumer of the same name that would lose messages or reads other ones", async () => {
+    it("EVT-7 rejects a consumer with the same name that would lose messages or reads other messages", async () => {
       const stream = nextStream();
       await bench.manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
       const wrong = [
@@ -145,7 +145,7 @@ describe("the stream of the bus on NATS JetStream", function () {
       }
     });
 
-    it("EVT-7 is created again after it was removed", async () => {
+    it("EVT-7 is re-created after it was removed", async () => {
       const stream = nextStream();
       const bus = busWith({ stream, prefix: `${stream}.` });
       const ids: string[] = [];
@@ -161,7 +161,7 @@ describe("the stream of the bus on NATS JetStream", function () {
       expect(idsOf(list)).to.deep.equal(ids);
     });
 
-    it("EVT-7 accepts a subject that matches one of its patterns", () => {
+    it("EVT-7 accepts a subject that matches an existing pattern", () => {
       expect(covers("a.>", "a.b.c")).to.equal(true);
       expect(covers("a.>", "a")).to.equal(false);
       expect(covers("a.*.c", "a.b.c")).to.equal(true);

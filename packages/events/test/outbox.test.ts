@@ -73,7 +73,7 @@ describe("an outbox", function () {
     ]);
   });
 
-  it("OUT-4 is also created by the migrations, and once by 16 concurrent starts", async () => {
+  it("OUT-4 is also created by the migrations, and only once by 16 concurrent starts", async () => {
     const migrated = createOutbox({ db: pool, name: "migrated" });
     for (let round = 0; round < 2; round++) {
       for (const { statements } of migrated.migrations()) for (const sql of statements) await pool.query(sql);
@@ -85,7 +85,7 @@ describe("an outbox", function () {
     expect(made.filter((result) => result === "created")).to.have.lengthOf(1);
   });
 
-  it("OUT-4 OUT-5 accepts a table made by hand, adds the missing indexes, and can be relayed", async () => {
+  it("OUT-4 OUT-5 accepts a manually created table, adds the missing indexes, and can be relayed", async () => {
     await using bench = await openBench(database.url);
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const outbox = createOutbox({ db: bench.pool, name: "by_hand" });
@@ -105,7 +105,7 @@ describe("an outbox", function () {
   const faults: readonly (readonly [string, string, string, string, string])[] = [
     ["a missing column", "no_key", "message_key varchar(255),", "", "no_key.message_key is missing"],
     [
-      "a column of another type",
+      "a column with the wrong type",
       "no_zone",
       "available_at timestamptz",
       "available_at timestamp",
@@ -134,7 +134,7 @@ describe("an outbox", function () {
     ],
   ];
   for (const [what, name, part, replacement, message] of faults) {
-    it(`OUT-4 rejects a table with ${what}, naming it, and changes nothing`, async () => {
+    it(`OUT-4 rejects a table with ${what}, names the fault, and changes nothing`, async () => {
       await pool.query(BY_HAND.replace("%s", name).replace(part, replacement));
       const before = await indexes(pool, name);
       const error = await rejection(createOutbox({ db: pool, name }).ensureSchema());

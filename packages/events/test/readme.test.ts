@@ -27,7 +27,7 @@ describe("the READMEs of @svc/events", function () {
     );
   });
 
-  it("EVT-7 show an event over Redis Streams, and one over NATS JetStream", async () => {
+  it("EVT-7 show one event over Redis Streams, and another over NATS JetStream", async () => {
     const overRedis = printed(buses, 0, { replace: { "redis://localhost:6379": redis.server.url } });
     const overNats = printed(buses, 1, { replace: { "nats://localhost:4222": nats.server.url } });
     expect(await Promise.all([overRedis, overNats])).to.deep.equal([

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { redisBench } from "./support/redis-bench.ts";
 
-describe("a consumer of the bus on Redis Streams", function () {
+describe("a consumer on the Redis Streams bus", function () {
   this.timeout(60_000);
   const bench = redisBench();
   const { busWith, collect } = bench;
@@ -65,7 +65,7 @@ describe("a consumer of the bus on Redis Streams", function () {
   });
 
   describe("consumers", () => {
-    it("EVT-7 takes over the messages of a dead consumer with their delivery count, and removes that consumer", async () => {
+    it("EVT-7 takes over a dead consumer's messages with their delivery count, and removes that consumer", async () => {
       const topic = topicName("gone");
       const bus = busWith({ minIdleMs: 100, trimEverySeconds: 0.05 });
       const list = messages(topic, 3);
@@ -95,7 +95,7 @@ describe("a consumer of the bus on Redis Streams", function () {
       expect(pending).to.equal(0);
     });
 
-    it("EVT-7 renews its claim to a message in every minIdleMs while the handler runs", async () => {
+    it("EVT-7 renews its claim to a message within every minIdleMs while the handler runs", async () => {
       const topic = topicName("long");
       // Without room for a second message it does not reclaim, which would renew the claim too.
       const bus = busWith({ minIdleMs: 600, prefetch: 1 });
@@ -133,7 +133,7 @@ describe("a consumer of the bus on Redis Streams", function () {
       expect(begun).to.equal(1);
     });
 
-    it("EVT-7 does not start a message that another consumer has taken over meanwhile", async () => {
+    it("EVT-7 does not start a message that another consumer has taken over", async () => {
       const topic = topicName("taken");
       const bus = busWith({ minIdleMs: 6000 });
       const list = messages(topic, 3);
@@ -161,7 +161,7 @@ describe("a consumer of the bus on Redis Streams", function () {
       expect(begun.slice(0, 2)).to.deep.equal([list[0]?.id, list[2]?.id]);
     });
 
-    it("EVT-7 returns unstarted messages at a stop without counting a delivery, and removes the consumer", async () => {
+    it("EVT-7 returns unstarted messages when stopped without counting a delivery, and removes the consumer", async () => {
       const topic = topicName("back");
       const bus = busWith({ minIdleMs: 60_000 });
       const list = messages(topic, 4, { key: "same" });
@@ -191,7 +191,7 @@ describe("a consumer of the bus on Redis Streams", function () {
       await consumption.stop();
     });
 
-    it("EVT-7 stops waiting for handlers at the deadline of stop(), and their messages are delivered again", async () => {
+    it("EVT-7 stops waiting for handlers at the deadline of stop(), so that their messages are delivered again", async () => {
       const topic = topicName("endless");
       const logger = collectingLogger();
       const bus = busWith({ stopTimeoutMs: 20, logger });
@@ -229,7 +229,7 @@ describe("a consumer of the bus on Redis Streams", function () {
       expect(got).to.deep.equal([first.id, ...later.map(({ id }) => id)]);
     });
 
-    it('EVT-7 starts with new messages for startFrom "newest", and skips entries of other writers', async () => {
+    it('EVT-7 starts with new messages for startFrom "newest", and skips entries from other writers', async () => {
       const topic = topicName("newest");
       const logger = collectingLogger();
       const bus = busWith({ startFrom: "newest", logger });

@@ -11,7 +11,7 @@ describe("the bus on Redis Streams during faults", function () {
   const { busWith, collect } = bench;
 
   describe("faults", () => {
-    it("EVT-7 ends publishing in time while Redis hangs, reports it, and recovers when Redis answers", async () => {
+    it("EVT-7 ends publishing in time while Redis hangs, reports it, and recovers when Redis responds", async () => {
       const topic = topicName("hung");
       const bus = busWith({ timeoutMs: 150 });
       const got = await until("it consumes", () => collect(bus, "readers", topic).catch(() => undefined));
@@ -34,7 +34,7 @@ describe("the bus on Redis Streams during faults", function () {
       expect(got, "one delivery each, although published twice").to.have.length(2);
     });
 
-    it("EVT-7 fails at once while no server listens, without showing a password", async () => {
+    it("EVT-7 fails immediately while no server listens, without showing a password", async () => {
       const logger = collectingLogger();
       const bus = busWith({ redis: "redis://user:pass-word@127.0.0.1:1/0", logger });
       const topic = topicName("down");
@@ -74,7 +74,7 @@ describe("the bus on Redis Streams during faults", function () {
       expect(await bench.raw.xlen(topic)).to.equal(1);
     });
 
-    it("EVT-7 logs the loss and the return of Redis, and continues to read", async () => {
+    it("EVT-7 logs when Redis is lost and when it returns, and continues to read", async () => {
       const topic = topicName("away");
       const logger = collectingLogger();
       const bus = busWith({ logger });
@@ -90,7 +90,7 @@ describe("the bus on Redis Streams during faults", function () {
       await until("it has come", () => got.length === 1);
     });
 
-    it("EVT-7 ends pending calls at once when it is closed", async () => {
+    it("EVT-7 ends pending calls immediately when it is closed", async () => {
       const bus = busWith();
       const topic = topicName("closing");
       await collect(bus, "readers", topic);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { redisBench } from "./support/redis-bench.ts";
 
-describe("a publisher of the bus on Redis Streams", function () {
+describe("a publisher on the Redis Streams bus", function () {
   this.timeout(60_000);
   const bench = redisBench();
   const { busWith, collect } = bench;
@@ -37,7 +37,7 @@ describe("a publisher of the bus on Redis Streams", function () {
       expect(kept).to.deep.equal(idsOf(list));
     });
 
-    it("EVT-7 writes id, key and body under prefix and topic, and only copies the settings of the given client", async () => {
+    it("EVT-7 writes id, key and body under prefix and topic, and only copies the given client's settings", async () => {
       const client = new Redis(bench.server.url, { keyPrefix: "app:", lazyConnect: true });
       const bus = busWith({ redis: client, prefix: "events:" });
       const topic = topicName("fields");
@@ -54,7 +54,7 @@ describe("a publisher of the bus on Redis Streams", function () {
       expect(client.status).to.equal("wait");
     });
 
-    it("EVT-7 rejects messages that no broker accepts before it sends anything", async () => {
+    it("EVT-7 rejects messages that no broker accepts, before it sends anything", async () => {
       const bus = busWith({ maxBodyBytes: 10 });
       const topic = topicName("refused");
       const [good] = messages(topic, 1, { body: "{}" }) as [BusMessage];
@@ -81,7 +81,7 @@ describe("a publisher of the bus on Redis Streams", function () {
       expect(await bench.raw.exists(topic)).to.equal(0);
     });
 
-    it("EVT-7 names a key that is not a stream", async () => {
+    it("EVT-7 reports a key that is not a stream by name", async () => {
       const topic = topicName("string");
       await bench.raw.set(topic, "something else");
       const bus = busWith();

@@ -92,7 +92,7 @@ describe("a relay during faults", function () {
     });
   });
 
-  it("EVT-6 marks an event without a remaining subscriber as dead when there is no bus", async () => {
+  it("EVT-6 marks an event whose subscriber was removed as dead when there is no bus", async () => {
     await bench.events({ subscribers }).publish({ type: "a", id: "1", data: {} });
     const relay = bench.relay(bench.events({ subscribers: { b: { one: nothing } } }));
     expect(await relay.drainOnce()).to.include({ dead: 1 });
@@ -136,7 +136,7 @@ describe("a relay during faults", function () {
     expect(await bench.jobs()).to.have.lengthOf(30);
   });
 
-  it("spends bounded time on a bus that hangs", async () => {
+  it("spends limited time on a bus that hangs", async () => {
     const bus = obedientBus();
     const signals: (AbortSignal | undefined)[] = [];
     bus.publish = (_messages, options) => {
@@ -153,7 +153,7 @@ describe("a relay during faults", function () {
     );
   });
 
-  it("OUT-5 takes over the events of a dead relay after their lease, and marks them as dead after the last attempt", async () => {
+  it("OUT-5 takes over a dead relay's events after their lease, and marks them as dead after the last attempt", async () => {
     const events = bench.events({ subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: {} });
@@ -212,7 +212,7 @@ describe("a relay during faults", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("OUT-5 sends a retried dead event first, and keeps a delayed event ahead of later ones of its key", async () => {
+  it("OUT-5 sends a retried dead event first, and keeps a delayed event ahead of later events with the same key", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     for (const id of ids(1, 4)) await events.publish({ type: "a", id, data: {}, key: "k" });
@@ -232,7 +232,7 @@ describe("a relay during faults", function () {
     expect(bus.taken.map(({ id }) => id)).to.deep.equal(ids(1, 4));
   });
 
-  it("marks only the event that does not fit into a job as dead", async () => {
+  it("marks only the event that is too large for a job as dead", async () => {
     const events = bench.events({ subscribers, maxEventBytes: 3_000_000 });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: { s: "x".repeat(1_100_000) } });
@@ -262,7 +262,7 @@ describe("a relay during faults", function () {
     await until("it is relayed", () => relay.told.some(({ type }) => type === "relayed"));
   });
 
-  it("spends bounded time on a database that hangs, and continues when it is back", async () => {
+  it("spends limited time on a database that hangs, and continues when it is back", async () => {
     const events = bench.events({ subscribers });
     const holder = await bench.pool.connect();
     await holder.query(`begin; lock table ${bench.outbox.name} in access exclusive mode`);

@@ -50,7 +50,7 @@ describe("a relay", function () {
     expect(await relay.drainOnce()).to.include({ claimed: 0 });
   });
 
-  it("warns about events of another service in its outbox", async () => {
+  it("warns about another service's events in its outbox", async () => {
     const logger = collectingLogger();
     const events = bench.events({ subscribers });
     await events.publish({ type: "a", data: {} });
@@ -61,7 +61,7 @@ describe("a relay", function () {
     expect(logger.at("warn")[0]).to.contain("needs its own outbox");
   });
 
-  it("OUT-5 holds no transaction while the bus works", async () => {
+  it("OUT-5 holds no transaction open while the bus works", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", data: {} });
@@ -82,7 +82,7 @@ describe("a relay", function () {
     expect(open).to.deep.equal({ open: 0 });
   });
 
-  it("sees events of this process at once, even those written in a transaction", async () => {
+  it("sees events from this process immediately, even those written in a transaction", async () => {
     const events = bench.events({ subscribers });
     await using relay = bench.relay(events, { everyMs: 600_000 });
     relay.start();
@@ -96,7 +96,7 @@ describe("a relay", function () {
     await until("the second", () => relay.told.length === 2);
   });
 
-  it("OUT-5 keeps the order of a key when one event fails: later events of the key wait, others do not", async () => {
+  it("OUT-5 keeps the order per key when one event fails: later events with the key wait, others do not", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     for (const id of ids(1, 6))
@@ -136,7 +136,7 @@ describe("a relay", function () {
     expect((await bench.rows()).map(({ id }) => id)).to.deep.equal(["002", "003", "004"]);
   });
 
-  it("OUT-5 claims events behind a long key, and of many keys, in few claims", async () => {
+  it("OUT-5 needs few claims to get past a long key, and to cover many keys", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const outbox = bench.outbox.name;
@@ -155,7 +155,7 @@ describe("a relay", function () {
     expect(rows[0]).to.deep.equal({ plan: 0 });
   });
 
-  it("finishes the claimed events at a stop, and starts only once", async () => {
+  it("finishes the claimed events when stopped, and starts only once", async () => {
     const bus = obedientBus();
     const gate = Promise.withResolvers<void>();
     bus.publish = async (messages) => {
@@ -178,7 +178,7 @@ describe("a relay", function () {
     );
   });
 
-  it("OUT-1 relays every publishable event, including numbers that PostgreSQL writes with 309 digits", async () => {
+  it("OUT-1 relays every publishable event, including events with numbers that PostgreSQL writes with 309 digits", async () => {
     const events = bench.events({ subscribers });
     for (const n of [Number.MAX_VALUE, 1e308, 1e-19, Number.MIN_VALUE]) {
       await events.publish({ type: "a", data: { a: Array<number>(2800).fill(n) } });
@@ -197,12 +197,12 @@ describe("a relay", function () {
 
   const wrong: readonly (readonly [string, (bench: Bench) => Relay, string])[] = [
     [
-      "an outbox of another implementation",
+      "another implementation's outbox",
       (b) => createRelay({ outbox: { ...b.outbox }, events: b.events() }),
       "outbox: must be what",
     ],
     [
-      "events of another implementation",
+      "another implementation's events",
       (b) => createRelay({ outbox: b.outbox, events: { source: "a" } }),
       "events: must be what",
     ],

@@ -75,7 +75,7 @@ describe("several replicas", function () {
     expect(await bench.outbox.stats()).to.deep.equal({ pending: 0, published: 400, dead: 0 });
   });
 
-  it("OUT-5 OUT-1 keep the order of each key while a bus repeatedly accepts a part and fails", async () => {
+  it("OUT-5 OUT-1 keep the order per key while a bus repeatedly accepts only some events and then fails", async () => {
     await using bench = await openBench(database.url, 20);
     const taken: BusMessage[] = [];
     let calls = 0;
@@ -133,7 +133,7 @@ describe("several replicas", function () {
     }
   });
 
-  it("OUT-5 order events of a key by their write, not by the start of their transactions", async () => {
+  it("OUT-5 order events with the same key by when they were written, not by when their transactions started", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ bus });

@@ -1,43 +1,49 @@
-/** The parts of an Express application, of either major, that are read here. */
+/** The members of an Express application, of either major version, that are read here. */
 export interface RoutedApp {
-  /** Express 5. */
+  /** The router in Express 5. */
   readonly router?: unknown;
-  /** Express 4, once something has been registered. */
+  /** The router in Express 4, once something has been registered. */
   readonly _router?: unknown;
 }
 
-/** The routes and mounts of an application for one path. */
+/** An application's routes and mounts for one path. */
 interface Claim {
-  /** Whether the application would answer, by a route of any method, a mounted application or a trailing middleware. */
+  /**
+   * Whether the application would respond, through a route for any method, a mounted application or trailing
+   * middleware.
+   */
   claimed: boolean;
-  /** The methods of its routes, in upper case. */
+  /** The methods of the routes, in upper case. */
   readonly methods: Set<string>;
-  /** Whether its methods are unknown, because of a route for all methods or a mounted application. */
+  /** Whether the methods are unknown, because of a route for all methods or a mounted application. */
   open: boolean;
 }
 
 interface Layer {
   readonly route?: { readonly methods?: Readonly<Record<string, unknown>> };
   readonly handle: ((...args: never[]) => unknown) & { readonly stack?: readonly Layer[] };
-  /** The path that `match` has found, in versions in which `match` does not return it. */
+  /** The path that `match` found, in versions where `match` does not return it. */
   readonly path?: string;
   match(path: string): boolean | { readonly path: string };
 }
 
-/** Finds the routes and mounts that would answer for a path. A middleware before routes does not count: it passes requests on. */
+/**
+ * Finds the routes and mounts that would respond to a path. Middleware before the routes does not count, because it
+ * passes requests on.
+ */
 export function claimOn(app: RoutedApp, path: string): Readonly<Claim> {
   const claim: Claim = { claimed: false, methods: new Set(), open: false };
   collect(stackOf(app), path, claim);
   return claim;
 }
 
-/** Whether an application has a route or a mounted application for a path; middleware does not count. */
+/** Whether an application has a route or a mounted application for a path. Middleware does not count. */
 export function hasRoute(app: RoutedApp, path: string): boolean {
   const { methods, open } = claimOn(app, path);
   return open || methods.size > 0;
 }
 
-/** Counts the layers of an application without those that Express 4 adds itself. */
+/** Counts an application's layers, without those that Express 4 adds itself. */
 export function layerCount(app: RoutedApp): number {
   const own = (layer: Layer): boolean => !["query", "expressInit"].includes(layer.handle.name);
   return stackOf(app).filter(own).length;
@@ -75,7 +81,7 @@ function collect(stack: readonly Layer[], path: string, claim: Claim): void {
     } else if (layer.handle.name === "mounted_app") {
       claim.claimed = claim.open = true;
     } else if (index > last || prefix !== "") {
-      // Middleware at this path or after all routes usually answers requests itself.
+      // Middleware at this path or after all routes usually sends the response itself.
       claim.claimed = true;
     }
   }

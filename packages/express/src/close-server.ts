@@ -5,13 +5,13 @@ import type { InFlight } from "./in-flight.ts";
 
 const tickMs = 50;
 
-// A connection counts as silent after this many checks. Checks and not time, so that data that arrived during an event-loop
-// stall is read first.
+// A connection counts as silent after this many checks. It is a number of checks rather than a time, so that data that
+// arrived during an event-loop stall is read first.
 const looks = 10;
 
 const connections = new WeakMap<Server, Set<Socket>>();
 
-/** Tracks the connections of a server for {@link closeServer}. */
+/** Tracks a server's connections for {@link closeServer}. */
 export function watchConnections(server: Server): void {
   const open = new Set<Socket>();
   connections.set(server, open);
@@ -22,9 +22,9 @@ export function watchConnections(server: Server): void {
 }
 
 /**
- * Accepts no more connections, and closes each open one when it has no request in progress. It does not use
- * `server.close()`, which cuts answers that a slow client is still reading, and switches off the deadlines, so that a
- * client with an unfinished request would delay the stop until its timeout.
+ * Stops accepting connections, and closes each open connection when it has no request in progress. It does not use
+ * `server.close()`, which cuts responses that a slow client is still reading. It also switches off the deadlines, so
+ * that a client with an unfinished request would delay the stop until its timeout.
  */
 export async function closeServer(server: Server, inFlight: InFlight): Promise<void> {
   if (!server.listening) return;
@@ -36,25 +36,28 @@ export async function closeServer(server: Server, inFlight: InFlight): Promise<v
     if (turn++ === looks) closeSilent(server);
   };
   closeIdle();
-  // Repeat this, because a connection that becomes idle later would stay open for its keep-alive time.
+  // Repeat this, because connections that become idle later would stay open for their keep-alive time.
   const timer = setInterval(closeIdle, tickMs);
   await closed;
   clearInterval(timer);
   stopLooking(server);
 }
 
-/** Destroys all connections of a server, including upgraded ones. */
+/** Destroys all of a server's connections, including upgraded ones. */
 export function cutConnections(server: Server): void {
   for (const socket of connections.get(server) ?? []) socket.destroy();
 }
 
-// Browsers and load balancers open connections in advance. Node does not count such a connection as idle, so it would delay
-// the stop until the deadline for headers.
+// Browsers and load balancers open connections in advance. Node does not count them as idle, so they would delay the
+// stop until the deadline for headers.
 function closeSilent(server: Server): void {
   for (const socket of connections.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy();
 }
 
-/** Stops Node's timer for its deadlines, which would keep a closed server from being garbage collected. */
+/**
+ * Stops the timer with which Node checks its deadlines, because it would keep a closed server from being garbage
+ * collected.
+ */
 function stopLooking(server: Server): void {
   const key = Object.getOwnPropertySymbols(server).find(
     ({ description }) => description === "http.server.connectionsCheckingInterval",

@@ -12,18 +12,18 @@ import { defaultPlugins } from "./plugins/built-in.ts";
 import type { Service } from "./service.ts";
 import { type ResolvedServiceOptions, resolveServiceOptions } from "./service-options.ts";
 
-/** The settings of a service whose plugins are not known by type. */
+/** The settings of a service whose plugin types are unknown. */
 export type AnyConfig = Config<SettingsByName, Record<never, object>>;
 
 /**
- * Checks the options of a service and reads its configuration from the file and the environment.
+ * Checks a service's options and reads its configuration from the file and the environment.
  *
- * @throws ConfigurationError that lists the faults of all of them (CFG-12)
+ * @throws ConfigurationError that lists all faults in options, file and environment (CFG-12)
  */
 export function configure(options: object | undefined, serviceOf: () => Service) {
   const errors: ConfigurationError[] = [];
   const resolved = attempt(() => resolveServiceOptions(options, serviceOf), errors);
-  // When an option was refused, those that say where the configuration is may still be right.
+  // When an option was refused, the options that locate the configuration may still be valid.
   const places = resolved ?? attempt(() => resolveServiceOptions(placeOf(options), serviceOf), []);
   const config = places && attempt(() => loadConfig(sourceOf(places)), errors);
   if (resolved !== undefined && config !== undefined) return { resolved, config };
@@ -35,7 +35,7 @@ export function configure(options: object | undefined, serviceOf: () => Service)
   );
 }
 
-/** Returns a fault for the options in code of each plugin that is off. */
+/** Returns a fault for each disabled plugin that has options in code. */
 export function unusedCode({ withCode }: ResolvedServiceOptions, { plugins }: AnyConfig): readonly Fault[] {
   return withCode
     .filter((name) => !plugins.includes(name))
@@ -60,7 +60,7 @@ function placeOf(options: object | undefined): object {
   return { config, env, profile, plugins };
 }
 
-/** Returns the sources of the configuration; the reduced profile has only the environment (PROF-1). */
+/** Returns the configuration sources; in the reduced profile that is only the environment (PROF-1). */
 function sourceOf(resolved: ResolvedServiceOptions): LoadOptions<SettingsByName, Record<never, object>> {
   const { config, env, profile } = resolved;
   const plugins = Object.fromEntries(resolved.plugins.map(({ name, options }) => [name, options]));
@@ -69,7 +69,7 @@ function sourceOf(resolved: ResolvedServiceOptions): LoadOptions<SettingsByName,
   return { ...(inline ? { text: config.toml } : { file: config }), env, plugins, defaultPlugins };
 }
 
-/** Returns the plugins of the reduced profile, which has a fixed set; sources enable tenancy (TEN-11). */
+/** Returns the fixed set of plugins in the reduced profile. Tenancy sources enable tenancy (TEN-11). */
 function reducedPlugins(plugins: Readonly<Record<string, Definition>>, env: Environment) {
   const mode = reducedMode(env);
   const sources = env["SVC_TENANCY_SOURCES"] ?? "";

@@ -23,16 +23,16 @@ import { createStopHooks, type StopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
 
-/** The time limit for all stop hooks of one phase together, in milliseconds. */
+/** Time limit for all stop hooks in one phase together, in milliseconds. */
 const hookTimeoutMs = 10_000;
-/** The time limit for the start of one plugin, in milliseconds. */
+/** Time limit for starting one plugin, in milliseconds. */
 const startTimeoutMs = 10_000;
 
 /**
- * Builds a service from a TOML file and the environment; the README describes its parts. The service does not listen before
- * `start()`, and does not wait for dependencies: `/ready` reports a database that is down.
+ * Builds a service from a TOML file and the environment; the README describes its parts. The service does not listen
+ * before `start()` and does not wait for dependencies: `/ready` reports a database that is down.
  *
- * @throws ConfigurationError that lists every fault of options, file and environment
+ * @throws ConfigurationError that lists every fault in options, file and environment
  */
 export async function createService(options?: ServiceOptions): Promise<Service>;
 export async function createService<P extends OwnPlugins>(
@@ -66,13 +66,13 @@ export async function createService(options?: object): Promise<Service> {
     app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
     return service;
   } catch (error) {
-    // Open connections and timers of plugins and routes would keep the process alive.
+    // Connections and timers opened by plugins and routes would keep the process alive.
     for (const phase of stopPhases) await hooks.run(phase);
     throw error;
   }
 }
 
-/** Starts the plugins, and puts their layers and those of the service into the application. */
+/** Starts the plugins, and adds their layers and the service's own to the application. */
 async function assemble(
   { resolved, config }: ReturnType<typeof configure>,
   app: Express,
@@ -124,7 +124,7 @@ async function assemble(
   ];
   const framework = frameworkRoutes(routes);
   const serves = resolved.work.role !== "worker";
-  // Only probes and scrapers call a worker, so it needs neither authentication nor tenancy.
+  // Only probes and scrapers send requests to a worker, so it needs neither authentication nor tenancy.
   const probed = (each: PluginParts): PluginParts => ({ edge: each.edge, routes: each.routes });
   const layered = serves ? all : all.map(probed);
   const edge = edgeLayers(settings, layered);
@@ -198,7 +198,7 @@ async function assemble(
   return { service, framework };
 }
 
-// Existing layers would answer before the request id, the limits and the security headers.
+// Existing layers would respond before the request id, the limits and the security headers apply.
 function refuseLayers(app: Express): void {
   const layers = layerCount(app);
   if (layers === 0) return;

@@ -3,7 +3,7 @@ import type { FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
 
-/** Returns the framework's routes. Most run after the application's routes, some must run before them. */
+/** Returns the framework's routes. Most of them run after the application's routes; some must run before. */
 export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
   const behind = new Map<string, Answer>();
   const inFront = new Map<string, Answer>();
@@ -20,8 +20,8 @@ export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
     /** Runs after the application's routes. */
     behind: dispatcher(behind),
     /**
-     * Moves each framework route whose path the application would answer before the application's routes (ROUTE-2). The
-     * others stay after them, at no cost for the application's requests.
+     * Moves each framework route before the application's routes if the application would respond to its path
+     * (ROUTE-2). The other routes stay after the application's routes, at no cost for its requests.
      */
     place(app: RoutedApp): void {
       for (const { path, handler } of routes) {
@@ -40,7 +40,7 @@ const reads: readonly string[] = ["GET", "HEAD"];
 interface Answer {
   readonly handler: Middleware;
   readonly allow: readonly string[];
-  /** Whether the application itself answers a method. */
+  /** Whether the application itself handles a method. */
   passes(method: string): boolean;
 }
 

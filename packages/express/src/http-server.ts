@@ -8,17 +8,17 @@ import type { TunedClasses } from "./tune.ts";
 
 /** Time limits for clients, in seconds. */
 export interface ClientTimeouts {
-  /** For sending the headers of a request. */
+  /** Time limit for sending a request's headers. */
   readonly headersTimeoutSeconds: number;
-  /** For sending a whole request, including its body. */
+  /** Time limit for sending a whole request, including its body. */
   readonly receiveTimeoutSeconds: number;
-  /** For the time between two requests of a connection. */
+  /** Maximum time between two requests on a connection. */
   readonly keepAliveTimeoutSeconds: number;
-  /** For reading the next part of an answer. */
+  /** Time limit for reading the next chunk of a response. */
   readonly sendTimeoutSeconds: number;
 }
 
-/** Creates a server with deadlines against slow clients; its own error answers are problems too (ERR-21). */
+/** Creates a server with deadlines for slow clients. Its own error responses are problem documents too (ERR-21). */
 export function createHttpServer(
   inFlight: InFlight,
   timeouts: ClientTimeouts,
@@ -44,12 +44,14 @@ export function createHttpServer(
 }
 
 /**
- * Cuts connections of clients that stop reading their answer, which would otherwise keep the connection and the unsent data
- * forever. Keeps a connection without unsent data, even when its handler or event stream is silent for long.
+ * Cuts connections of clients that stop reading their response, because they would keep the connection and the unsent
+ * data forever. Keeps a connection without unsent data, even when its handler or event stream is silent for a long
+ * time.
  */
 function cutStalledReaders(server: Server, inFlight: InFlight, sendTimeoutMs: number): void {
   server.timeout = sendTimeoutMs;
-  // Node emits this event for a connection without traffic for that time, and closes it only without a listener.
+  // Node emits this event when a connection has had no traffic for that time. It closes the connection only if there is
+  // no listener.
   server.on("timeout", (socket: Socket) => {
     if (socket.writableLength > 0 || !inFlight.isAnswering(socket)) socket.destroy();
   });

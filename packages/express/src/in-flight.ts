@@ -3,33 +3,34 @@ import { gatewayTimeout, ProblemError, sendProblem, silence } from "@svc/problem
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** The requests of a server without a complete answer. */
+/** A server's requests that have no complete response yet. */
 export interface InFlight {
-  /** The listener for the server: tracks a request and passes it on. */
+  /** The listener to attach to the server. It tracks each request and passes it on. */
   readonly listener: RequestListener;
   readonly size: number;
-  /** Whether a connection has a request without a complete answer. */
+  /** Whether a connection has a request without a complete response. */
   isAnswering(socket: Socket): boolean;
-  /** Makes every further answer close its connection, including those of requests in progress. */
+  /** Makes every further response close its connection, including responses to requests in progress. */
   closeConnections(): void;
   stop(): void;
 }
 
 export interface TrackOptions {
-  /** Time until the first byte of an answer; 0 means no limit. */
+  /** Time limit for the first byte of a response; 0 means no limit. */
   readonly requestTimeoutMs: number;
-  /** The limit for a body that still arrives after the answer. */
+  /** Limit for a body that is still arriving after the response. */
   readonly maxBodyBytes: number;
 }
 
-// The responses form a linked list, because adding to a set and deleting from it would double the cost of tracking a request.
+// The responses form a linked list, because adding to and deleting from a set would double the cost of tracking a
+// request.
 const ENTRY: unique symbol = Symbol("@svc/express/in-flight") as never;
 
 interface Entry {
   readonly res: ServerResponse;
   before: Entry | undefined;
   after: Entry | undefined;
-  /** False after the sweep has checked it. */
+  /** False once the sweep has handled the request. */
   waits: boolean;
 }
 
@@ -38,22 +39,22 @@ interface WithEntry extends ServerResponse {
 }
 
 /**
- * Tracks the requests of a listener and answers slow ones with a 504 problem (LIM-4, LIM-5), or with a 408 when their
- * body does not arrive. One coarse timer checks all of them, because a timer per request would cost more than the rest of
- * this package.
+ * Tracks a listener's requests and ends slow ones with a 504 problem (LIM-4, LIM-5), or with a 408 if the body does not
+ * arrive. One coarse timer checks all of them, because a timer per request would cost more than the rest of this
+ * package.
  */
 export function trackRequests(
   listener: RequestListener,
   { requestTimeoutMs, maxBodyBytes }: TrackOptions,
 ): InFlight {
-  // In order of arrival, so that the sweep stops at the first request within its time limit.
+  // Requests in order of arrival, so that the sweep stops at the first one within its time limit.
   let first: Entry | undefined;
   let last: Entry | undefined;
   let size = 0;
   let closing = false;
   let sweeper: NodeJS.Timeout | undefined;
 
-  // A single listener: with a second one, Node would copy the list of listeners for every request.
+  // Use a single listener, because with two Node would copy the list of listeners for every request.
   function track(req: IncomingMessage, res: ServerResponse & { req: IncomingMessage }): void {
     openContext(req);
     const entry: Entry = { res, before: last, after: undefined, waits: true };
@@ -89,7 +90,7 @@ export function trackRequests(
       next = entry.after;
       const { res } = entry;
       if (now - (contextOf(res.req)?.startedAt ?? now) < requestTimeoutMs) return;
-      // An answer that has begun is left to its handler (LIM-5).
+      // Leave a response that has begun to its handler (LIM-5).
       if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
         if (waitsForClient(res.req)) cutOff(res);
         else {
@@ -130,12 +131,15 @@ export function trackRequests(
   };
 }
 
-// The handler has read all data that arrived, so the client is late and not the service.
+// The handler has read all data that arrived, so the client is late rather than the service.
 function waitsForClient(req: IncomingMessage): boolean {
   return !req.complete && req.readableFlowing !== null && req.readableLength === 0;
 }
 
-/** Ends the body for its reader when the client disconnects, because Node drops an answered request without an event. */
+/**
+ * Ends the body for its reader when the client disconnects, because Node emits no event when it drops a request that
+ * has a response.
+ */
 function endReaderWithClient(req: IncomingMessage): void {
   if (req.complete) return;
   const { socket } = req;
@@ -148,7 +152,7 @@ function cutOff(res: ServerResponse): void {
   const { req } = res;
   const fault = new ProblemError(408, "the request did not arrive in time");
   res.shouldKeepAlive = false;
-  // Otherwise the reader would wait forever, or continue with data that arrives later.
+  // Without this, the reader would wait forever or continue with data that arrives later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
 }
@@ -156,8 +160,8 @@ function cutOff(res: ServerResponse): void {
 const lookEveryMs = 100;
 
 /**
- * Limits the unread body of an answered request. Node reads and discards the rest of any size until the deadline of the
- * request; this cuts the connection of a body without a length at the limit.
+ * Limits the unread body of a request that has a response. Node reads and discards a remainder of any size until the
+ * request's deadline. This function cuts the connection at the limit if the body has no Content-Length.
  */
 function watchUnreadBody(req: IncomingMessage, maxBytes: number): void {
   const { socket } = req;

@@ -1,17 +1,17 @@
 import type { ServerResponse } from "node:http";
 import type { ResponseLayer } from "./response-layer.ts";
 
-/** For larger bodies, copying the bytes into a string costs more than a second buffer in the write. */
+/** For larger bodies, copying the bytes into a string costs more than writing a second buffer. */
 const largestBytes = 16 * 1024;
 
 type End = (this: ServerResponse, ...args: unknown[]) => ServerResponse;
 
 /**
- * Makes responses send a small body of bytes in one piece with the headers. Node does this only for text, but Express sends
- * bytes whenever it makes an ETag, and writing two buffers costs a quarter of a small route. Latin-1 has one character for
- * each byte, so the client gets the same bytes.
+ * Makes responses send headers and a small binary body in one write. Node does this only for strings, but Express sends
+ * bytes whenever it makes an ETag, and writing two buffers costs a quarter of a small route. Latin-1 has one character
+ * per byte, so the client gets the same bytes.
  *
- * @returns the method `end` of these responses
+ * @returns the `end` method for these responses
  */
 export function endInOneWrite({ define, inherited }: ResponseLayer): End {
   function end(this: ServerResponse, ...args: unknown[]): ServerResponse {

@@ -6,8 +6,9 @@ import { markAsPassingOn } from "./seeded-headers.ts";
 type SetHeader = (this: ServerResponse, name: string, value: string) => ServerResponse;
 
 /**
- * Leaves X-Powered-By out of the answers of a service, unless the application enables it. Every application with its own
- * setting on, including mounted ones, sets the header, before Express gives the response the prototypes of that application.
+ * Omits X-Powered-By from a service's responses unless the application enables it. Every application whose own setting
+ * is on, including mounted ones, sets the header, and does so before Express gives the response that application's
+ * prototypes.
  */
 export function refusePoweredBy(app: ExpressApp): void {
   const { settings } = app;
@@ -15,7 +16,7 @@ export function refusePoweredBy(app: ExpressApp): void {
   const isRefused = (name: string, value: string): boolean =>
     name === "X-Powered-By" && value === "Express" && settings["x-powered-by"] !== true;
 
-  // An application that a router calls has prototypes that do not inherit from the layer.
+  // In an application called by a router, the prototypes do not inherit from the layer.
   const setOwnHeader: SetHeader = function setHeader(name, value) {
     if (isRefused(name, value)) return this;
     const { setHeader: original } = Object.getPrototypeOf(this) as { setHeader: SetHeader };
@@ -24,7 +25,7 @@ export function refusePoweredBy(app: ExpressApp): void {
 
   const setHeader: SetHeader = function setHeader(name, value) {
     if (!isRefused(name, value)) return inherited().setHeader.call(this, name, value);
-    // A method that a tool has set on this response must still get all further headers.
+    // If a tool has set the method on this response, that method must still receive all further headers.
     if (!Object.hasOwn(this, "setHeader")) this.setHeader = setOwnHeader as ServerResponse["setHeader"];
     return this;
   };

@@ -1,16 +1,16 @@
 import type { ExpressApp, ExpressResponse } from "./express-app.ts";
 
-/** Methods between `app.response` and the prototype that it inherits from. */
+/** Methods inserted between `app.response` and the prototype that it inherits from. */
 export interface ResponseLayer {
-  /** Adds a member to every response of the application and of its mounted applications. */
+  /** Adds a member to every response of the application and its mounted applications. */
   readonly define: (name: PropertyKey, value: unknown) => void;
-  /** Returns the current methods below the layer, because a tool may replace them at any time. */
+  /** Returns the current methods below the layer. Call it each time, because a tool may replace them. */
   readonly inherited: () => ExpressResponse;
 }
 
 /**
- * Inserts an object between `app.response` and its prototype. Methods that the application defines on `app.response` keep
- * their precedence, and mounted applications inherit the methods of the layer.
+ * Inserts an object between `app.response` and its prototype. Methods that the application defines on `app.response`
+ * keep their precedence, and mounted applications inherit the layer's methods.
  */
 export function addResponseLayer(app: ExpressApp): ResponseLayer {
   const methods: object = {};

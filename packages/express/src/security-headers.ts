@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { type Header, isSeeded, seedHeaders } from "./seeded-headers.ts";
 
-// An answer with data needs only these four headers: it is not a page, so it must not load or be framed.
+// A data response needs only these four headers: it is not a page, so it must not load anything or be framed.
 const forData: readonly Header[] = [
   header("X-Content-Type-Options", "nosniff"),
   header("X-Frame-Options", "DENY"),
@@ -20,21 +20,21 @@ const dataKeys = new Set(forData.map(({ key }) => key));
 
 const REMOVED: unique symbol = Symbol("@svc/express/removed-headers") as never;
 
-/** A response with the names of headers that the application has removed, possibly before they were set. */
+/** A response with the names of headers that the application removed, possibly before they were set. */
 interface WithRemovals extends ServerResponse {
   [REMOVED]?: Set<string>;
 }
 
 /**
- * Sets four fixed security headers at once, and replaces them by helmet's headers when the head of a page is written. Keeps
- * a header that the application sets, appends to or removes (EDGE-6, EDGE-7).
+ * Sets four fixed security headers immediately, and replaces them with helmet's headers when an HTML page is sent.
+ * Keeps headers that the application sets, appends to or removes (EDGE-6, EDGE-7).
  *
- * @param https whether clients use https; otherwise headers that require https are left out
+ * @param https whether clients use https; if false, headers that require https are omitted
  */
 export function securityHeaders({ https }: { readonly https: boolean }): Middleware {
   const forPages = helmetHeaders(https);
 
-  /** Replaces the headers for data by those for a page. */
+  /** Replaces the data headers with page headers. */
   function securePage(res: WithRemovals): void {
     for (const header of forData) if (isSeeded(res, header)) res.setHeader(header.name, pageValue(header));
     for (const { key, name, value } of forPages) {
@@ -65,7 +65,7 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
     return writeHead.call(this, statusCode, reason, headers);
   }
 
-  /** Wraps a `writeHead` that another middleware has set on this response. */
+  /** Wraps a `writeHead` that other middleware has set on this response. */
   function around(writeHead: WriteHead): WriteHead {
     return function writeSecureHeadAround(statusCode, reason, headers) {
       secure(this, statusCode, headers ?? reason);
@@ -82,7 +82,9 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
   };
 }
 
-/** Removes a header and records its name. An own method of the response, because Express may change the prototype. */
+/**
+ * Removes a header and records its name. Assign it to the response itself, because Express may change the prototype.
+ */
 function removeAndNote(this: WithRemovals, name: string): void {
   const { removeHeader } = Object.getPrototypeOf(this) as {
     removeHeader: (this: ServerResponse, name: string) => void;
@@ -91,7 +93,9 @@ function removeAndNote(this: WithRemovals, name: string): void {
   (this[REMOVED] ??= new Set()).add(name.toLowerCase());
 }
 
-/** Removes the headers from a 304, where they would replace those of the cached answer, which may be a page. */
+/**
+ * Removes the headers from a 304, because they would replace the headers of the cached response, which may be a page.
+ */
 function leaveOut(res: ServerResponse): void {
   for (const header of forData) if (isSeeded(res, header)) res.removeHeader(header.name);
 }
@@ -112,12 +116,15 @@ const pages = /^(?:text\/html|application\/xhtml\+xml)/i;
 
 function isHtml(res: ServerResponse, given: WriteHeadArgument): boolean {
   const type = (typeof given === "object" ? typeIn(given) : undefined) ?? res.getHeader("content-type");
-  // The most frequent type, checked first for speed.
+  // Check the most frequent type first, for speed.
   if (type === "application/json; charset=utf-8") return false;
   return typeof type === "string" && pages.test(type);
 }
 
-/** Returns the content type from the headers of `writeHead`: an object, or a list of alternating names and values. */
+/**
+ * Returns the content type from the headers passed to `writeHead`: an object, or a list of alternating names and
+ * values.
+ */
 function typeIn(headers: OutgoingHttpHeaders | OutgoingHttpHeader[]): unknown {
   if (Array.isArray(headers)) {
     const at = headers.findIndex((each, index) => index % 2 === 0 && isContentType(each));
@@ -131,7 +138,7 @@ function isContentType(name: unknown): boolean {
   return typeof name === "string" && name.toLowerCase() === "content-type";
 }
 
-/** Returns the headers of helmet, which are the same on every response, so that helmet runs only once. */
+/** Returns helmet's headers. They are the same on every response, so helmet runs only once. */
 function helmetHeaders(https: boolean): readonly Header[] {
   const set = new Map<string, string>();
   const recorder = {

@@ -8,10 +8,13 @@ export interface Header {
   readonly value: string;
 }
 
-/** The entry that Node stores for a header: name and value. The third member is our mark, which Node does not read. */
+/**
+ * The entry that Node stores for a header: name and value. The third member is this package's mark, which Node does not
+ * read.
+ */
 type Stored = [name: string, value: unknown, isSeeded?: true];
 
-// The private property in which a message stores its headers; without it, headers are set in the normal way.
+// The private property in which a message stores its headers. If Node lacks it, headers are set in the normal way.
 const store = Object.getOwnPropertySymbols(new OutgoingMessage()).find(
   ({ description }) => description === "kOutHeaders",
 );
@@ -20,8 +23,8 @@ const store = Object.getOwnPropertySymbols(new OutgoingMessage()).find(
 export const canSeedHeaders: boolean = store !== undefined;
 
 /**
- * Sets headers that a response does not have yet. Skips Node's check of names and values, which would cost more per answer
- * than all other work of the service; these headers were checked once.
+ * Sets headers that a response does not have yet. Skips Node's check of names and values, which would cost more per
+ * response than all other work in the service. These headers were checked once.
  */
 export function seedHeaders(res: ServerResponse, headers: readonly Header[]): void {
   const stored = storedIn(res);
@@ -47,15 +50,15 @@ const nodeSetHeader: SetHeader = ServerResponse.prototype.setHeader;
 const isNodes = store !== undefined && String(nodeSetHeader).includes("kOutHeaders");
 const passOn = new WeakSet<SetHeader>();
 
-/** Registers a `setHeader` of this package that passes most headers unchanged to Node's method. */
+/** Registers a `setHeader` from this package that passes most headers unchanged to Node's method. */
 export function markAsPassingOn(setHeader: SetHeader): void {
   passOn.add(setHeader);
 }
 
 /**
- * Whether checked headers can be stored without a call of `setHeader`, because it is Node's own method.
+ * Whether checked headers can be stored without calling `setHeader`, because it is Node's own method.
  *
- * @param beneath the prototype with the `setHeader` that a method of this package calls
+ * @param beneath the prototype whose `setHeader` is called by this package's method
  */
 export function canStoreHeaders(res: ServerResponse, beneath: ServerResponse): boolean {
   // oxlint-disable-next-line typescript/unbound-method -- compared, never called

@@ -10,31 +10,36 @@ export const serveOptions = defineOptions("serve()", {
   /** Port to listen on; 0 selects a free port. Default 8000. */
   port: { kind: k.withDefault(k.integer({ min: 0, max: 65_535 }), 8000) },
   /**
-   * How long to accept requests after `/ready` answers 503, in seconds. At least the period of the probe, times its failure threshold,
-   * plus the time until the load balancer reacts. Default 5.
+   * Seconds during which requests are still accepted after `/ready` reports 503. At least the probe's period times its
+   * failure threshold, plus the time that the load balancer takes to react. Default 5.
    */
   drainDelaySeconds: { kind: k.withDefault(seconds, 5) },
-  /** Time limit in seconds for a whole stop, including the drain delay; then connections are cut. Default 25. */
+  /**
+   * Time limit in seconds for a whole stop, including the drain delay; connections still open then are cut. Default 25.
+   */
   shutdownTimeoutSeconds: { kind: k.withDefault(seconds, 25) },
-  /** Time limit for the stop hooks of one phase, in seconds. Default 10. */
+  /** Time limit for the stop hooks in one phase, in seconds. Default 10. */
   hookTimeoutSeconds: { kind: k.withDefault(seconds, 10) },
-  /** Seconds until the first byte of an answer, else a 504 problem; 0 means no limit. Default 30. */
+  /** Seconds until the first byte of a response; after that a 504 problem is sent. 0 means no limit. Default 30. */
   requestTimeoutSeconds: { kind: k.withDefault(seconds, 30) },
-  /** Seconds for a client to send the headers of a request. Default 10. */
+  /** Seconds in which a client must send the headers of a request. Default 10. */
   headersTimeoutSeconds: { kind: k.withDefault(seconds, 10) },
-  /** Seconds for a client to send a whole request. Default 60. */
+  /** Seconds in which a client must send a whole request. Default 60. */
   receiveTimeoutSeconds: { kind: k.withDefault(seconds, 60) },
-  /** Seconds between two requests of a connection; longer than the idle timeout of the load balancer. Default 65. */
+  /** Seconds between two requests on a connection; must exceed the load balancer's idle timeout. Default 65. */
   keepAliveTimeoutSeconds: { kind: k.withDefault(seconds, 65) },
-  /** Seconds for a client to read the next part of an answer, else its connection is cut; 0 means no limit. Default 60. */
+  /**
+   * Seconds in which a client must read the next chunk of a response, or its connection is cut; 0 means no limit.
+   * Default 60.
+   */
   sendTimeoutSeconds: { kind: k.withDefault(seconds, 60) },
-  /** The result of `health()`, which gets the state of the service. Default none. */
+  /** The result of `health()`, which receives the service's state. Default none. */
   health: { kind: k.optional(k.objectWith<StateListener>("what health() returned", "setState")) },
-  /** The logger; without one, an uncaught error goes to standard error. Default none. */
+  /** The logger. Without a logger, an uncaught error is written to standard error. Default none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "error", "fatal")) },
-  /** Whether signals and uncaught errors of the process stop the server. Default true. */
+  /** Whether signals and uncaught errors in the process stop the server. Default true. */
   signals: { kind: k.withDefault(k.boolean(), true) },
-  /** Whether an Express application is passed to {@link tune}; the answers stay the same. Default true. */
+  /** Whether to pass an Express application to {@link tune}, which does not change its responses. Default true. */
   tune: { kind: k.withDefault(k.boolean(), true) },
 }).withCheck(function* (options) {
   const { drainDelaySeconds: drain, shutdownTimeoutSeconds: stop } = options;
@@ -47,5 +52,5 @@ export const serveOptions = defineOptions("serve()", {
   }
 });
 
-/** Options of {@link serve}. Durations in seconds. */
+/** Options of {@link serve}. Durations are in seconds. */
 export type ServeOptions = OptionsOf<typeof serveOptions>;

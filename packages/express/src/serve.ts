@@ -12,7 +12,10 @@ import { handleSignals } from "./signals.ts";
 import { createStopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 
-/** The most bytes of a body without a length to read after the answer, as with `max_body_bytes` of a service. */
+/**
+ * Maximum number of bytes read after the response from a body without Content-Length, equal to a service's default
+ * `max_body_bytes`.
+ */
 const unreadBodyBytes = 2 * 1024 * 1024;
 
 /** A server that is listening. */
@@ -20,24 +23,26 @@ export interface Serving extends AsyncDisposable {
   readonly server: Server;
   readonly address: AddressInfo;
   /**
-   * Adds a hook that runs when the service stops. Phases run in order, the hooks of one phase in parallel.
+   * Adds a hook that runs when the service stops. Phases run in order; the hooks in one phase run in parallel.
    *
    * @throws ConfigurationError for an unknown phase, and for a hook that is not a function
    */
   readonly onStop: (phase: StopPhase, hook: StopHook) => void;
-  /** Stops in order, as the README describes. Resolves with 0, or with 1 when connections were cut at the time limit. */
+  /**
+   * Stops in the order described in the README. Resolves with 0, or with 1 if connections were cut at the time limit.
+   */
   stop(): Promise<number>;
 }
 
 /**
- * Runs a server around an existing application: deadlines against slow clients, problems for requests that never reach the
- * application, a 504 for slow handlers, and a stop that loses no request. Tunes an Express application.
+ * Runs a server around an existing application: deadlines for slow clients, problem documents for requests that never
+ * reach the application, a 504 for slow handlers, and a stop that loses no request. Tunes an Express application.
  *
- * @throws ConfigurationError when an option is wrong; the error of `listen` when the port is taken
+ * @throws ConfigurationError for an invalid option; the `listen` error when the port is in use
  */
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
   const resolved = serveOptions.resolve(options);
-  // An error of the logger must not interrupt a stop or the handler of a signal.
+  // A logger error must not interrupt a stop or a signal handler.
   const log = safeLogger(resolved.logger);
   const logger = (): Logger | undefined => log;
   const inFlight = trackRequests(app, {

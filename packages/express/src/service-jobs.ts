@@ -5,13 +5,13 @@ import { ConfigurationError, type Fault } from "@svc/options";
 import type { Schedules } from "@svc/scheduler";
 import type { Service } from "./service.ts";
 
-/** The role of a process: answer requests, run background work, or both. */
+/** What a process does: serve requests, run background work, or both. */
 export type ServiceRole = "server" | "worker" | "both";
 
-/** The database of the jobs. */
+/** The database for jobs. */
 export type JobDatabase = JobTableOptions["db"];
 
-/** The resolved options of a service about jobs; the functions get the service as their last argument. */
+/** The resolved job options of a service. The functions receive the service as their last argument. */
 export interface JobCode {
   readonly jobs: Readonly<Record<string, JobHandler>>;
   readonly subscribers: Readonly<Record<string, Readonly<Record<string, Subscriber>>>>;
@@ -20,25 +20,25 @@ export interface JobCode {
   readonly db: JobDatabase | undefined;
 }
 
-// TypeScript checks the parameters of methods less strictly, so a handler can declare the payload that it expects.
+// TypeScript checks method parameters less strictly, so a handler can declare the payload type that it expects.
 interface Handlers {
   job(payload: unknown, job: JobContext, service: Service): unknown;
   subscriber(event: EventEnvelope, job: JobContext, service: Service): unknown;
 }
 
-/** Handles the jobs of a task: a handler of `@svc/job-table` with the service as third argument. */
+/** Handles the jobs of a task: like a handler in `@svc/job-table`, with the service as third argument. */
 export type ServiceJobHandler = Handlers["job"];
 
-/** The handlers by task. */
+/** Handlers by task. */
 export type ServiceJobs = Readonly<Record<string, ServiceJobHandler>>;
 
-/** Handles an event: a subscriber of `@svc/events` with the service as third argument. */
+/** Handles an event: like a subscriber in `@svc/events`, with the service as third argument. */
 export type ServiceSubscriber = Handlers["subscriber"];
 
-/** The subscribers by event type and stable name. */
+/** Subscribers by event type and stable name. */
 export type ServiceSubscribers = Readonly<Record<string, Readonly<Record<string, ServiceSubscriber>>>>;
 
-/** Returns the handlers in the form of a worker, without the service argument. */
+/** Returns the handlers as a worker needs them, without the service argument. */
 function boundJobs(jobs: ServiceJobs, serviceOf: () => Service): Record<string, JobHandler> {
   return Object.fromEntries(
     Object.entries(jobs).map(([task, handler]) => [
@@ -48,7 +48,7 @@ function boundJobs(jobs: ServiceJobs, serviceOf: () => Service): Record<string, 
   );
 }
 
-/** Returns the subscribers in the form of `createEvents()`, without the service argument. */
+/** Returns the subscribers as `createEvents()` needs them, without the service argument. */
 function boundSubscribers(
   subscribers: ServiceSubscribers,
   serviceOf: () => Service,
@@ -66,7 +66,7 @@ function boundSubscribers(
   );
 }
 
-/** The options of `createService()` about jobs. */
+/** The job options of `createService()`. */
 export interface JobOptions {
   readonly jobs: ServiceJobs | undefined;
   readonly subscribers: ServiceSubscribers | undefined;
@@ -100,7 +100,7 @@ export function resolveJobCode(
   };
 }
 
-/** Returns a fault for each member of a table of functions that is not a function. */
+/** Returns a fault for each member of an object that must be a function but is not. */
 function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unknown>>): Fault[] {
   if (!isPlain(handlers)) return [{ key: option, message: "must be a plain object of functions by name" }];
   return Object.entries(handlers)
@@ -115,7 +115,7 @@ function isPlain(value: unknown): boolean {
   return prototype === null || prototype === Object.prototype;
 }
 
-// The reduced profile would never run jobs, events and schedules (PROF-5).
+// The reduced profile never runs jobs, events or schedules (PROF-5).
 function refuseInReduced({ role, ...code }: JobOptions): void {
   const message = "belongs to the full profile; the reduced one has no queue and no worker";
   const given = Object.entries(code).flatMap(([key, value]) => (value === undefined ? [] : [key]));
@@ -126,13 +126,16 @@ function refuseInReduced({ role, ...code }: JobOptions): void {
   }
 }
 
-/** The plugins that run the code of a service. */
+/** The plugins that run a service's code. */
 interface JobSettings {
   readonly queue?: object | undefined;
   readonly events?: EventsSettings | undefined;
 }
 
-/** Returns the faults of options that silently would have no effect: code that is never called, and a worker without work. */
+/**
+ * Returns the faults of options that would silently have no effect: code that is never called, and a worker without
+ * work.
+ */
 export function faultsOfJobs(settings: JobSettings, code: JobCode): readonly Fault[] {
   return [...unused(settings, code), ...idle(settings, code)];
 }
@@ -158,7 +161,7 @@ function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
 
 function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
   const onQueue = [code.jobs, code.subscribers, code.schedules].some(isGiven);
-  // Pruning the inbox alone does not justify a worker process.
+  // Pruning the inbox is not enough work to justify a worker process.
   const works = (queue !== undefined && onQueue) || (events !== undefined && writesOutbox(events));
   if (code.role !== "worker" || works) return [];
   const message =

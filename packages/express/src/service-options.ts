@@ -27,28 +27,28 @@ import {
 type CodeIn<E extends OptionEntries> = OptionsOf<Definition<CodeEntries<E>>>;
 
 /**
- * The options of `[plugin.auth]` that need code. With `issue_tokens`, `revocation` must be a complete token store, because
- * sign-outs are written to it (ISS-5). The service does not stop it.
+ * The code options of `[plugin.auth]`. With `issue_tokens`, `revocation` must be a complete token store, because
+ * sign-outs are written to it (ISS-5). The service does not stop the store.
  */
 export type AuthCode = CodeIn<KeysOf<"auth">>;
 
-/** The options of `[plugin.queue]` that need code. */
+/** The code options of `[plugin.queue]`. */
 export type QueueCode = CodeIn<KeysOf<"queue">>;
 
-/** The options of own plugins in code, by the name of the plugin. */
+/** Custom plugins' code options, by plugin name. */
 type CodeOf<P extends OwnPlugins> = {
   readonly [N in keyof P]?: CodeIn<P[N]["options"]["keys"]> | undefined;
 };
 
 /**
- * Options of {@link createService}. The TOML file has the settings of the environment, these options have the code. An own
- * plugin has its options in code under its name.
+ * Options of {@link createService}. The TOML file contains the settings, which depend on the environment; these options
+ * contain the code. A custom plugin has its code options under its name.
  */
 export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
 
 /**
- * The options that no plugin has. Some are written out: `routes` and `plugins` know the own plugins, and the declaration of
- * a derived type would make the parameters of handlers strict.
+ * The options that belong to no plugin. Some are written out, because `routes` and `plugins` depend on the custom
+ * plugins, and the declaration of a derived type would make handler parameters strict.
  */
 interface BuiltInOptions<P extends OwnPlugins> extends Omit<
   OptionsOf<typeof serviceOptions>,
@@ -56,24 +56,24 @@ interface BuiltInOptions<P extends OwnPlugins> extends Omit<
 > {
   /** Registers the application's routes. Called once, before the service starts. Default none. */
   readonly routes?: ((app: Express, service: Service<P>) => void | Promise<void>) | undefined;
-  /** Own plugins, each switched on by its name in `[plugins] enabled`. Default none. */
+  /** Custom plugins; each is switched on by its name in `[plugins] enabled`. Default none. */
   readonly plugins?: P | undefined;
   /**
-   * The handlers by task, `(payload, job, service) => ...`. Needs the plugin `queue`. Default none: this process runs no
+   * Handlers by task, `(payload, job, service) => ...`. Requires the plugin `queue`. Default none: this process runs no
    * jobs.
    */
   readonly jobs?: ServiceJobs | undefined;
   /**
-   * The subscribers by event type and name, `(event, job, service) => ...`; each runs as a job. Needs the plugins `events`
-   * and `queue`. Default none.
+   * Subscribers by event type and name, `(event, job, service) => ...`; each call runs as a job. Requires the plugins
+   * `events` and `queue`. Default none.
    */
   readonly subscribers?: ServiceSubscribers | undefined;
   /**
-   * Options of authentication that need code: the revocation store, a second location of tokens, the refresh hook, own
-   * keys, and the handlers for sign-in through providers. Needs the plugin `auth`. Default none.
+   * Authentication options that need code: the revocation store, a second location for tokens, the refresh hook, custom
+   * keys, and handlers for sign-in with providers. Requires the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
-  /** Options of the plugin `queue` that need code: the guard of its page. Default none. */
+  /** Code options for the plugin `queue`: the guard of its page. Default none. */
   readonly queue?: QueueCode | undefined;
 }
 
@@ -94,63 +94,63 @@ const inline: k.Kind<InlineConfig> = {
 
 const serviceOptions = defineOptions("createService()", {
   /**
-   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment, where
-   * `SVC_APP_NAME` names the service.
+   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment is read, and
+   * `SVC_APP_NAME` sets the service's name.
    */
   config: { kind: k.optional(k.either(k.string(), k.either(fileUrl, inline))) },
-  /** Environment variables by name. Default: those of the process. */
+  /** Environment variables by name. Default: the process's variables. */
   env: {
     kind: k.optional(k.secret(k.objectWith<Environment>("an object of environment variables by name"))),
   },
   /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
   profile: { kind: k.withDefault(k.oneOf("full", "reduced"), "full") },
-  /** The kind of the service; `api` is the only one so far (PROF-6). Default `api`. */
+  /** The type of service; `api` is the only one so far (PROF-6). Default `api`. */
   kind: { kind: k.withDefault(k.oneOf("api"), "api") },
   routes: { kind: k.optional(k.func<(app: Express, service: Service) => void | Promise<void>>()) },
   plugins: { kind: k.withDefault(pluginKind, {}) },
-  /** An Express application of either major to build on. Default a new one. */
+  /** An Express application to build on, of either major version. Default a new one. */
   app: { kind: k.optional(k.objectWith<Express>("an Express application", "use", "set", "get")) },
-  /** Runs for every request, after the request id and before the routes. Default none. */
+  /** Middleware that runs for every request, after the request id is set and before the routes. Default none. */
   middleware: { kind: k.withDefault(k.listOf(k.func<Middleware>()), []) },
   jobs: { kind: k.optional(k.objectWith<ServiceJobs>("an object with a handler for every task")) },
   subscribers: {
     kind: k.optional(k.objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
   },
   /**
-   * The schedules of jobs by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
-   * Needs the plugin `queue`, and a handler in `jobs` for every task if this process runs jobs. Default none.
+   * Job schedules by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
+   * Requires the plugin `queue` and, if this process runs jobs, a handler in `jobs` for every task. Default none.
    */
   schedules: { kind: k.optional(k.objectWith<Schedules>("an object of schedules by name")) },
   /**
-   * Whether this process answers the application's requests (`server`), runs jobs (`worker`), or both. A worker still
-   * answers `/health`, `/ready`, `/info` and `/metrics`, but does not use `routes` and `middleware`. Default `both`.
+   * Whether this process serves the application's requests (`server`), runs jobs (`worker`), or both. A worker still
+   * serves `/health`, `/ready`, `/info` and `/metrics`, but does not use `routes` and `middleware`. Default `both`.
    */
   role: { kind: k.withDefault(k.oneOf("server", "worker", "both"), "both") },
   /**
-   * The database of jobs and events, a pool of `pg` or a database of `@svc/database`. The caller closes it after the service
-   * has stopped. Default that of the plugin `database`.
+   * The database for jobs and events: a `pg` pool or a database from `@svc/database`. The caller closes it after the
+   * service has stopped. Default the database of the plugin `database`.
    */
   db: { kind: k.optional(k.objectWith<JobDatabase>("a pool or a database")) },
-  /** Readiness checks of the application. Default none. */
+  /** The application's readiness checks. Default none. */
   checks: { kind: k.withDefault(k.listOf(k.objectWith<ReadinessCheck>("a readiness check", "check")), []) },
-  /** The destination of log lines, for example `{ write(line) {} }`. Default standard output. */
+  /** Where log lines are written, for example `{ write(line) {} }`. Default standard output. */
   logDestination: { kind: k.optional(k.objectWith<LineDestination>("a destination", "write")) },
-  /** Whether signals and uncaught errors of the process stop the service once it is started. Default true. */
+  /** Whether signals and uncaught errors in the process stop the service after it has started. Default true. */
   signals: { kind: k.withDefault(k.boolean(), true) },
 });
 
 type Resolved = ResolvedOptions<(typeof serviceOptions)["keys"]>;
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export interface ResolvedServiceOptions extends Omit<
   Resolved,
   "plugins" | "kind" | "jobs" | "subscribers" | "schedules" | "role" | "db"
 > {
-  /** The built-in plugins, then the own ones. */
+  /** The built-in plugins, followed by the custom ones. */
   readonly plugins: readonly AnyPlugin[];
-  /** The options of each plugin in code. */
+  /** Returns a plugin's code options. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
-  /** The names of plugins with options in code. */
+  /** Names of the plugins that have options in code. */
   readonly withCode: readonly string[];
   readonly work: JobCode;
 }

@@ -8,10 +8,10 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { builtInPlugins } from "./plugins/built-in.ts";
 
-/** The pino logger of a service. */
+/** A service's pino logger. */
 export type ServiceLogger = ReturnType<typeof createLogger>;
 
-/** Plugins of the application, by name. */
+/** The application's custom plugins, by name. */
 export type OwnPlugins = Readonly<Record<string, AnyPlugin>>;
 
 type BuiltIn = (typeof builtInPlugins)[number];
@@ -19,50 +19,50 @@ type BuiltIn = (typeof builtInPlugins)[number];
 /** The options of a built-in plugin. */
 export type KeysOf<N> = Extract<BuiltIn, { readonly name: N }>["options"]["keys"];
 
-/** The settings of [plugin.queue]. */
+/** The settings in `[plugin.queue]`. */
 export type QueueSettings = ResolvedOptions<KeysOf<"queue">>;
 
-/** The settings of the built-in plugins, by name. */
+/** The built-in plugins' settings, by plugin name. */
 export type PluginSettings = {
   readonly [N in BuiltIn["name"]]: Omit<ResolvedOptions<KeysOf<N>>, keyof CodeEntries<KeysOf<N>>>;
 };
 
-/** The members of plugins; undefined while the plugin is off. */
+/** The members that plugins add; undefined while a plugin is off. */
 type PartsOfAll<P extends AnyPlugin> =
   Together<P extends AnyPlugin ? PartsOf<P> : never> extends infer All
     ? { readonly [N in keyof All]: All[N] | undefined }
     : never;
 
 /**
- * A service made by `createService()`, with the members of its plugins: `metrics`, `db`, `jobs`, `events`, `inbox`, `cache`,
- * `auth`, `issuer`, and those of its own plugins.
+ * A service created by `createService()`, with the members that its plugins add: `metrics`, `db`, `jobs`, `events`,
+ * `inbox`, `cache`, `auth`, `issuer`, and the members of custom plugins.
  */
 export type Service<P extends OwnPlugins = Record<never, never>> = BareService &
   PartsOfAll<BuiltIn> &
   ([keyof P] extends [never] ? unknown : PartsOfAll<P[keyof P]>);
 
 interface BareService extends AsyncDisposable {
-  /** The Express application; usable without a server, for example by supertest. */
+  /** The Express application. It is usable without a server, for example with supertest. */
   readonly app: Express;
   readonly server: Server;
   readonly config: Config<PluginSettings, Record<never, object>>;
   readonly log: ServiceLogger;
   readonly health: HealthMiddleware;
-  /** The address of the server; undefined before it listens. */
+  /** The server's address; undefined before it listens. */
   readonly address: AddressInfo | undefined;
   /**
-   * Adds a hook that runs when the service stops. Phases run in order, the hooks of one phase in parallel.
+   * Adds a hook that runs when the service stops. Phases run in order; the hooks in one phase run in parallel.
    *
    * @throws ConfigurationError for an unknown phase, and for a hook that is not a function
    */
   readonly onStop: (phase: StopPhase, hook: StopHook) => void;
-  /** Listens. Rejects when the port is taken. */
+  /** Starts listening. Rejects when the port is in use. */
   start(): Promise<void>;
-  /** Stops in order. Resolves with 0, or with 1 when connections were cut at the time limit. */
+  /** Stops in order. Resolves with 0, or with 1 if connections were cut at the time limit. */
   stop(): Promise<number>;
 }
 
-/** The members of a service that no plugin may add. */
+/** Members of a service that no plugin may add. */
 export const serviceMembers: readonly (keyof BareService & string)[] = [
   "app",
   "server",

@@ -3,13 +3,13 @@ import { answerRefusal } from "@svc/json-body";
 import { inspect } from "node:util";
 import type { Runner } from "./start-and-drain.ts";
 
-// Windows has no SIGTERM; Ctrl-C, Ctrl-Break and closing the console take its place.
+// Windows has no SIGTERM; use Ctrl-C, Ctrl-Break and closing the console instead.
 const stopSignals = process.platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHUP"] : ["SIGTERM", "SIGINT"];
 
-/** The time limit for a stop after an uncaught error, in milliseconds. */
+/** Time limit for a stop after an uncaught error, in milliseconds. */
 const fatalTimeoutMs = 5_000;
 
-// Every service of the process gets the signal. The last one to stop ends the process with the worst exit code.
+// Every service in the process receives the signal. The last one to stop ends the process with the worst exit code.
 const tied = new Set<Runner>();
 let worstCode = 0;
 
@@ -19,7 +19,7 @@ function finish(runner: Runner, code: number): void {
   if (tied.size === 0) process.exit(worstCode);
 }
 
-/** The time limit for releasing jobs after a second signal, in milliseconds. */
+/** Time limit for releasing jobs after a second signal, in milliseconds. */
 const hurryMs = 2_000;
 
 const hurried = new Map<Runner, Promise<void>>();
@@ -29,15 +29,15 @@ function exitHurried(runner: Runner): void {
   worstCode = 1;
   hurried.set(runner, runner.hurry());
   setTimeout(() => process.exit(1), hurryMs);
-  // The other services get the same signal in this turn of the event loop.
+  // The other services receive the same signal in this event-loop turn.
   setImmediate(() => void Promise.all(hurried.values()).finally(() => process.exit(1)));
 }
 
 /**
- * Connects a runner to the signals of the process: the first signal stops the service in order and exits with 0, a second
- * one releases jobs and exits with 1 at once, and a third one does not wait for the release. An uncaught error or rejection
- * logs one fatal line (or writes to standard error without a logger), stops the service and exits with 1. A process manager
- * that cannot send signals may send the message `shutdown`.
+ * Connects a runner to the process's signals. The first signal stops the service in order and exits with 0. The second
+ * releases jobs and exits with 1 immediately. The third does not wait for the release. An uncaught error or rejection
+ * logs one fatal line (or writes to standard error if there is no logger), stops the service and exits with 1. A
+ * process manager that cannot send signals may send the message `shutdown`.
  *
  * @returns a function that disconnects the runner
  */
@@ -74,7 +74,7 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   }
 
   function onUncaught(err: unknown, origin: string): void {
-    // A request with a wrong content type must not stop the service, even when a callback reads the body.
+    // A request with a wrong content type must not stop the service, even if a callback reads the body.
     if (!answerRefusal(err)) onFatal(err, origin);
   }
 

@@ -9,7 +9,7 @@ import type { InFlight } from "./in-flight.ts";
 import type { StopHooks } from "./stop-hooks.ts";
 import type { Work } from "./work/work.ts";
 
-/** Gets the state of the service, so that `/ready` can report it. */
+/** Receives the service's state, so that `/ready` can report it. */
 export interface StateListener {
   setState(state: "starting" | "serving" | "draining"): void;
 }
@@ -24,7 +24,7 @@ export interface RunnerOptions {
   readonly logger: () => Logger | undefined;
   readonly host: string;
   readonly port: number;
-  /** How long a stopping service still accepts requests while `/ready` answers 503, in milliseconds. */
+  /** Milliseconds during which a stopping service still accepts requests while `/ready` reports 503. */
   readonly drainDelayMs: number;
   /** Time limit for a whole stop, in milliseconds. */
   readonly shutdownTimeoutMs: number;
@@ -33,18 +33,21 @@ export interface RunnerOptions {
 /** Starts a server and stops it without losing a request. */
 export interface Runner {
   start(): Promise<void>;
-  /** Idempotent. Resolves with the exit code: 0, or 1 when the time limit has cut the stop short. */
+  /**
+   * Stops the server; further calls return the same result. Resolves with the exit code: 0, or 1 if the time limit cut
+   * the stop short.
+   */
   stop(options?: { readonly drainDelayMs?: number; readonly timeoutMs?: number }): Promise<number>;
-  /** Releases the running background work at once. */
+  /** Releases the running background work immediately. */
   hurry(): Promise<void>;
   readonly address: AddressInfo | undefined;
   readonly stopping: boolean;
 }
 
-/** The time of a stop that is reserved for its hooks, at most a quarter of it, in milliseconds. */
+/** The share of a stop that is reserved for its hooks, in milliseconds; at most a quarter of the stop. */
 const hookReserveMs = 5_000;
 
-/** The pause between two log lines about connections that cannot be accepted, in milliseconds. */
+/** Minimum pause between two log lines about connections that cannot be accepted, in milliseconds. */
 const errorPauseMs = 10_000;
 
 export function createRunner(options: RunnerOptions): Runner {
@@ -64,7 +67,7 @@ export function createRunner(options: RunnerOptions): Runner {
     work?.start();
   }
 
-  // Without a listener, an error on accepting a connection would end the process.
+  // Without a listener, an error while accepting a connection would end the process.
   function onError(err: Error): void {
     const now = performance.now();
     if (now - toldAt < errorPauseMs) return;
@@ -72,7 +75,7 @@ export function createRunner(options: RunnerOptions): Runner {
     logger()?.error({ err }, "the server cannot take a connection");
   }
 
-  /** @param serverMs time until connections are cut, which leaves the rest for the hooks */
+  /** @param serverMs time until connections are cut; the rest is left for the hooks */
   async function stopInOrder(drainDelayMs: number, serverMs: number, cut: AbortSignal): Promise<number> {
     const cutAt = performance.now() + serverMs;
     health?.setState("draining");
@@ -80,7 +83,7 @@ export function createRunner(options: RunnerOptions): Runner {
     const worked = work?.stop(serverMs);
     inFlight.closeConnections();
     phase("drain", { drain_delay_ms: drainDelayMs, in_flight: inFlight.size });
-    // The load balancer needs this time to see /ready and to send its requests to other replicas.
+    // The load balancer needs this time to notice `/ready` and to route its requests to other replicas.
     if (server.listening) await delay(drainDelayMs, undefined, { signal: cut }).catch(() => undefined);
     phase("server", { in_flight: inFlight.size });
     let code = 0;

@@ -7,16 +7,16 @@ import type { ServiceOptions } from "./service-options.ts";
 export const configurationExitCode = 2;
 
 /**
- * Runs the start command of a service: `createService` and `start()`. The first argument of the process, if given, is the
- * path of the configuration file (CFG-2). An error is written to standard error and ends the process: with exit code 2 for
- * a wrong configuration, else with 1.
+ * Runs a service's start command: `createService` and `start()`. The process's first argument, if given, is the path of
+ * the configuration file (CFG-2). An error is written to standard error and ends the process, with exit code 2 for an
+ * invalid configuration and 1 for other errors.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   process.on("SIGTERM", stopEarly);
   try {
     const service = await createService({ ...options, config: process.argv[2] ?? options.config });
     const started = service.start();
-    // Remove this only after the service listens for the signal: without any listener, a pending signal would be lost.
+    // Remove this only once the service listens for the signal: without any listener, a pending signal would be lost.
     process.off("SIGTERM", stopEarly);
     await started;
     return service;
@@ -26,7 +26,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
-// The service has not accepted a request yet, so it can exit at once.
+// The service has not accepted a request yet, so it can exit immediately.
 function stopEarly(): void {
   process.exit(0);
 }

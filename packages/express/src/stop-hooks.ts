@@ -2,11 +2,13 @@ import type { Logger } from "@svc/context";
 import { func, oneOf, resolveOptions } from "@svc/options";
 import { type StopHook, type StopPhase, stopPhases } from "@svc/plugin";
 
-/** The hooks of a service, by phase. */
+/** A service's hooks, by phase. */
 export interface StopHooks {
   /** @throws ConfigurationError for an unknown phase, and for a hook that is not a function */
   readonly add: (phase: StopPhase, hook: StopHook) => void;
-  /** Runs all hooks of a phase in parallel. Logs a hook that throws or hangs, and waits at most until the timeout. */
+  /**
+   * Runs all hooks in a phase in parallel, and waits for them until the timeout at most. Logs hooks that throw or hang.
+   */
   readonly run: (phase: StopPhase) => Promise<void>;
 }
 

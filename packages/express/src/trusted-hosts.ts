@@ -3,10 +3,10 @@ import { badRequest } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
 /**
- * Refuses requests for other hosts with a 400 problem (EDGE-3).
+ * Rejects requests for other hosts with a 400 problem (EDGE-3).
  *
- * @param hosts accepted names without a port; `*.example.com` accepts every subdomain
- * @param open paths that accept any host, because probes and scrapers call a replica by its address
+ * @param hosts accepted names without port; `*.example.com` accepts every subdomain
+ * @param open paths that accept any host, because probes and scrapers use a replica's address
  */
 export function trustedHosts(hosts: readonly string[], open: ReadonlySet<string>): Middleware {
   const exact = new Set(hosts.filter((host) => !host.startsWith("*.")).map((host) => host.toLowerCase()));
@@ -22,7 +22,7 @@ export function trustedHosts(hosts: readonly string[], open: ReadonlySet<string>
   };
 }
 
-// Express returns X-Forwarded-Host when the proxy is trusted.
+// Express returns X-Forwarded-Host if the proxy is trusted.
 function hostOf(req: IncomingMessage): string {
   const { hostname } = req as IncomingMessage & { hostname?: string };
   const host = hostname ?? (req.headers.host ?? "").replace(/:\d+$/, "");

@@ -6,7 +6,7 @@ import { addResponseLayer } from "./response-layer.ts";
 import { answerJsonInOneStep } from "./tuned-json.ts";
 import { weakEtag } from "./weak-etag.ts";
 
-/** Options for `http.createServer()`: the classes of its requests and responses. */
+/** Options for `http.createServer()`: the classes to use for requests and responses. */
 export interface TunedClasses {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;
@@ -15,10 +15,12 @@ export interface TunedClasses {
 const tunedApps = new WeakMap<ExpressApp, TunedClasses>();
 
 /**
- * Makes an Express application of either major send the same answers in less time. A second call changes nothing.
+ * Makes an Express application, of either major version, send the same responses in less time. A second call changes
+ * nothing.
  *
- * @returns classes for `http.createServer(tune(app), app)`. A server without them, such as that of `app.listen()`, gets the
- * faster `res.json` and ETag, but Express still changes the prototypes of every request and response
+ * @returns classes for `http.createServer(tune(app), app)`. A server without these classes, such as the one from
+ *   `app.listen()`, still gets the faster `res.json` and ETag, but Express changes the prototypes of every request and
+ *   response
  *
  * @throws ConfigurationError for a value that is not an Express application
  */
@@ -44,7 +46,7 @@ function tuneResponses(app: ExpressApp): void {
   answerJsonInOneStep(app, layer, endInOneWrite(layer), expressTag);
 }
 
-/** Returns Express's own weak ETag function, if the application uses it and it makes the same ETag as ours. */
+/** Returns Express's own weak ETag function if the application uses it and it makes the same ETags as this package. */
 function weakTagOf({ settings }: ExpressApp): unknown {
   const { etag, "etag fn": make } = settings;
   if ((etag !== "weak" && etag !== true) || typeof make !== "function") return undefined;
@@ -54,7 +56,7 @@ function weakTagOf({ settings }: ExpressApp): unknown {
 const probe = '{"probe":true}';
 
 /**
- * Returns classes whose objects have the prototypes of the application from the start. Express otherwise changes the
+ * Returns classes whose objects have the application's prototypes from the start. Without them, Express changes the
  * prototypes of every request and response, which costs a fifth of a small route.
  */
 function classesOf(app: ExpressApp): TunedClasses {
@@ -64,9 +66,9 @@ function classesOf(app: ExpressApp): TunedClasses {
   };
 }
 
-// The prototype object of a class is fixed, but a function can use that of the application.
+// The prototype object of a class is fixed, but a function can use the application's prototype.
 function classWith<Class extends Function>(parent: Class, prototype: object): Class {
-  // Node's constructors can be called on an object, which is faster, but a class cannot.
+  // Node's constructors can be called on an object, which is faster. A class cannot.
   const isClass = String(parent).startsWith("class");
   function Tuned(this: object, first: unknown, second: unknown): object | undefined {
     if (isClass) return Reflect.construct(parent, [first, second], Tuned) as object;

@@ -4,7 +4,7 @@ import type { ResponseLayer } from "./response-layer.ts";
 import { canStoreHeaders, type Header, storeHeader } from "./seeded-headers.ts";
 import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
 
-/** The methods that `res.json` uses, each with a text that only the source of Express's own method contains. */
+/** The methods that `res.json` uses, each with a string that only the source of Express's own method contains. */
 const ownMethods = {
   json: /json escape[^]*json replacer[^]*json spaces/,
   send: /etag fn[^]*fresh[^]*Transfer-Encoding/,
@@ -13,9 +13,10 @@ const ownMethods = {
 } as const;
 
 /**
- * Gives responses a `json` that answers the common case in one step: GET, status 200, one argument, no conditional
- * request, default settings, and neither Content-Type, ETag nor Transfer-Encoding set. Express's methods answer all other
- * cases, and all cases after one of them was replaced, so that the replacement gets the same calls as before.
+ * Gives responses a `json` method that handles the common case in one step: GET, status 200, one argument, no
+ * conditional request, default settings, and none of Content-Type, ETag and Transfer-Encoding set. Express's methods
+ * handle all other cases. They also handle every case after one of them was replaced, so that the replacement receives
+ * the same calls as before.
  *
  * @param expressTag Express's own weak ETag function; undefined if the application does not use it
  */
@@ -56,7 +57,8 @@ export function answerJsonInOneStep(
     set(this, jsonType);
     set(this, { key: "content-length", name: "Content-Length", value: String(length) });
     if (tagged) set(this, { key: "etag", name: "ETag", value: weakEtagOfText(body, length) });
-    // Express sends a short text without an ETag as UTF-8 text, else as bytes; Node encodes the head accordingly.
+    // Express sends a short string without an ETag as UTF-8 text, and anything else as bytes; Node encodes the headers
+    // accordingly.
     if (!tagged && body.length < 1000) this.end(body, "utf8");
     else if (length === body.length) this.end(body, "latin1");
     else this.end(Buffer.from(body));
@@ -64,7 +66,7 @@ export function answerJsonInOneStep(
   };
   define("json", json);
 
-  /** Whether answers have a weak ETag; undefined for a strong ETag or a function of the application. */
+  /** Whether responses have a weak ETag; undefined for a strong ETag or the application's own function. */
   function usesTag({ "etag fn": make }: ExpressApp["settings"]): boolean | undefined {
     if (make === undefined) return false;
     return make === weakEtag || make === expressTag ? true : undefined;
@@ -100,7 +102,7 @@ function isPlain(res: ExpressResponse, freshOwner: object): boolean {
   );
 }
 
-/** Returns the prototype with Express's own `req.fresh`; undefined when the application has replaced it. */
+/** Returns the prototype that has Express's own `req.fresh`; undefined if the application has replaced it. */
 function ownerOfFresh(request: object): object | undefined {
   let owner: object | null = request;
   while (owner !== null && !Object.hasOwn(owner, "fresh"))
@@ -110,7 +112,7 @@ function ownerOfFresh(request: object): object | undefined {
   return owner !== null && String(getter).includes("last-modified") ? owner : undefined;
 }
 
-// Without a condition, Express's getter returns false; calling it would cost more than all other checks.
+// Without a conditional header, Express's getter returns false. Calling it would cost more than all other checks.
 function hasFreshOf(owner: object, req: IncomingMessage): boolean {
   let each: object | null = req;
   while (each !== owner) {

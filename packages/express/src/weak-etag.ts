@@ -1,15 +1,15 @@
 import { hash } from "node:crypto";
 
 /**
- * Returns the weak ETag that Express makes for a body. Uses a one-shot hash, because a hash object per response costs a
- * tenth of a small route.
+ * Returns the same weak ETag that Express makes for a body. Uses a one-shot hash, because a hash object per response
+ * costs a tenth of a small route.
  */
 export function weakEtag(body: string | Buffer, encoding?: BufferEncoding): string {
   const bytes = typeof body === "string" ? Buffer.from(body, encoding) : body;
   return tagOf(bytes, bytes.length);
 }
 
-/** Returns {@link weakEtag} of a UTF-8 text with a known length in bytes. */
+/** Returns {@link weakEtag} for a UTF-8 string whose length in bytes is known. */
 export function weakEtagOfText(text: string, byteLength: number): string {
   return tagOf(text, byteLength);
 }

@@ -33,7 +33,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
 }
 
 describe("the plugin auth", () => {
-  it("VER-4 AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies with the secret of the environment", async () => {
+  it("VER-4 AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies with the secret from the environment", async () => {
     await using test = await startService({ toml: inSecretMode, env, routes });
     const get = (path: string, token?: string): request.Test =>
       token === undefined
@@ -60,7 +60,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.not.contain(secret);
   });
 
-  it("AUTH-11 logs the reason of a refusal with the request id, and no part of the token", async () => {
+  it("AUTH-11 logs the reason for a refusal with the request id, and no part of the token", async () => {
     await using test = await startService({ toml: inSecretMode, env, routes });
     const token = signToken({ exp: 1000 }, secret);
     await request(test.url).get("/scoped").set("Authorization", `Bearer ${token}`).set("X-Request-ID", "r-7");
@@ -69,7 +69,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.not.contain(token.split(".")[1]);
   });
 
-  it("AUTH-2 CFG-4 is in mode jwks by default, and uses the URL of the environment", async () => {
+  it("AUTH-2 CFG-4 is in mode jwks by default, and uses the URL from the environment", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     await using keys = await createKeySetServer([{ ...publicKey.export({ format: "jwk" }), kid: "k1" }]);
     const toml = `${plugins}[plugin.auth]\njwks_url = "http://127.0.0.1:1/nowhere"\nissuer = "file"\n`;
@@ -84,14 +84,14 @@ describe("the plugin auth", () => {
     ).to.equal(401);
   });
 
-  it("CFG-4 lets the file win for the mode and the algorithms", async () => {
+  it("CFG-4 lets the file win for mode and algorithms", async () => {
     const around = { ...env, SVC_AUTH_MODE: "jwks", SVC_AUTH_ALGORITHMS: "RS256,RS512" };
     const { service } = await makeService({ toml: inSecretMode, env: around });
     expect(service.config.plugin.auth).to.deep.include({ mode: "secret", algorithms: ["HS256"] });
     expect(service.config.notes.join()).to.contain("SVC_AUTH_MODE").and.to.contain("SVC_AUTH_ALGORITHMS");
   });
 
-  it("AUTH-5 AUTH-32 AUTH-31 KEY-14 refuses to start with wrong keys, and names key and variable", async () => {
+  it("AUTH-5 AUTH-32 AUTH-31 KEY-14 refuses to start with invalid keys, and names key and variable", async () => {
     const mixed = `${plugins}[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256", "RS256"]\n`;
     expect(await refusal({ toml: mixed, env }))
       .to.contain("plugin.auth.algorithms (SVC_AUTH_ALGORITHMS)")
@@ -132,7 +132,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.contain("SVC_AUTH_SECRET is not used");
   });
 
-  it("REV-3 calls the given revocation check at every request, and shows its outage in /ready", async () => {
+  it("REV-3 calls the given revocation check for every request, and shows its outage in /ready", async () => {
     const revoked = new Set<string>();
     let isOut = false;
     const revocation = {
@@ -163,7 +163,7 @@ describe("the plugin auth", () => {
     );
   });
 
-  it("SYS-5 is shown in /info without secrets", async () => {
+  it("SYS-5 appears in /info without secrets", async () => {
     await using test = await startService({ toml: inSecretMode, env });
     const { body } = await request(test.url).get("/info");
     expect((body as { plugins: object[] }).plugins).to.deep.include({

@@ -27,7 +27,7 @@ describe("the plugin cache", function () {
   const redis = testRedis();
   const env = (): Record<string, string> => ({ REDIS_URL: redis.url, SVC_AUTH_SECRET: secret });
 
-  it("CFG-9 RDY-16 starts in the reference set, and gives the application its connection", async () => {
+  it("CFG-9 RDY-16 starts in the reference set, and gives its connection to the application", async () => {
     await using test = await startService({ toml: reference, env: env(), routes });
     const { cache } = test.service;
     await cache?.redis.call("set", "a", "1");
@@ -40,7 +40,7 @@ describe("the plugin cache", function () {
     expect(plugins.map(({ name }) => name)).to.include.members(["observability", "cache", "auth"]);
   });
 
-  it("REV-3 refuses a token that was revoked in the shared store, at the next request to any replica", async () => {
+  it("REV-3 rejects a token that was revoked in the shared store, at the next request to any replica", async () => {
     await using a = await startService({ toml: reference, env: env(), routes });
     await using b = await startService({ toml: reference, env: env(), routes });
     const token = signToken({ jti: "t-1", fam: "f-1" }, secret);
@@ -69,7 +69,7 @@ describe("the plugin cache", function () {
     expect(JSON.stringify(test.lines)).to.not.contain("hunter2");
   });
 
-  it("refuses an invalid URL and names the key", async () => {
+  it("rejects an invalid URL and names the key", async () => {
     const wrong = makeService({ toml: reference, env: { ...env(), REDIS_URL: "http://x" } });
     const error = await wrong.then(
       () => "it started",

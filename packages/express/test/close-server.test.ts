@@ -7,7 +7,7 @@ import { startService } from "./support/test-service.ts";
 describe("closing the server", function () {
   this.timeout(15_000);
 
-  it("sends an answer completely to a slow reader", async () => {
+  it("sends the complete response to a slow reader", async () => {
     const page = Buffer.alloc(32 * 1024 * 1024, "a");
     await using started = await startService({
       routes: (app) => void app.get("/page", (_req, res) => void res.end(page)),
@@ -37,7 +37,7 @@ describe("closing the server", function () {
     socket.destroy();
   });
 
-  it("does not wait for a connection without any data", async () => {
+  it("does not wait for a connection that sent no data", async () => {
     await using started = await startService({ toml: "headers_timeout = 60\nshutdown_timeout = 10" });
     const arrived = once(started.service.server, "connection");
     const socket = connect(started.port, "127.0.0.1");
@@ -46,7 +46,7 @@ describe("closing the server", function () {
     socket.destroy();
   });
 
-  it("stops the timer of the deadlines after it is closed", async () => {
+  it("stops the deadline timer after it is closed", async () => {
     await using started = await startService();
     const { server } = started.service;
     const keys = Object.getOwnPropertySymbols(server);

@@ -44,7 +44,7 @@ describe("a service without its database", function () {
   this.timeout(120_000);
   needsPostgres();
 
-  it("RDY-13 SYS-4 starts, names it in /ready, answers 503 in bounded time, and recovers", async () => {
+  it("RDY-13 SYS-4 starts, reports the database in /ready, returns 503 in bounded time, and recovers", async () => {
     const port = await freePort();
     await using test = await startService({ toml: toml(port), routes });
     expect((await request(test.url).get("/health")).status).to.equal(200);
@@ -88,7 +88,7 @@ describe("a service without its database", function () {
     expect(ready.body).to.include({ status: "degraded" });
   });
 
-  it("is refused without a URL, and with a wrong URL, without showing it", async () => {
+  it("refuses to start without a URL or with an invalid URL, without showing it", async () => {
     for (const url of ['"mysql://root:hunter2@127.0.0.1/x"', "5"]) {
       const file = `[plugins]\nenabled = ["database"]\n[plugin.database]\nurl = ${url}\n`;
       let message = "";

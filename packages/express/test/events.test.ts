@@ -90,7 +90,7 @@ describe("the plugin events", function () {
     expect(info.text).not.to.contain(new URL(url).host);
   }
 
-  it("EVT-2 OUT-2 runs subscribers of the service itself as jobs, each event once by its inbox", async () => {
+  it("EVT-2 OUT-2 runs the service's own subscribers as jobs, and handles each event once with an inbox", async () => {
     const { promise: done, resolve } = Promise.withResolvers<object>();
     let runs = 0;
     await using test = await startService({
@@ -126,18 +126,18 @@ describe("the plugin events", function () {
   describe("on Redis", () => {
     const redis = testRedis();
 
-    it("EVT-2 carries events of a transaction to the subscribers of another service", () =>
+    it("EVT-2 carries events from a transaction to another service's subscribers", () =>
       carries("redis", redis.url));
   });
 
   describe("on NATS", () => {
     const nats = testNats();
 
-    it("EVT-2 carries events of a transaction to the subscribers of another service", () =>
+    it("EVT-2 carries events from a transaction to another service's subscribers", () =>
       carries("nats", nats.url));
   });
 
-  it("RDY-19 starts without its bus, degraded, keeps published events, and shows no password", async () => {
+  it("RDY-19 starts without its bus, is degraded, keeps published events, and shows no password", async () => {
     await using test = await startService({
       toml: plugins("lone", 'bus = "redis"\nurl = "${BUS_URL}"'),
       env: env({ BUS_URL: "redis://user:hunter2@127.0.0.1:1" }),
@@ -154,7 +154,7 @@ describe("the plugin events", function () {
     expect(await test.service.stop()).to.equal(0);
   });
 
-  it("stops the start when the packages of a bus are not installed, and prints the command", async () => {
+  it("stops the start when a bus's packages are not installed, and prints the install command", async () => {
     await using child = await runChild(
       `import { registerHooks } from "node:module";
       registerHooks({
@@ -198,7 +198,7 @@ describe("misconfigured events", () => {
     return expect.fail("it started");
   }
 
-  it("log a warning for settings of a bus that is not used", async () => {
+  it("log a warning about settings for a bus that is not used", async () => {
     const { service, lines } = await makeService({
       ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
       env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },

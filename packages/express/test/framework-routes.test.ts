@@ -55,7 +55,7 @@ describe("framework routes", () => {
       "a catch-all route": (app) => void app.get(star, (_req, res) => void res.send("app")),
       "a catch-all for every method": (app) => void app.all(star, (_req, res) => void res.send("app")),
       "a route with a parameter": (app) => void app.get("/:id", (_req, res) => void res.send("app")),
-      "a route of its own on the same path": (app) => {
+      "another route with the same path": (app) => {
         for (const path of paths) app.get(path, (_req, res) => void res.send("app"));
       },
       "a mounted router with a parameter": (app) => {
@@ -63,7 +63,7 @@ describe("framework routes", () => {
         router.get("/:id", (_req, res) => void res.send("app"));
         app.use("/", router);
       },
-      "a router in a router": (app) => {
+      "a nested router": (app) => {
         const inner: Router = express.Router();
         inner.get(/.*/, (_req, res) => void res.send("app"));
         app.use(express.Router().use(inner));
@@ -73,7 +73,7 @@ describe("framework routes", () => {
         inner.use((_req, res) => void res.send("app"));
         app.use(inner);
       },
-      "a trailing middleware that answers 404": (app) => {
+      "trailing middleware that returns 404": (app) => {
         app.get("/items", (_req, res) => void res.send("app"));
         app.use((_req, res) => void res.status(404).send("app"));
       },
@@ -89,7 +89,7 @@ describe("framework routes", () => {
       });
     }
 
-    it("ROUTE-3 leave a route with parameters in its place, with all other paths", async () => {
+    it("ROUTE-3 keep the position of a parameterised route that also matches other paths", async () => {
       const order: string[] = [];
       await using test = await startService({
         app: express(),
@@ -106,7 +106,7 @@ describe("framework routes", () => {
       expect(order).to.deep.equal(["param fixed"]);
     });
 
-    it("ROUTE-2 leave the other methods of a path to the application's route and name all in Allow", async () => {
+    it("ROUTE-2 leave a path's other methods to the application's route and list all methods in Allow", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.put("/health", (_req, res) => void res.send("put")),
@@ -119,7 +119,7 @@ describe("framework routes", () => {
       expect(post.headers["content-type"]).to.equal("application/problem+json");
     });
 
-    it("ERR-9 ERR-10 answer other methods with 405, even when a middleware follows the routes", async () => {
+    it("ERR-9 ERR-10 respond to other methods with 405, even when middleware follows the routes", async () => {
       await using plain = await startService({ app: express() });
       await using trailing = await startService({
         app: express(),
@@ -143,7 +143,7 @@ describe("framework routes", () => {
       expect((await request(test.url).get("/health")).body).to.include({ status: "ok" });
     });
 
-    it("SYS-8 have exact paths: with a slash or in capitals, the application answers", async () => {
+    it("SYS-8 have exact paths: with a trailing slash or in capitals, the application responds", async () => {
       await using test = await startService({ app: express() });
       for (const path of ["/health/", "/HEALTH", "/health/x"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(404);
@@ -151,7 +151,7 @@ describe("framework routes", () => {
       expect((await request(test.url).get("/health?full=1")).status).to.equal(200);
     });
 
-    it("SYS-6 have no /info in prod: any method gets a 404, and the application may use the path", async () => {
+    it("SYS-6 omit /info in prod: any method gets a 404, and the application may use the path", async () => {
       const env = { SVC_ENV: "prod" };
       await using test = await startService({ app: express(), env, toml: "drain_delay = 0\n" });
       expect((await request(test.url).get("/info")).status).to.equal(404);

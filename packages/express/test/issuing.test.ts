@@ -58,10 +58,10 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
   return expect.fail("it started");
 }
 
-describe("the plugin auth of a service that issues tokens", function () {
+describe("the plugin auth in a service that issues tokens", function () {
   this.timeout(60_000);
 
-  it("ISS-1 ISS-2 ISS-9 REF-1 REF-2 issues a pair, answers /auth/me, and rotates the pair", async () => {
+  it("ISS-1 ISS-2 ISS-9 REF-1 REF-2 issues a pair, serves /auth/me, and rotates the pair", async () => {
     await using test = await startService({ toml: withSecret, env, routes });
     const pair = await login(test);
     expect(pair).to.include({ token_type: "Bearer", expires_in: 900 });
@@ -86,7 +86,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     expect((await asked(test.url, pair.refresh_token)).status).to.equal(401);
   });
 
-  it("ISS-5 RDY-23 ends a session at logout, and notes in /ready that other replicas do not see it", async () => {
+  it("ISS-5 RDY-23 ends a session at sign-out, and notes in /ready that other replicas do not see it", async () => {
     await using test = await startService({ toml: withSecret, env, routes });
     const pair = await login(test);
     const logout = await request(test.url)
@@ -112,7 +112,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     expect((await asked(test.url, changed.access_token)).status).to.equal(401);
   });
 
-  it("ISS-15 signs with a file of svc-keys, verifies with it, and publishes its public half", async () => {
+  it("ISS-15 signs with a file from svc-keys, verifies with it, and publishes its public half", async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
     try {
       const file = join(folder, "keys.json");
@@ -132,7 +132,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     }
   });
 
-  it("REV-11 ISS-16 refuses a session that another replica has ended, with a shared cache", async () => {
+  it("REV-11 ISS-16 rejects a session that another replica has ended, with a shared cache", async () => {
     const toml = withSecret.replace('"auth"', '"cache", "auth"') + '[plugin.cache]\nurl = "${REDIS_URL}"\n';
     const around = { ...env, REDIS_URL: redis.url };
     await using a = await startService({ toml, env: around, routes });
@@ -147,7 +147,7 @@ describe("the plugin auth of a service that issues tokens", function () {
   });
   const redis = testRedis();
 
-  it("ISS-16 refuses to start without a shared store in prod, or without a key to sign with", async () => {
+  it("ISS-16 refuses to start without a shared store in prod, or without a signing key", async () => {
     const prod = { toml: withSecret, env: { ...env, SVC_ENV: "prod" } };
     expect(await refusal(prod)).to.contain("plugin.auth.issue_tokens: needs a store that all replicas share");
     const jwks = { ...env, SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" };
@@ -183,7 +183,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     memory.stop();
   });
 
-  it("ISS-5 ISS-16 refuses a revocation check that cannot store sign-outs", async () => {
+  it("ISS-5 ISS-16 rejects a revocation check that cannot store sign-outs", async () => {
     const check = { auth: { revocation: { isRevoked: () => false } } };
     expect(await refusal({ toml: withSecret, env, ...check })).to.contain(
       "auth.revocation: must be a whole token store in a service that issues tokens",

@@ -58,9 +58,9 @@ async function loggingService(app: Express): Promise<{ port: number; lines: stri
   };
 }
 
-describe("the log lines of a service", () => {
+describe("log lines from a service", () => {
   onBothMajors((express) => {
-    it("have a message after an Authorization header with two tokens (LOG-2, AUTH-11)", async () => {
+    it("include the message when the Authorization header has two tokens (LOG-2, AUTH-11)", async () => {
       await using test = await loggingService(express());
       await rawRequest(
         test.port,
@@ -79,7 +79,7 @@ describe("the log lines of a service", () => {
       expect(memberNames(line).at(-1)).to.equal("message");
     });
 
-    it("have every member once and no secret after hostile headers (LOG-1, LOG-2)", async () => {
+    it("have every member once, and no secret, after hostile headers (LOG-1, LOG-2)", async () => {
       await using test = await loggingService(express());
       // prettier-ignore
       const credentials = [

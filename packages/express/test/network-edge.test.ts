@@ -23,7 +23,7 @@ describe("proxies in front", () => {
       expect(body).to.deep.equal({ ip: "127.0.0.1", host: "127.0.0.1", secure: false });
     });
 
-    it("EDGE-1 ignores X-Forwarded-* headers of an untrusted peer", async () => {
+    it("EDGE-1 ignores X-Forwarded-* headers from an untrusted peer", async () => {
       await using test = await startService({
         app: express(),
         routes,
@@ -46,7 +46,7 @@ describe("host names", () => {
   const toml = 'trusted_hosts = ["api.example.com", "*.tenants.example.com"]\n';
 
   onBothMajors((express) => {
-    it("EDGE-3 answers any host by default", async () => {
+    it("EDGE-3 accepts any host by default", async () => {
       await using test = await startService({ app: express(), routes });
       const answer = await request(test.url).get("/who").set("Host", "whatever.test");
       expect(answer.status).to.equal(200);
@@ -59,7 +59,7 @@ describe("host names", () => {
       "a.tenants.example.com",
       "a.b.Tenants.example.com:443",
     ]) {
-      it(`EDGE-3 answers the listed host ${host}`, async () => {
+      it(`EDGE-3 accepts the listed host ${host}`, async () => {
         await using test = await startService({ app: express(), routes, toml });
         const answer = await rawRequest(test.port, `GET /who HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
         expect(answer.status).to.equal(200);
@@ -78,7 +78,7 @@ describe("host names", () => {
       "a.tenants.example.com.evil.test",
       "",
     ]) {
-      it(`EDGE-3 refuses the unlisted host "${host}" with a 400 problem`, async () => {
+      it(`EDGE-3 rejects the unlisted host "${host}" with a 400 problem`, async () => {
         await using test = await startService({ app: express(), routes, toml });
         const answer = await rawRequest(test.port, `GET /who HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
         expect(answer.status).to.equal(400);
@@ -88,7 +88,7 @@ describe("host names", () => {
       });
     }
 
-    it("EDGE-3 answers probes and scrapers that call a replica by its address", async () => {
+    it("EDGE-3 responds to probes and scrapers that use a replica's address", async () => {
       await using test = await startService({ app: express(), routes, toml });
       for (const path of ["/health", "/ready?verbose", "/metrics"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(200);
@@ -107,7 +107,7 @@ describe("host names", () => {
   });
 });
 
-describe("pages of other origins", () => {
+describe("pages from other origins", () => {
   const origin = "https://app.example.com";
 
   onBothMajors((express) => {
@@ -119,7 +119,7 @@ describe("pages of other origins", () => {
       );
     });
 
-    it("EDGE-4 lets a configured origin read answers, including problems, and their request id", async () => {
+    it("EDGE-4 lets a configured origin read responses, including problems, and their request id", async () => {
       const toml = `[service.cors]\norigins = ["${origin}"]\ncredentials = true\n`;
       await using test = await startService({ app: express(), routes, toml });
       for (const path of ["/who", "/nowhere"]) {
@@ -135,7 +135,7 @@ describe("pages of other origins", () => {
       expect(headers).not.to.have.property("access-control-allow-origin");
     });
 
-    it("EDGE-4 answers a preflight request before the routes", async () => {
+    it("EDGE-4 responds to a preflight request before the routes", async () => {
       const toml = `[service.cors]\norigins = ["${origin}"]\nallowed_headers = ["X-A"]\nmax_age = 5\n`;
       await using test = await startService({ app: express(), routes, toml });
       const answer = await request(test.url).options("/who").set({

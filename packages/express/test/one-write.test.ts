@@ -17,7 +17,7 @@ async function fetchBytes(url: string): Promise<{ response: IncomingMessage; byt
   return { response, bytes: await bytesOf(response) };
 }
 
-describe("a body of bytes", () => {
+describe("a binary body", () => {
   onBothMajors((express) => {
     for (const size of [0, 1, 256, 16_384, 16_385, 100_000]) {
       it(`of ${size} arrives byte for byte`, async () => {
@@ -43,7 +43,7 @@ describe("a body of bytes", () => {
       });
     }
 
-    it("keeps text in UTF-8, and the length of a JSON answer", async () => {
+    it("keeps text in UTF-8, and the length of a JSON response", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.get("/", (_req, res) => void res.json({ text: "grün ✓ 日本 \u{1f600}" })),
@@ -67,7 +67,7 @@ describe("a body of bytes", () => {
       expect((await fetchBytes(`${test.url}/none`)).bytes).to.have.lengthOf(0);
     });
 
-    it("calls the callback after it is sent, as second or third argument", async () => {
+    it("calls a callback given as second or third argument after the body is sent", async () => {
       const called: string[] = [];
       await using test = await startService({
         app: express(),

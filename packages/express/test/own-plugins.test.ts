@@ -46,10 +46,10 @@ const audit = definePlugin({
   start: ({ options }) => ({ parts: { audit: { header: options.header } } }),
 });
 
-describe("own plugins", function () {
+describe("custom plugins", function () {
   this.timeout(30_000);
 
-  it("run as the README shows: table, options in code, a place in the request, info, stop and a part", async () => {
+  it("run as in the README: table, code options, position in the request, info, stop and a part", async () => {
     await using sample = await runSample(readme, 7);
     const url = await sample.url;
     const entries = await fetch(`${url}/entries`, { headers: { "x-by": "ann" } });
@@ -62,7 +62,7 @@ describe("own plugins", function () {
     expect(stdout).to.contain("GET by ann").and.to.contain("2 entries");
   });
 
-  it("appear typed as members of the service, and are undefined while they are off", async () => {
+  it("are typed as members of the service, and are undefined while they are off", async () => {
     const on = await createService({
       config: { toml: tomlOf(["audit"]) },
       env: {},
@@ -78,7 +78,7 @@ describe("own plugins", function () {
     expect(wrong).to.be.an("object");
   });
 
-  it("report faults of the file, of the environment and of options in code together", async () => {
+  it("report faults in the file, the environment and code options together", async () => {
     const options = { audit: { onEntri: 1 }, role: "boss", env: { SVC_AUDIT_HEADER: "" } };
     const message = await refusal({ audit }, { more: "[plugin.audit]\nheader = 5\nheeder = 1\n", options });
     expect(message)
@@ -93,7 +93,7 @@ describe("own plugins", function () {
     ).to.contain("audit: is of no use without the plugin audit");
   });
 
-  it("run between the identity and the body, in the order of their list", async () => {
+  it("run after authentication and before or after the body is parsed, in list order", async () => {
     const seen: string[] = [];
     const gate = definePlugin({
       name: "gate",
@@ -119,7 +119,7 @@ describe("own plugins", function () {
     expect(seen).to.deep.equal(["identity", "admission, body unread", 'behind {"id":1}']);
   });
 
-  describe("are refused by name, and started plugins are stopped, when one", () => {
+  describe("are refused by name, with started plugins stopped, when a plugin", () => {
     const thenable = ["th", "en"].join("");
     const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
       throws: [
@@ -199,7 +199,7 @@ describe("own plugins", function () {
     }
   });
 
-  it("are named when they have a job that the application has too", async () => {
+  it("are named in the error when the application also has their job", async () => {
     const more = '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n';
     const start = (): object => ({ handlers: { clean() {} } });
     const cleaner = definePlugin({ name: "cleaner", start });
@@ -210,7 +210,7 @@ describe("own plugins", function () {
     );
   });
 
-  it("are refused when they need a plugin that is off, or need each other", async () => {
+  it("are refused when they need a disabled plugin, or each other", async () => {
     const needy = definePlugin({ name: "needy", needs: ["cache"], start: () => ({}) });
     expect(await refusal({ needy })).to.contain(
       "plugins.enabled: contains needy, which needs cache: add cache",
@@ -220,7 +220,7 @@ describe("own plugins", function () {
     expect(await refusal({ a, b })).to.contain("plugins.a: needs itself in a circle: a -> b -> a");
   });
 
-  it("are refused with a name that is taken, with another key, and without definePlugin()", async () => {
+  it("are refused with a name that is taken, under another key, or without definePlugin()", async () => {
     const start = (): object => ({});
     const taken = definePlugin({ name: "cache", start });
     expect(await refusal({ cache: taken })).to.contain("plugins.cache: is the name of a built-in plugin");
@@ -232,7 +232,7 @@ describe("own plugins", function () {
     expect(await refusal({ audit: { start } as never })).to.contain("plugins: must be an object of plugins");
   });
 
-  it("start after the plugins that they need, for any order of the list", async () => {
+  it("start after the plugins that they need, whatever the list order", async () => {
     const order: string[] = [];
     const plugin = (name: string, needs: readonly string[]): AnyPlugin =>
       definePlugin({ name, needs, start: () => (order.push(name), {}) });
@@ -251,7 +251,7 @@ describe("own plugins", function () {
     expect(stopped).to.equal(1);
   });
 
-  it("may add parts in finish(), which keeps those from start()", async () => {
+  it("may add parts in finish(), and keep the parts from start()", async () => {
     const page: Middleware = (_req, _res, next) => next();
     let stopped = 0;
     const count = (): void => void (stopped += 1);
@@ -291,7 +291,7 @@ describe("own plugins", function () {
     expect(stopped).to.equal(1);
   });
 
-  it("start their background parts after those of the plugins that they need, and stop them before", async () => {
+  it("start their background parts after those of the plugins that they need, and stop them first", async () => {
     const order: string[] = [];
     const plugin = (name: string, needs: readonly string[]): AnyPlugin => {
       const stop = (): Promise<void> => (order.push(`stop ${name}`), Promise.resolve());
@@ -309,7 +309,7 @@ describe("own plugins", function () {
     expect(order).to.deep.equal(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
   });
 
-  it("answer no requests in a worker, except by their routes", async () => {
+  it("handle no requests in a worker, except on their routes", async () => {
     const answers: Middleware = (_req, res) => res.end("page");
     const status: Middleware = (_req, res) => res.end("status");
     const pages = definePlugin({
@@ -328,7 +328,7 @@ describe("own plugins", function () {
     expect((await request(worker.app).get("/anything")).status).to.equal(404);
   });
 
-  it("are refused with their fault although a stop hook throws and another one hangs", async () => {
+  it("are refused with their fault even if a stop hook throws and another hangs", async () => {
     const plugin = (name: string, hook: () => Promise<void>): AnyPlugin =>
       definePlugin({ name, start: () => ({ stop: ["close", hook] as const }) });
     const throws = plugin("throws", () => Promise.reject(new Error("cannot stop")));

@@ -78,7 +78,7 @@ describe("the plugin auth with providers", function () {
   const acme = (more = ""): string => client("acme", places(provider) + more);
 
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`OIDC-1 OIDC-10 OIDC-15 creates a session for a person who signs in at a configured provider (${name})`, async () => {
+    it(`OIDC-1 OIDC-10 OIDC-15 creates a session for a person who signs in with a configured provider (${name})`, async () => {
       const toml = `${auth}issue_tokens = true\n${acme('authorization_parameters = { ui_locales = "de" }')}`;
       const onIdentity: AuthCode["onIdentity"] = ({ federated_id, email, return_to }) => {
         seen.push([federated_id, email, return_to]);
@@ -109,7 +109,7 @@ describe("the plugin auth with providers", function () {
   }
 
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`OIDC-12 leaves the routes of other names below /auth to the application (${name})`, async () => {
+    it(`OIDC-12 leaves routes with other names below /auth to the application (${name})`, async () => {
       const page: ErrorRequestHandler = (error: { status: number }, _req, res, _next) =>
         void res.status(error.status).send("a page of our own");
       const { service } = await makeService({
@@ -139,7 +139,7 @@ describe("the plugin auth with providers", function () {
     });
   }
 
-  it("warns about a wrong redirect_uri and missing functions, with the names in the file", async () => {
+  it("warns about an invalid redirect_uri and missing functions, using the names in the file", async () => {
     const toml = auth + client("github").replace("/auth/github/callback", "/github/back");
     const { service, lines } = await makeService({ toml, env });
     await service.stop();
@@ -151,7 +151,7 @@ describe("the plugin auth with providers", function () {
     ]);
   });
 
-  it("SYS-5 RDY-1 MET-6 LOG-1 shows its providers in /info, /ready and the metrics, and no secret anywhere", async () => {
+  it("SYS-5 RDY-1 MET-6 LOG-1 shows its providers in /info, /ready and the metrics, and shows no secret", async () => {
     const onIdentity = (): object => ({ ok: true });
     await using test = await startService({ toml: auth + acme(), env, auth: { onIdentity } });
     const answer = await signIn(test);
@@ -170,7 +170,7 @@ describe("the plugin auth with providers", function () {
     for (const secret of [env.ACME_SECRET, env.SVC_AUTH_SECRET, code]) expect(log).not.to.contain(secret);
   });
 
-  it("OIDC-16 OIDC-15 needs three keys for a built-in provider", async () => {
+  it("OIDC-16 OIDC-15 requires only three keys for a built-in provider", async () => {
     const toml = auth + ["google", "microsoft", "github"].map((name) => client(name)).join("");
     await using test = await startService({ toml, env, auth: { onIdentity: () => ({}) } });
     const { body } = await request(test.url).get("/info");
@@ -187,7 +187,7 @@ describe("the plugin auth with providers", function () {
     expect(warning).to.include({ level: "warn", provider: "github" });
   });
 
-  it("OIDC-18 OIDC-15 calls onAccessToken for the identity of an access token, with all optional keys set", async () => {
+  it("OIDC-18 OIDC-15 calls onAccessToken with the identity from an access token, with all optional keys set", async () => {
     const { issuer, authorizationEndpoint, tokenEndpoint } = provider.options;
     const keys = `scopes = ["openid"]\nissuer = "${issuer}"\nauthorization_endpoint = "${authorizationEndpoint}"\ntoken_endpoint = "${tokenEndpoint}"
 client_authentication = "client_secret_post"\nauthorization_parameters = { prompt = "login" }\niss_required = false\nalgorithms = ["RS256"]`;
@@ -200,7 +200,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(await answer.json()).to.deep.equal({ federated_id: "github:github-true" });
   });
 
-  it("OIDC-11 answers 500 with a log line and warns at the start when onIdentity is missing", async () => {
+  it("OIDC-11 returns 500 with a log line, and warns at the start, when onIdentity is missing", async () => {
     await using test = await startService({ toml: auth + acme(), env });
     expect(test.lines.find(({ message }) => String(message).includes("onIdentity"))).to.include({
       level: "warn",
@@ -218,7 +218,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     await made.service.stop();
   });
 
-  describe("the login cookie", () => {
+  describe("the sign-in cookie", () => {
     const verifying = `${plugins}[plugin.auth]\njwks_url = "https://issuer.example/jwks"\naudience = "shop"\n`;
     const replica = (more: string, around: Record<string, string>): Promise<TestService> =>
       startService({
@@ -247,7 +247,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect((await signIn(before, { to: behind })).status).to.equal(401);
     });
 
-    it("OIDC-6 CFG-12 stops the start with a missing or wrong secret", async () => {
+    it("OIDC-6 CFG-12 stops the start with a missing or invalid secret", async () => {
       const refused = (more: string, around = {}): Promise<string> =>
         refusal({ toml: more + acme(), env: { ...env, ...around } });
       expect(await refused(verifying)).to.match(
@@ -285,7 +285,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     });
   });
 
-  it("OIDC-15 CFG-12 stops the start with a wrong provider, and names its keys as in the file", async () => {
+  it("OIDC-15 CFG-12 stops the start with an invalid provider, and names its keys as in the file", async () => {
     const faults: Readonly<Record<string, string>> = {
       [client("google").replace(/^client_id.*$/m, "")]:
         "plugin.auth.providers.google.client_id: is required and must be",
@@ -338,7 +338,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     }
   });
 
-  it("names wrong options in code", async () => {
+  it("names invalid code options", async () => {
     // JavaScript callers can pass any value.
     const given: Record<string, unknown> = { onIdentity: "a path", onAccessToken: 5 };
     const message = await refusal({ toml: auth + acme(), env, auth: given });
@@ -355,7 +355,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     );
   });
 
-  it("PROF-1 refuses the handlers in the reduced profile, which has no providers", async () => {
+  it("PROF-1 rejects the handlers in the reduced profile, which has no providers", async () => {
     const code: AuthCode = { onIdentity: () => ({}), onAccessToken: () => ({ subject: "1" }) };
     const reduced = { ...env, SVC_APP_NAME: "small" };
     const message = await refusal({ config: undefined, profile: "reduced", env: reduced, auth: code });
@@ -364,7 +364,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       .and.to.contain("auth.onAccessToken: belongs to the full profile");
   });
 
-  it("TEN-16 exempts sign-in and refresh from require_tenant, but not /auth/me and logout", async () => {
+  it("TEN-16 exempts sign-in and refresh from require_tenant, but not /auth/me and sign-out", async () => {
     const tenants = auth.replace('"auth"]', '"auth", "tenancy"]');
     const tenancy = '[plugin.tenancy]\nsources = ["token"]\nrequire_tenant = true\n';
     const onIdentity: AuthCode["onIdentity"] = ({ federated_id }) =>

@@ -48,7 +48,7 @@ describe("the plugin queue", function () {
   const database = testDatabase({ name: "express-queue" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
 
-  it("JOB-1 JOB-27 RDY-15 runs jobs of the configured table in the context of the request that queued them", async () => {
+  it("JOB-1 JOB-27 RDY-15 runs the configured table's jobs in the context of the request that queued them", async () => {
     const { promise: done, resolve } = Promise.withResolvers<Record<string, unknown>>();
     await using test = await startService({
       toml: plugins('name = "mail_jobs"\ndepth_every = 0.05'),
@@ -145,7 +145,7 @@ describe("the plugin queue", function () {
     await test.line(({ message }) => message === "job done");
   });
 
-  it("RDY-15 is critical while its table is missing, and creates the table as soon as that is allowed", async () => {
+  it("RDY-15 is critical while its table is missing, and creates the table once that is permitted", async () => {
     await using login = await openTestLogin({ url: database.url });
     await using test = await startService({
       toml: plugins('name = "late_jobs"', '"database", "queue"'),
@@ -172,7 +172,7 @@ describe("the plugin queue", function () {
     });
   });
 
-  it("CFG-12 stops the start for tables with another structure, and names keys and columns", async () => {
+  it("CFG-12 stops the start for tables with a different structure, and names keys and columns", async () => {
     await using db = createDatabase({ url: database.url });
     await db.query("create table other_jobs (id integer)");
     await db.query("create table other_ticks (id integer)");
@@ -189,7 +189,7 @@ describe("the plugin queue", function () {
     expect(await service.stop()).to.equal(0);
   });
 
-  it("CFG-12 stops the start when two plugins, or two parts of one, name the same table", async () => {
+  it("CFG-12 stops the start when two plugins, or two parts of a plugin, name the same table", async () => {
     const refused = async (toml: string): Promise<string> => {
       const { service } = await makeService({
         toml: plugins(toml, '"database", "queue", "events"'),
@@ -247,7 +247,7 @@ describe("the plugin queue", function () {
   });
 
   onBothMajors((express) => {
-    it("JOB-32 leaves its path to a route of the application, and moves to the path in the file", async () => {
+    it("JOB-32 leaves its path to an application route, and moves to the path in the file", async () => {
       await using test = await startService({
         app: express(),
         toml: plugins('page = "/jobs"', '"database", "queue"'),
@@ -337,7 +337,7 @@ describe("the plugin queue", function () {
     await worker.line(({ message }) => message === "job done");
   });
 
-  it("SCH-1 queues the jobs of schedules, and shows their next ticks", async () => {
+  it("SCH-1 queues scheduled jobs, and shows the next ticks of schedules", async () => {
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     const schedules = {
       often: { everySeconds: 1, task: "note", payload: { of: "often" } },
@@ -371,7 +371,7 @@ describe("the plugin queue", function () {
     expect(Object.keys((await report(server)).checks)).not.to.include("scheduler");
   });
 
-  it("stops claiming at once, and finishes running jobs before the database is closed", async () => {
+  it("stops claiming immediately, and finishes running jobs before the database is closed", async () => {
     const order: string[] = [];
     const began = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
@@ -528,7 +528,7 @@ describe("misconfigured jobs", () => {
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
   });
 
-  it("CFG-12 report all faults of tables, schedules and subscribers at once", async () => {
+  it("CFG-12 report all faults in tables, schedules and subscribers together", async () => {
     const message = await refusal({
       toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
         [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,

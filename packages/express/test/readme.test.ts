@@ -47,7 +47,7 @@ describe("README of @svc/express", function () {
       .and.to.contain("no order is half done");
   });
 
-  it("answers 415 to a body that is not JSON in its examples with a POST route (ERR-18)", async () => {
+  it("returns 415 for a body that is not JSON in its examples with a POST route (ERR-18)", async () => {
     const stop = 'console.log("exit code", await service.stop());';
     await using sample = await runSample(readme, 1, { replace: { [stop]: "" } });
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
@@ -110,7 +110,7 @@ describe("README of @svc/express", function () {
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
   });
 
-  it("CFG-18 shows every key of the file with its default", async () => {
+  it("CFG-18 shows every key in the file with its default", async () => {
     const shown = await configOf(await toml(1));
     const defaults = await configOf('[service]\nname = "orders"\n');
     expect(shown).to.deep.equal(defaults);
@@ -121,7 +121,7 @@ describe("README of @svc/express", function () {
     );
   });
 
-  it("shows every key of the database with its default", async () => {
+  it("shows every database key with its default", async () => {
     const env = { DATABASE_URL: "postgres://127.0.0.1:1/x" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["database"]\n';
     const shown = await configOf(`${enabled}${await toml(2)}`, env);
@@ -131,7 +131,7 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
-  it("JOB-1 JOB-14 JOB-26 shows every key of the queue with its default", async () => {
+  it("JOB-1 JOB-14 JOB-26 shows every queue key with its default", async () => {
     const env = { DATABASE_URL: "postgres://127.0.0.1:1/x" };
     const enabled = `[service]\nname = "orders"\n[plugins]\nenabled = ["database", "queue"]\n`;
     const url = '[plugin.database]\nurl = "${DATABASE_URL}"\n';
@@ -142,7 +142,7 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(plugin.queue ?? {}));
   });
 
-  it("EVT-8 OUT-5 shows every key of events with its default", async () => {
+  it("EVT-8 OUT-5 shows every events key with its default", async () => {
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["events"]\n';
     const shown = await configOf(`${enabled}${await toml(4)}`);
     expect(shown).to.deep.equal(await configOf(enabled));
@@ -150,7 +150,7 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(shown.plugin));
   });
 
-  it("shows every key of the cache with its default", async () => {
+  it("shows every cache key with its default", async () => {
     const env = { REDIS_URL: "redis://127.0.0.1:1" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["cache"]\n';
     const shown = await configOf(`${enabled}${await toml(5)}`, env);
@@ -160,7 +160,7 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
-  it("AUTH-38 TEN-23 shows every key of auth and tenancy with its default", async () => {
+  it("AUTH-38 TEN-23 shows every auth and tenancy key with its default", async () => {
     const env = { SVC_AUTH_JWKS_URL: "https://127.0.0.1:1/keys", SVC_TENANCY_BASE_DOMAIN: "example.com" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["auth", "tenancy"]\n';
     const shown = await configOf(`${enabled}${await toml(6)}`, env);
@@ -170,7 +170,7 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
-  it("OIDC-15 shows every key of a provider with its default", async () => {
+  it("OIDC-15 shows every provider key with its default", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s" };
     const acme = "[plugin.auth.providers.acme]";
     const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(7)}`.split(acme);

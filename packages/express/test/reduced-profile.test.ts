@@ -48,7 +48,7 @@ describe("the reduced profile", () => {
     expect(test.service.auth).to.equal(undefined);
   });
 
-  it("AUTH-35 AUTH-36 PROF-2 enables authentication for exactly one key, which decides mode and algorithm", async () => {
+  it("AUTH-35 AUTH-36 PROF-2 enables authentication for exactly one key, which determines mode and algorithm", async () => {
     await using shared = await startService(base({ SVC_AUTH_SECRET: secret }));
     expect(shared.service.config.plugin.auth).to.deep.include({ mode: "secret", algorithms: ["HS256"] });
     expect((await ask(shared, "/scoped", secret)).status).to.equal(200);
@@ -111,7 +111,7 @@ describe("the reduced profile", () => {
     expect(await refusal({ SVC_TENANCY_SOURCES: "subdomain" })).to.contain("SVC_TENANCY_BASE_DOMAIN");
   });
 
-  it("PROF-3 does not check revocation, logs that at the start, and refuses a revocation store", async () => {
+  it("PROF-3 does not check revocation, logs that at the start, and rejects a revocation store", async () => {
     const { lines } = await makeService(base({ SVC_AUTH_SECRET: secret }));
     expect(lines.filter(({ message }) => /revocation/.test(String(message)))).to.have.length(1);
     const auth = { revocation: { isRevoked: () => true } };

@@ -15,7 +15,7 @@ const toml = "request_timeout = 0.1\n";
 
 describe("the request timeout", () => {
   onBothMajors((express) => {
-    it("LIM-4 answers with a 504 problem when a handler does not answer", async () => {
+    it("LIM-4 responds with a 504 problem when a handler does not", async () => {
       await using test = await startService({
         app: express(),
         toml,
@@ -47,7 +47,7 @@ describe("the request timeout", () => {
       expect(text).to.match(/http_requests_in_progress\{[^}]*method="GET"[^}]*\} 1\n/);
     });
 
-    it("LIM-5 does not interrupt an answer that has begun, even a long one", async () => {
+    it("LIM-5 does not interrupt a response that has begun, even a long one", async () => {
       await using test = await startService({
         app: express(),
         toml,
@@ -125,7 +125,7 @@ describe("the request timeout", () => {
     }
   });
 
-  it("LIM-5 keeps the process running when handlers answer late, from timers or promises", async () => {
+  it("LIM-5 keeps the process running when handlers respond late, from timers or promises", async () => {
     await using child = await runChild(
       `import { createService } from "@svc/express";
        const late = [];
@@ -191,7 +191,7 @@ describe("the request timeout", () => {
     expect(await (await answer).text()).to.equal("at last");
   });
 
-  it("LIM-4 keeps the Connection: close of a handler when the body is still arriving", async () => {
+  it("LIM-4 keeps a handler's Connection: close when the body is still arriving", async () => {
     await using test = await startService({
       toml,
       routes: (app) => {

@@ -37,8 +37,8 @@ onBothMajors((express) => {
     return headers;
   }
 
-  describe("the security headers of a response (EDGE-6, EDGE-7)", () => {
-    it("are reported by every method that reads headers, before and after the head is written", async () => {
+  describe("security headers of a response (EDGE-6, EDGE-7)", () => {
+    it("are reported by every method that reads headers, before and after the headers are sent", async () => {
       const seen: Response[] = [];
       const check = (res: Response): void => {
         for (const [name, value] of Object.entries(data)) {
@@ -60,7 +60,7 @@ onBothMajors((express) => {
       expect(headers).to.include(data);
     });
 
-    it("are left out when the application removes them, in any letter case, and sent when it sets them again", async () => {
+    it("are omitted when the application removes them, in any letter case, and sent when it sets them again", async () => {
       const headers = await headersOf((res) => {
         res.removeHeader("X-Frame-Options");
         res.removeHeader("referrer-policy");
@@ -78,7 +78,7 @@ onBothMajors((express) => {
         expect(headers).not.to.have.property(name);
     });
 
-    it("are left out of a page when they were removed before its type was set", async () => {
+    it("are omitted from a page when they were removed before its type was set", async () => {
       const headers = await headersOf((res) => {
         res.removeHeader("Cross-Origin-Opener-Policy");
         res.removeHeader("X-Frame-Options");
@@ -89,7 +89,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("X-Frame-Options");
     });
 
-    it("keep the value that the application sets on a page, even when it equals the value for data", async () => {
+    it("keep a header that the application sets on an HTML page, even if it equals the default for JSON", async () => {
       const headers = await headersOf((res) => {
         res.setHeader("X-Frame-Options", "DENY");
         res.send(page);
@@ -98,7 +98,7 @@ onBothMajors((express) => {
       expect(headers["Content-Security-Policy"]).to.contain("default-src 'self'");
     });
 
-    it("are sent beside a value that the application appends", async () => {
+    it("are sent next to a value that the application appends", async () => {
       const own = "script-src 'none'";
       for (const append of [
         (res: Response) => res.appendHeader("Content-Security-Policy", own),
@@ -136,12 +136,12 @@ onBothMajors((express) => {
       });
     }
 
-    it("are in the headers that flushHeaders() or write() sends", async () => {
+    it("are among the headers that flushHeaders() or write() sends", async () => {
       expect(await headersOf((res) => (res.flushHeaders(), void res.end("x")))).to.include(data);
       expect(await headersOf((res) => (res.write("x"), void res.end()))).to.include(data);
     });
 
-    it("are in the final answer, but not in early hints before it", async () => {
+    it("are in the final response, but not in early hints before it", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {
@@ -158,7 +158,7 @@ onBothMajors((express) => {
       expect(answer.headers).to.include({ "x-frame-options": "DENY" });
     });
 
-    it("are reported and can be removed in an application that a router calls", async () => {
+    it("are reported and can be removed in an application called by a router", async () => {
       const headers = await headersOf(() => undefined, {
         routes: (app) => {
           const router = express.Router();
@@ -189,14 +189,15 @@ onBothMajors((express) => {
 
     const mounts: Readonly<Record<string, (app: Express) => void>> = {
       "a mounted application": (app) => void app.use(nested(0)),
-      "an application three mounts deep": (app) => void app.use(nested(3)),
-      "a mounted application whose own mounts come later": (app) => {
+      "an application mounted three levels deep": (app) => void app.use(nested(3)),
+      "a mounted application that gets its own mounts later": (app) => {
         const outer = express();
         app.use(outer);
         outer.use(nested(1));
       },
-      "an application that a router calls": (app) => void app.use(express.Router().use(nested(0))),
-      "an application inside one that a router calls": (app) => void app.use(express.Router().use(nested(2))),
+      "an application called by a router": (app) => void app.use(express.Router().use(nested(0))),
+      "an application inside an application called by a router": (app) =>
+        void app.use(express.Router().use(nested(2))),
       "an application that is called as a function": (app) => {
         const inner = nested(1);
         app.use((req, res, next) => inner(req, res, next));
@@ -222,7 +223,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("x-powered-by");
     });
 
-    it("is not set by a mounted application, and a replaced res.setHeader still gets later headers", async () => {
+    it("is not set by a mounted application, while an overridden res.setHeader still receives later headers", async () => {
       const seen: string[] = [];
       await using test = await startService({
         app: express(),

@@ -66,7 +66,7 @@ async function namesOnTheWire(port: number, path: string): Promise<readonly stri
 }
 
 describe("security headers", () => {
-  it("can be added before the head is written in this version of Node", () => {
+  it("can be added before the headers are sent in this version of Node", () => {
     expect(canSeedHeaders).to.equal(true);
   });
 
@@ -83,7 +83,7 @@ describe("security headers", () => {
       }
     });
 
-    it("EDGE-6 are those of a page after a failed attempt to write headers for data", async () => {
+    it("EDGE-6 are the page headers after a failed attempt to write data headers", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {
@@ -98,7 +98,7 @@ describe("security headers", () => {
       expect(names).to.deep.equal([...new Set(names)]);
     });
 
-    it("EDGE-7 are four on answers with data: JSON, streams, empty answers, problems and framework routes", async () => {
+    it("EDGE-7 are the four data headers on JSON, streams, empty responses, problems and framework routes", async () => {
       await using test = await startService({ app: express(), routes });
       for (const path of ["/data", "/events", "/empty", "/nowhere", "/health", "/ready", "/metrics"]) {
         const { headers } = await request(test.url).get(path);
@@ -107,7 +107,7 @@ describe("security headers", () => {
       }
     });
 
-    it("EDGE-6 are those of helmet on pages", async () => {
+    it("EDGE-6 are helmet's headers on pages", async () => {
       await using test = await startService({ app: express(), routes });
       const { headers } = await request(test.url).get("/page");
       expect(headers["content-security-policy"]).to.contain("default-src 'self'");
@@ -116,7 +116,7 @@ describe("security headers", () => {
     });
 
     for (const name of Object.keys(pages)) {
-      it(`EDGE-6 are those of a page when ${name} writes it`, async () => {
+      it(`EDGE-6 are the page headers when ${name} writes the page`, async () => {
         await using test = await startService({ app: express(), routes });
         const { headers, text } = await request(test.url).get(`/${encodeURIComponent(name)}`);
         expect(text).to.equal(page);
@@ -133,7 +133,7 @@ describe("security headers", () => {
       }
     });
 
-    it("are omitted from a 304, where they would replace those of the cached page", async () => {
+    it("are omitted from a 304, because they would replace the cached page's headers", async () => {
       await using test = await startService({ app: express(), routes });
       const first = await request(test.url).get("/page");
       const again = await request(test.url).get("/page").set("If-None-Match", String(first.headers["etag"]));
@@ -163,7 +163,7 @@ describe("security headers", () => {
       }
     });
 
-    it("call a writeHead that other middleware has replaced", async () => {
+    it("call a writeHead that other middleware has overridden", async () => {
       const { service } = await makeService({ app: express(), routes });
       const outer = express();
       outer.use((_req, res, next) => {

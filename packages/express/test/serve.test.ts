@@ -38,7 +38,7 @@ describe("serve()", () => {
     });
   });
 
-  it("serves a bare listener, with problems for requests that never reach it", async () => {
+  it("serves a bare listener, with problems for requests that never reach the listener", async () => {
     await using serving = await serve((_req, res) => void res.end("bare"), quiet);
     expect(await (await fetch(`http://127.0.0.1:${serving.address.port}`)).text()).to.equal("bare");
     const answer = await rawRequest(serving.address.port, "NONSENSE\r\n\r\n");
@@ -46,7 +46,7 @@ describe("serve()", () => {
     expect(answer.headers["content-type"]).to.equal("application/problem+json");
   });
 
-  it("rejects when the port is taken, and leaves no signal handlers", async () => {
+  it("rejects when the port is in use, and leaves no signal handlers", async () => {
     await using first = await serve(() => undefined, quiet);
     const before = process.listenerCount("SIGTERM");
     let code: string | undefined;
@@ -85,7 +85,7 @@ describe("serve()", () => {
     expect([await serving.stop(), closed]).to.deep.equal([0, true]);
   });
 
-  it("refuses wrong options and names them", async () => {
+  it("rejects invalid options and names them", async () => {
     expect(await refusal({ drainDelaySecond: 1, port: 70_000 }))
       .to.contain("drainDelaySecond: is unknown; did you mean drainDelaySeconds?")
       .and.to.contain("port: must be");
@@ -109,7 +109,7 @@ describe("serve()", () => {
     expect(child.stderr()).to.contain("TypeError: nobody catches this").and.to.contain("service.mjs:3");
   });
 
-  it("does not affect other servers of the process", async () => {
+  it("does not affect other servers in the process", async () => {
     await using serving = await serve((_req, res) => void res.end("a"), quiet);
     const other = createServer((_req, res) => void res.end("b"));
     await new Promise<void>((resolve) => void other.listen(0, "127.0.0.1", resolve));

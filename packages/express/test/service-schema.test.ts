@@ -19,7 +19,7 @@ interface Schema {
 }
 
 describe("service.schema.json", () => {
-  it("accepts the files of the examples and all samples of the documents", () => {
+  it("accepts the example files and all samples in the docs", () => {
     const files = globSync("examples/**/service.toml", { cwd: root }).map(
       (file) => [file, read(file)] as const,
     );
@@ -34,7 +34,7 @@ describe("service.schema.json", () => {
       expect(faultsOf(text), `${file}\n${text}`).to.deep.equal([]);
   });
 
-  it("accepts a reference in place of a value of any kind", () => {
+  it("accepts a reference as a value of any kind", () => {
     const text =
       '[service]\nport = "${PORT}"\ndebug = "${DEBUG:-false}"\nenv = "${WHERE}"\ntrusted_hosts = "${HOSTS}"';
     expect(faultsOf(text)).to.deep.equal([]);
@@ -43,7 +43,7 @@ describe("service.schema.json", () => {
     );
   });
 
-  it("refuses unknown keys, and values of another kind or outside of their bounds", () => {
+  it("rejects unknown keys, and values of the wrong kind or out of range", () => {
     for (const [wrong, at] of [
       ["[service]\nreqest_timeout = 10", "/service"],
       ["[services]", ""],
@@ -61,7 +61,7 @@ describe("service.schema.json", () => {
     }
   });
 
-  it("accepts the incomplete table of a disabled plugin, and plugins of a service's own", () => {
+  it("accepts a disabled plugin's incomplete table, and a service's custom plugins", () => {
     expect(faultsOf("[plugin.database]\nmax = 5")).to.deep.equal([]);
     expect(faultsOf('[plugins]\nenabled = ["motd"]\n[plugin.motd]\ntext = "hello"')).to.deep.equal([]);
   });
@@ -93,7 +93,7 @@ describe("service.schema.json", () => {
     ).to.equal(1);
   });
 
-  it("describes a key of a provider in the words of its own definition, not of a key with the same name", () => {
+  it("describes a provider's key by its own definition, not by a key with the same name", () => {
     const auth = schema.properties?.["plugin"]?.properties?.["auth"]?.properties;
     const provider = auth?.["providers"]?.additionalProperties as Schema;
     const textOf = (name: string): string | undefined => provider.properties?.[name]?.description;

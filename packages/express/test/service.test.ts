@@ -26,7 +26,7 @@ function check(name: string, critical: boolean, healthy = false): ReadinessCheck
 
 describe("a service", () => {
   onBothMajors((express) => {
-    it("RDY-4 RDY-5 SYS-4 reports its checks: a critical one makes /ready 503, /health stays 200", async () => {
+    it("RDY-4 RDY-5 SYS-4 reports its checks: a critical failure makes /ready 503, while /health stays 200", async () => {
       await using degraded = await startService({
         app: express(),
         checks: [check("mail", false), check("disk", true, true)],
@@ -72,7 +72,7 @@ describe("a service", () => {
       expect((await request(counting.url).get("/metrics")).status).to.equal(200);
     });
 
-    it("writes no access line for quiet paths, and none with access_log = false", async () => {
+    it("writes no access line for quiet paths, and none at all with access_log = false", async () => {
       const quiet = '[plugin.observability]\nquiet_paths = ["/health"]\n';
       await using test = await startService({ app: express(), toml: quiet });
       await request(test.url).get("/health");
@@ -104,7 +104,7 @@ describe("a service", () => {
     await service.stop();
   });
 
-  it("logs the notes about its configuration at the start, without values", async () => {
+  it("logs notes about its configuration at the start, without values", async () => {
     const { service, lines } = await makeService({ env: { SVC_PROT: "hunter2" } });
     const warnings = lines.filter((line) => line["level"] === "warn").map((line) => String(line["message"]));
     expect(warnings.join("\n"))
@@ -122,7 +122,7 @@ describe("a service", () => {
     expect(JSON.stringify(test.lines)).not.to.contain("hunter2");
   });
 
-  it("CFG-12 refuses a wrong file with all faults at once", async () => {
+  it("CFG-12 rejects an invalid file with all faults together", async () => {
     const message = await refusal({
       config: { toml: '[service]\nname = "x"\nprt = 1\netag = "yes"\n[plugin.metrics]\npath = "metrics"\n' },
     });
@@ -131,7 +131,7 @@ describe("a service", () => {
     expect(message).to.contain("plugin.metrics.path: must be a path");
   });
 
-  it("CFG-12 lists a wrong path and wrong buckets of the metrics among the faults of the file", async () => {
+  it("CFG-12 lists an invalid path and invalid buckets for metrics among the file's faults", async () => {
     for (const path of ["/health", "/ready", "/info", "/../x", "//x", "/x/"]) {
       const message = await refusal({
         config: { toml: `[service]\nprt = 1\n[plugin.metrics]\npath = "${path}"\nbuckets = [3, 1]\n` },
@@ -144,7 +144,7 @@ describe("a service", () => {
     }
   });
 
-  it("CFG-7 CFG-8 refuses plugins that are unknown or not built yet, with the names of the built ones", async () => {
+  it("CFG-7 CFG-8 rejects plugins that are unknown or not built yet, and names the built ones", async () => {
     const inCode = (name: string, its: string): string =>
       `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
@@ -185,7 +185,7 @@ describe("a service", () => {
     expect(message).to.contain("config: is read by the full profile only");
   });
 
-  it("PROF-4 passes the caller's trace on unchanged in the reduced profile", async () => {
+  it("PROF-4 passes on the caller's trace unchanged in the reduced profile", async () => {
     await using test = await startService({
       config: undefined,
       profile: "reduced",
@@ -212,7 +212,7 @@ describe("a service", () => {
     await service.stop();
   });
 
-  it("refuses unknown options and options of the wrong kind", async () => {
+  it("rejects unknown options and options of the wrong kind", async () => {
     const options = {
       routs: () => undefined,
       middleware: [1],
@@ -225,7 +225,7 @@ describe("a service", () => {
   });
 
   onBothMajors((express) => {
-    it("refuses an application with routes that would run before the edge", async () => {
+    it("rejects an application with routes that would run before the edge", async () => {
       const app = express();
       app.get("/early", (_req, res) => void res.send("unprotected"));
       const message = await refusal({ app, config: { toml: '[service]\nname = "x"\n' } });
@@ -287,7 +287,7 @@ describe("a service", () => {
     expect(ran).to.deep.equal(["intake", "work", "flush", "close"]);
   });
 
-  it("rejects start() when the port is taken, and leaves no signal handlers", async () => {
+  it("rejects start() when the port is in use, and leaves no signal handlers", async () => {
     await using taken = await startService();
     const before = process.listenerCount("SIGTERM");
     const { service } = await makeService({ env: { SVC_PORT: String(taken.port) }, signals: true });

@@ -34,7 +34,7 @@ async function withService(toml: string, run: (test: TestService) => Promise<voi
 }
 
 describe("slow clients", () => {
-  it("ERR-21 are answered with a 408 problem when the headers of their request do not arrive", async () => {
+  it("ERR-21 get a 408 problem when their request headers do not arrive", async () => {
     await withService("headers_timeout = 0.3\n", async ({ port }) => {
       const { closed } = await open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ");
       const text = await closed;
@@ -46,7 +46,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("lose their connection when the body of their request does not arrive", async () => {
+  it("lose their connection when their request body does not arrive", async () => {
     await withService("headers_timeout = 0.2\nreceive_timeout = 0.3\n", async ({ port }) => {
       const { closed } = await open(
         port,
@@ -58,7 +58,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("ERR-21 are answered with 408, not 504, when a handler waits for their body until the request timeout", async () => {
+  it("ERR-21 get 408, not 504, when a handler waits for their body until the request timeout", async () => {
     await withService("request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 1\n", async (test) => {
       const head =
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
@@ -69,7 +69,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("ERR-21 end the body for a handler that reads it as a stream, after their 408", async () => {
+  it("ERR-21 end the body for a handler that reads it as a stream, after the 408", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     await using test = await startService({
       toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 5\n",
@@ -91,7 +91,7 @@ describe("slow clients", () => {
     expect(await ended).to.include({ status: 408 });
   });
 
-  it("LIM-4 end the body for a handler that still reads after its 504, when they disconnect", async () => {
+  it("LIM-4 end the body for a handler that still reads after the 504, when they disconnect", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
@@ -154,7 +154,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("do not block others: 300 connections without headers are closed while /health answers", async () => {
+  it("do not block others: 300 connections without headers are closed while /health responds", async () => {
     await withService("headers_timeout = 2\n", async ({ port, url }) => {
       const clients = await Promise.all(
         Array.from({ length: 300 }, () => open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")),
@@ -190,7 +190,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("are limited by deadlines that are not whole milliseconds", async () => {
+  it("are subject to deadlines that are not whole milliseconds", async () => {
     await withService(
       "headers_timeout = 2.3\nreceive_timeout = 8.2\nkeep_alive_timeout = 4.1\n",
       async ({ url }) => {
@@ -201,7 +201,7 @@ describe("slow clients", () => {
 });
 
 describe("clients that do not read", () => {
-  it("lose their connection when they read no part of their answer for send_timeout", async () => {
+  it("lose their connection when they read no part of their response for send_timeout", async () => {
     await using test = await startService({
       // The limit also closes a connection without a request in that time.
       toml: "send_timeout = 2\n",
@@ -239,7 +239,7 @@ describe("clients that do not read", () => {
 });
 
 describe("clients that never stop sending", () => {
-  it("LIM-3 lose their connection when the body exceeds max_body_bytes after the answer", async () => {
+  it("LIM-3 lose their connection when the body exceeds max_body_bytes after the response", async () => {
     await using test = await startService({
       toml: "max_body_bytes = 100000\n",
       routes(app) {

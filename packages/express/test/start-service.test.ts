@@ -11,7 +11,7 @@ const start = (options = ""): string => `
 const file = (name: string): string => `[service]\nname = "${name}"\nport = 0\n`;
 
 describe("startService()", () => {
-  it("CFG-2 prefers the file in the first argument to the one in the options", async () => {
+  it("CFG-2 prefers the file in the first argument to the file in the options", async () => {
     await using child = await runChild(start('config: "one.toml"'), {
       args: ["two.toml"],
       files: { "one.toml": file("one"), "two.toml": file("two") },
@@ -45,7 +45,7 @@ describe("startService()", () => {
       .and.not.to.contain("    at ");
   });
 
-  it("CFG-14 exits with 2 for a wrong option and for an invalid file", async () => {
+  it("CFG-14 exits with 2 for an invalid option and for an invalid file", async () => {
     await using option = await runChild(start('rotes: () => undefined, config: { toml: "" }'));
     expect((await option.ended).code).to.equal(2);
     expect(option.stderr()).to.contain("rotes: is unknown; did you mean routes?");
@@ -61,7 +61,7 @@ describe("startService()", () => {
     expect(reduced.stderr()).to.contain("config: is read by the full profile only");
   });
 
-  it("CFG-14 exits with 2 for a plugin that throws, after it has stopped the plugins that have started", async () => {
+  it("CFG-14 exits with 2 for a plugin that throws, after stopping the plugins that have started", async () => {
     const plugins = `plugins: {
       opened: definePlugin({
         name: "opened",
@@ -82,7 +82,7 @@ describe("startService()", () => {
     expect(child.lines().map(({ message }) => message)).not.to.include("listening");
   });
 
-  it("PORT-2 exits with 1 and names the remedy when the port is taken", async () => {
+  it("PORT-2 exits with 1 and names the remedy when the port is in use", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
     const { port } = holder.address() as { port: number };
@@ -95,7 +95,7 @@ describe("startService()", () => {
     holder.close();
   });
 
-  it("exits with 1 and the stack for any other error", async () => {
+  it("exits with 1 and the stack trace for any other error", async () => {
     await using child = await runChild(
       start('config: "one.toml", routes() { throw new Error("no schema"); }'),
       {
@@ -118,7 +118,7 @@ describe("startService()", () => {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("handles a SIGTERM that arrives while it is created", async function () {
+  it("handles a SIGTERM that arrives while the service is being created", async function () {
     if (process.platform === "win32") this.skip();
     const routes = 'routes() { process.kill(process.pid, "SIGTERM"); }';
     await using child = await runChild(start(`config: "one.toml", ${routes}`), {

@@ -27,7 +27,7 @@ async function ask(url: string, agent?: Agent): Promise<Answer> {
 
 describe("a service that stops", () => {
   onBothMajors((express) => {
-    it("RDY-20 RDY-21 answers 503 on /ready and still serves requests, with Connection: close, for the drain delay", async () => {
+    it("RDY-20 RDY-21 returns 503 on /ready and still serves requests, with Connection: close, during the drain delay", async () => {
       const test = await startService({
         app: express(),
         // Longer than the three requests below take on a busy machine.
@@ -91,7 +91,7 @@ describe("a service that stops", () => {
     });
   });
 
-  it("runs the phases in order and the hooks of a phase in parallel, even if every hook throws", async () => {
+  it("runs the phases in order and the hooks in a phase in parallel, even if every hook throws", async () => {
     const test = await startService();
     const order: string[] = [];
     for (const phase of phases.toReversed()) {
@@ -121,7 +121,7 @@ describe("a service that stops", () => {
     );
   });
 
-  it("stops only once for several calls of stop()", async () => {
+  it("stops only once when stop() is called several times", async () => {
     const test = await startService();
     let hooks = 0;
     test.service.onStop("work", () => void hooks++);
@@ -186,7 +186,7 @@ describe("a service that stops", () => {
     expect(message).to.equal("the service has been stopped; make a new one");
   });
 
-  it("refuses hooks for unknown phases, and hooks that are not functions", async () => {
+  it("rejects hooks for unknown phases, and hooks that are not functions", async () => {
     const { service } = await makeService();
     const onStop = service.onStop as (phase: string, hook: unknown) => void;
     expect(() => onStop("later", () => undefined)).to.throw(/phase: must be one of .*intake/);
@@ -218,7 +218,7 @@ const program = (toml: string, rest = ""): string => `
   await service.start();
 `;
 
-describe("a process that gets a signal to stop", () => {
+describe("a process that receives a signal to stop", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it(`exits with 0 on ${signal}, after drain, server and hooks in order`, async function () {
       if (process.platform === "win32") this.skip();
@@ -248,7 +248,7 @@ describe("a process that gets a signal to stop", () => {
     expect(await child.line((line) => line["phase"] === "done")).to.include({ message: "stopping" });
   });
 
-  it("exits with 1 at once on a second signal", async function () {
+  it("exits with 1 immediately on a second signal", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(program("drain_delay = 20\n"));
     await child.listening();
@@ -261,7 +261,7 @@ describe("a process that gets a signal to stop", () => {
     );
   });
 
-  it("lets every service of the process finish before it exits", async function () {
+  it("lets every service in the process finish before it exits", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(`
       import { createService } from "@svc/express";
@@ -289,7 +289,7 @@ describe("a process that gets a signal to stop", () => {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("exits with 1 at the time limit, and logs the number of requests in flight", async function () {
+  it("exits with 1 at the time limit, and logs the number of requests in progress", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(program("shutdown_timeout = 0.5\n"));
     await child.listening();

@@ -83,7 +83,7 @@ describe("the plugin tenancy", () => {
     expect(line).to.include({ tenant_id: "acme" }).and.to.not.have.property("tenant_claimed");
   });
 
-  it("TEN-3 TEN-16 refuses requests without a tenant, except for the service's own endpoints", async () => {
+  it("TEN-3 TEN-16 rejects requests without a tenant, except on the service's own endpoints", async () => {
     const toml = `${both}[plugin.metrics]\npath = "/numbers"\n[plugin.tenancy]\nrequire_tenant = true\nexempt_paths = ["/open"]\n`;
     await using test = await startService({ toml, env, routes });
     for (const path of ["/health", "/ready", "/info", "/numbers", "/open"]) {
@@ -127,7 +127,7 @@ describe("the plugin tenancy", () => {
     ]);
   });
 
-  it("TEN-9 grants the tenant of the first source that has one when callers are not verified", async () => {
+  it("TEN-9 grants the tenant from the first source that has one when callers are not verified", async () => {
     const toml = `${alone}[plugin.tenancy]\nsources = ["path", "subdomain", "header"]\n`;
     await using test = await startService({ toml, env, routes });
     const headers = { Host: "sub.example.com", "X-Tenant-ID": "head" };
@@ -148,7 +148,7 @@ describe("the plugin tenancy", () => {
     expect(await seen(behind, { path: "/tenant", headers })).to.deep.equal([200, "b"]);
   });
 
-  it("EDGE-1 TEN-13 uses the forwarded host that the outermost trusted proxy has added", async () => {
+  it("EDGE-1 TEN-13 uses the forwarded host added by the outermost trusted proxy", async () => {
     const toml = `trusted_proxies = ["loopback", "10.0.0.0/8"]\n${alone}[plugin.tenancy]\nsources = ["subdomain"]\n`;
     await using test = await startService({ toml, env, routes });
     const tenant = async (hosts: string, addresses = "203.0.113.7"): Promise<unknown> => {
@@ -176,7 +176,7 @@ describe("the plugin tenancy", () => {
     expect((await ask("http://b.example.com/open")).body).to.equal('{"tenant":null}');
   });
 
-  it("TEN-21 CFG-12 reports the faults of both plugins at once", async () => {
+  it("TEN-21 CFG-12 reports faults in both plugins together", async () => {
     const toml = '[plugins]\nenabled = ["metrics", "auth", "tenancy"]\n';
     expect(await refusal({ toml }))
       .to.contain("(2 faults)")

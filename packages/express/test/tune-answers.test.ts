@@ -52,7 +52,7 @@ describe("a tuned application", function () {
       };
     }
 
-    it("sends 10,000 generated answers byte for byte as Express alone does", async () => {
+    it("sends 10,000 generated responses byte for byte as Express alone does", async () => {
       let compared = 0;
       for (const [number, plan] of plans.entries()) {
         const given = fc.sample(answers, { numRuns: answersPerPlan, seed: seed + number });

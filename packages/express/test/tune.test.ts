@@ -20,7 +20,7 @@ describe("tune()", () => {
     ["express itself", expressMajors["express 5"], "another function"],
     ["its own result", tune(expressMajors["express 5"]()), "an object of another kind"],
   ] as const) {
-    it(`rejects ${title} with an error that names the kind of value`, () => {
+    it(`rejects ${title} with an error that names the type of the value`, () => {
       expect(() => tune(value)).to.throw(
         ConfigurationError,
         `app: must be an Express application, which express() returns; it is ${kind}`,
@@ -69,7 +69,7 @@ describe("tune()", () => {
       expect(Object.keys(app.response)).to.deep.equal(["app"]);
     });
 
-    it("returns the same classes for a second call and changes nothing", async () => {
+    it("returns the same classes for a second call, and changes nothing", async () => {
       const app = makeApp();
       const classes = tune(app);
       const chain = Object.getPrototypeOf(app.response) as object;
@@ -77,7 +77,7 @@ describe("tune()", () => {
       expect(Object.getPrototypeOf(app.response)).to.equal(chain);
     });
 
-    it("changes no answer when it is called after the start", async () => {
+    it("changes no response when it is called after the start", async () => {
       const app = makeApp();
       await using server = await listen(app);
       const answers = async (): Promise<unknown[]> =>
@@ -92,7 +92,7 @@ describe("tune()", () => {
       expect(await answers()).to.deep.equal(before);
     });
 
-    it("keeps an ETag function of the application, and calls it with the same arguments as Express", async () => {
+    it("keeps the application's ETag function, and calls it with the same arguments as Express", async () => {
       const calls: unknown[][] = [];
       const own = (...args: unknown[]): string => {
         calls.push(args);
@@ -122,7 +122,7 @@ describe("tune()", () => {
       expect((await request(server.url).get("/")).text).to.equal('{\n "own": true\n}');
     });
 
-    it("passes every call to a res.json that was replaced before or after it", async () => {
+    it("passes every call to a res.json that was replaced before or after tuning", async () => {
       const seen: string[] = [];
       const app = makeApp();
       const replace = (name: string): void => {
@@ -189,7 +189,7 @@ describe("tune()", () => {
         },
       ],
     ] as const) {
-      it(`calls a res.${name} that a tool put in place of Express's before it`, async () => {
+      it(`calls a res.${name} that a tool replaced before tuning`, async () => {
         const shared = Object.getPrototypeOf(express().response) as Record<string, unknown>;
         const { [name]: own } = shared;
         shared[name] = replacement;
@@ -203,7 +203,7 @@ describe("tune()", () => {
       });
     }
 
-    it("uses a req.fresh that is defined on one request", async () => {
+    it("uses a req.fresh that is defined on a single request", async () => {
       const app = express();
       app.get("/", (req, res) => {
         Object.defineProperty(req, "fresh", { value: true });
@@ -220,7 +220,7 @@ describe("tune()", () => {
       Node: () => ServerResponse.prototype,
     };
     for (const [title, holderOf] of Object.entries(holders)) {
-      it(`passes every header of an answer to a res.setHeader that was replaced on ${title}`, async () => {
+      it(`passes every header of a response to a res.setHeader that was replaced on ${title}`, async () => {
         const seen = new Set<string>();
         async function ask(app: Express, classes: object): Promise<void> {
           await using server = await listen(createServer(classes, app));
@@ -276,7 +276,7 @@ describe("tune()", () => {
       });
     }
 
-    it("also tunes applications that were mounted before, and one that is mounted elsewhere later", async () => {
+    it("also tunes applications that were mounted before, and an application that is mounted elsewhere later", async () => {
       const inner = makeApp();
       const app = express();
       app.use("/in", inner);
@@ -290,7 +290,7 @@ describe("tune()", () => {
     });
 
     for (const wanted of [true, false]) {
-      it(`is ${wanted ? "called by serve()" : "left out by serve() with tune: false"}`, async () => {
+      it(`is ${wanted ? "called by serve()" : "omitted by serve() with tune: false"}`, async () => {
         const app = makeApp();
         await using serving = await serve(app, {
           port: 0,
@@ -307,7 +307,7 @@ describe("tune()", () => {
     }
   });
 
-  it("is left out by serve() for a listener that is not an Express application", async () => {
+  it("is omitted by serve() for a listener that is not an Express application", async () => {
     await using serving = await serve((_req, res) => void res.end("plain"), {
       port: 0,
       host: "127.0.0.1",
@@ -318,7 +318,7 @@ describe("tune()", () => {
     expect(text).to.equal("plain");
   });
 
-  it("rejects a value of serve()'s option tune that is not a boolean", async () => {
+  it("rejects a value for serve()'s option tune that is not a boolean", async () => {
     const wrong = serve(() => undefined, { tune: "no" as unknown as boolean });
     expect(String(await rejection(wrong))).to.contain('tune: must be true or false; it is "no"');
   });

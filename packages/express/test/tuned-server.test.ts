@@ -57,7 +57,7 @@ describe("the tuned server", () => {
       expect(born[0]).to.equal(test.service.app.request);
     });
 
-    it("does not change the prototype of a request or response while it is served", async () => {
+    it("does not change the prototypes of a request and response while serving them", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {
@@ -70,7 +70,7 @@ describe("the tuned server", () => {
       expect(changed).to.deep.equal([]);
     });
 
-    it("has the extensions of the application's request and response that were added before and after the start", async () => {
+    it("has the extensions that the application's request and response got before and after the start", async () => {
       const app = express();
       Object.assign(app.request, { before: () => "before" });
       await using test = await startService({
@@ -86,7 +86,7 @@ describe("the tuned server", () => {
       expect((await request(test.url).get("/")).body).to.deep.equal({ before: "before", after: "after" });
     });
 
-    it("gives a mounted application its own req.app and the extensions of its parent", async () => {
+    it("gives a mounted application its own req.app and its parent's extensions", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {
@@ -101,7 +101,7 @@ describe("the tuned server", () => {
       expect((await request(test.url).get("/outer")).body).to.deep.equal({ own: true });
     });
 
-    it("leaves the application usable by supertest and inside another application", async () => {
+    it("leaves the application usable with supertest and inside another application", async () => {
       const made = await makeService({
         app: express(),
         routes: (app: Express) => {

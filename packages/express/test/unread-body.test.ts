@@ -118,7 +118,7 @@ async function iterated(req: Request, res: Response): Promise<void> {
   res.json({ got: text });
 }
 
-describe("a body of a type that no parser of the route takes", () => {
+describe("a body whose type no parser in the route accepts", () => {
   onBothMajors((express) => {
     for (const [type, body] of Object.entries(bodies)) {
       it(`gets a 415 problem, and the handler does not continue: ${type || "no type"} (ERR-18)`, async () => {
@@ -147,7 +147,7 @@ describe("a body of a type that no parser of the route takes", () => {
       });
     }
 
-    it("gets a 415 problem after parsers of other types (ERR-18)", async () => {
+    it("gets a 415 problem after parsers for other types (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       for (const path of ["/text", "/form", "/several", "/upload", "/xml", "/late"]) {
         const answer = await request(test.url).post(path).type("application/yaml").send("a: 1");
@@ -170,7 +170,7 @@ describe("a body of a type that no parser of the route takes", () => {
       ["/iterated", "text/plain", "name=ann"],
       ["/read", form, "name=ann"],
     ] as const) {
-      it(`reaches a route that reads it itself: ${path} reads ${type} (ERR-18)`, async () => {
+      it(`reaches a route that reads the body itself: ${path} reads ${type} (ERR-18)`, async () => {
         await using test = await startService({ app: express(), routes: routes(express) });
         const body = type === "application/json" ? '{"name":"ann"}' : "name=ann";
         const answer = await request(test.url).post(path).set("Content-Type", type).send(body);
@@ -179,7 +179,7 @@ describe("a body of a type that no parser of the route takes", () => {
       });
     }
 
-    it("reaches a handler that listens or pipes, and req.body is then undefined (ERR-18)", async () => {
+    it("reaches a handler that listens or pipes, with req.body undefined (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       const heard = await request(test.url).post("/data").type("text/plain").send("hello");
       expect(heard.body).to.deep.equal({ got: "hello", body: null });
@@ -191,7 +191,7 @@ describe("a body of a type that no parser of the route takes", () => {
       expect(JSON.parse(chunked.body)).to.deep.equal({ got: "hello", body: null });
     });
 
-    it("is not refused when it is empty (ERR-18)", async () => {
+    it("is accepted when it is empty (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       for (const [method, more] of [
         ["POST", ""],
@@ -224,7 +224,7 @@ describe("a body of a type that no parser of the route takes", () => {
       expect(text.match(/HTTP\/1\.1 (\d+)/g)).to.deep.equal(["HTTP/1.1 415", "HTTP/1.1 200"]);
     });
 
-    it("is refused by service.app behind another server (ERR-18)", async () => {
+    it("is refused by service.app in another server (ERR-18)", async () => {
       const { service } = await makeService({ app: express(), routes: routes(express) });
       const answer = await request(service.app).post("/name").type("form").send("name=ann");
       expect(answer.status).to.equal(415);
@@ -258,7 +258,7 @@ describe("a body of a type that no parser of the route takes", () => {
       expect(await send("/notes/7")).to.deep.equal([415, undefined]);
     });
 
-    it("does not hide the error of a route from an error handler that reads req.body (ERR-18)", async () => {
+    it("does not hide a route's error from an error handler that reads req.body (ERR-18)", async () => {
       const seen: unknown[] = [];
       await using test = await startService({
         app: express(),
@@ -290,7 +290,7 @@ describe("a body of a type that no parser of the route takes", () => {
   });
 
   for (const name of ["express", "express4"]) {
-    it(`gets its 415 also from a promise or callback of a handler of ${name}, without ending the process (ERR-18)`, async () => {
+    it(`also gets its 415 from a promise or callback in a handler in ${name}, without ending the process (ERR-18)`, async () => {
       await using child = await runChild(
         `import express from "${name}";
          import { startService } from "@svc/express";
@@ -320,7 +320,7 @@ describe("a body of a type that no parser of the route takes", () => {
     });
   }
 
-  it("gets its 415 from an asynchronous handler of Express 4 behind serve() (ERR-18)", async () => {
+  it("gets its 415 from an asynchronous Express 4 handler behind serve() (ERR-18)", async () => {
     await using child = await runChild(
       `import express from "express4";
        import { serve } from "@svc/express";

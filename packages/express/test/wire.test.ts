@@ -23,9 +23,9 @@ function routes(app: Express): void {
   );
 }
 
-describe("the answers of a service", () => {
+describe("responses of a service", () => {
   onBothMajors((express) => {
-    it("VER-2 COR-1 COR-3 keep the caller's request id and echo it, even on problems", async () => {
+    it("VER-2 COR-1 COR-3 echo the caller's request id, even on problems", async () => {
       await using test = await startService({ app: express(), routes });
       const fine = await request(test.url).get("/items/7").set("X-Request-ID", "abc-1");
       expect(fine.headers).to.include({
@@ -38,7 +38,7 @@ describe("the answers of a service", () => {
       expect(missing.body).to.include({ status: 404, request_id: "abc-2" });
     });
 
-    it("COR-2 COR-9 COR-12 have a minted id, and the access line has the trace of the caller", async () => {
+    it("COR-2 COR-9 COR-12 have a generated id, and the access line has the caller's trace", async () => {
       await using test = await startService({ app: express(), routes });
       const traceId = "0af7651916cd43dd8448eb211c80319c";
       const answer = await request(test.url)
@@ -94,7 +94,7 @@ describe("the answers of a service", () => {
       ],
       ["a path that cannot be decoded", (url: string) => request(url).get("/items/%ff"), 400, undefined],
     ] as const) {
-      it(`ERR-2 are a ${status} problem of the exact media type for ${title}`, async () => {
+      it(`ERR-2 are a ${status} problem with the exact media type for ${title}`, async () => {
         await using test = await startService({ app: express(), routes });
         const answer = await call(test.url);
         expect(answer.status).to.equal(status);
@@ -109,7 +109,7 @@ describe("the answers of a service", () => {
       });
     }
 
-    it("ERR-15 ERR-16 list the faults of a body that fails validation", async () => {
+    it("ERR-15 ERR-16 list the faults in a body that fails validation", async () => {
       await using test = await startService({ app: express(), routes });
       const answer = await request(test.url).post("/checked").send({});
       expect(answer.status).to.equal(422);
@@ -119,13 +119,13 @@ describe("the answers of a service", () => {
       });
     });
 
-    it("ERR-10 name the methods of the path in Allow", async () => {
+    it("ERR-10 list the path's methods in Allow", async () => {
       await using test = await startService({ app: express(), routes });
       const answer = await request(test.url).delete("/items/1");
       expect(answer.headers["allow"]).to.equal("GET, HEAD, PUT");
     });
 
-    it("ENV-4 ERR-7 show the message of an exception while debug is on", async () => {
+    it("ENV-4 ERR-7 show an exception's message while debug is on", async () => {
       await using test = await startService({ app: express(), routes, toml: "debug = true\n" });
       const answer = await request(test.url).get("/crash");
       expect(answer.status).to.equal(500);
@@ -133,7 +133,7 @@ describe("the answers of a service", () => {
       expect(answer.text).not.to.contain("wire.test");
     });
 
-    it("LIM-1 LIM-2 refuse a body over max_body_bytes, of any content type, before any route", async () => {
+    it("LIM-1 LIM-2 reject a body over max_body_bytes, of any content type, before any route", async () => {
       let reached = 0;
       await using test = await startService({
         app: express(),
@@ -167,7 +167,7 @@ describe("the answers of a service", () => {
       expect(text).to.contain('service_info{service="test",version="0.1.0"} 1');
     });
 
-    it("have an ETag that conditional requests can use with etag = true, and none with etag = false", async () => {
+    it("have an ETag for conditional requests with etag = true, and none with etag = false", async () => {
       await using tagged = await startService({ app: express(), routes });
       const first = await request(tagged.url).get("/items/1").set("X-Request-ID", "a");
       const tag = String(first.headers["etag"]);
@@ -204,7 +204,7 @@ describe("the answers of a service", () => {
     });
   });
 
-  it("are problems for a rejected promise of the application's middleware on Express 5", async () => {
+  it("are problems when the application's middleware rejects on Express 5", async () => {
     await using test = await startService({
       routes,
       middleware: [
@@ -225,19 +225,19 @@ describe("hostile and unusual requests", () => {
     `POST /items HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
   const get = (target: string, version = "1.1"): string => `GET ${target} HTTP/${version}\r\nHost: x\r\n\r\n`;
   const requests: Readonly<Record<string, readonly [bytes: string, status: number]>> = {
-    "lists in lists, 5,000 deep": [post("application/json", "[".repeat(5000) + "]".repeat(5000)), 400],
+    "lists nested 5,000 deep": [post("application/json", "[".repeat(5000) + "]".repeat(5000)), 400],
     "a member __proto__": [post("application/json", '{"__proto__":{"admin":true}}'), 400],
     "a body that is not gzip": [post("application/json", "{}", "Content-Encoding: gzip\r\n"), 400],
     "an unknown encoding": [post("application/json", "{}", "Content-Encoding: zip\r\n"), 415],
     "an unknown charset": [post("application/json; charset=klingon", "{}"), 415],
     "a broken escape in the path": [get("/items/%E0%A4%A"), 400],
-    "a path of slashes": [get("//evil.test/%2e%2e"), 404],
+    "a path that contains only slashes": [get("//evil.test/%2e%2e"), 404],
     "a target that is not a path": [get("items"), 400],
     "a target that is not a URL": [get("http://"), 400],
     "a query that names __proto__": [get("/items/1?a[__proto__][b]=1"), 200],
     "an asterisk": ["OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 404],
     "HTTP/1.0 without a Host": ["GET /items/1 HTTP/1.0\r\n\r\n", 200],
-    "a request to upgrade": [
+    "an upgrade request": [
       "GET /items/1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
       200,
     ],
@@ -262,7 +262,7 @@ describe("hostile and unusual requests", () => {
   });
 });
 
-describe("requests that are answered outside the application", () => {
+describe("requests that are handled outside the application", () => {
   for (const [title, bytes, status] of [
     ["an invalid request line", "NONSENSE\r\n\r\n", 400],
     ["an unknown method", "BREW / HTTP/1.1\r\nHost: x\r\n\r\n", 400],
@@ -300,7 +300,7 @@ describe("requests that are answered outside the application", () => {
     });
   }
 
-  it("get the answer of the path when their target is an absolute URL", async () => {
+  it("get the response for the path when their target is an absolute URL", async () => {
     await using test = await startService();
     const answer = await rawRequest(
       test.port,

@@ -6,7 +6,7 @@ import { type Answer, createReadiness, type Readiness } from "./readiness.ts";
 import type { ReadinessReport, ServiceState } from "./report.ts";
 import { safeMember } from "./safe-text.ts";
 
-/** The three handlers for an application's own routes; each answers under any path. */
+/** The three handlers, for an application's own routes. Each works under any path. */
 export interface HealthHandlers {
   readonly health: Middleware;
   readonly ready: Middleware;
@@ -18,30 +18,31 @@ export interface HealthHandlers {
 export interface HealthMiddleware extends Middleware {
   readonly handlers: HealthHandlers;
   /**
-   * Sets the state. In `starting` and `draining`, `/ready` answers 503 without running a check; `/health` stays 200.
-   * The first state is `serving`. `draining` is final: later calls have no effect.
+   * Sets the state. In `starting` and `draining`, `/ready` returns 503 without running a check; `/health` still returns
+   * 200. The initial state is `serving`. `draining` is final: later calls have no effect.
    * @throws ConfigurationError for an unknown state
    */
   readonly setState: (state: ServiceState) => void;
   readonly state: () => ServiceState;
   /**
-   * Adds a check, which runs from the next run on.
-   * @throws ConfigurationError for an invalid check, and for a name that is taken
+   * Adds a check, starting with the next run.
+   * @throws ConfigurationError for an invalid check, and for a name that is already used
    */
   readonly addCheck: (check: ReadinessCheck) => void;
-  /** Returns the current report of `/ready`, from the same shared run. Never rejects. */
+  /** Returns the report that `/ready` currently returns, from the same shared run. Never rejects. */
   readonly report: () => Promise<ReadinessReport>;
 }
 
-// An answer from a cache, including a 304, would not show the current state.
+// A cached response, including a 304, would not show the current state.
 const NO_STORE = { "Cache-Control": "no-store" } as const;
 const ALLOWED = ["GET", "HEAD"] as const;
 
 /**
- * Answers GET and HEAD of exactly `/health`, `/ready` and, outside `prod`, `/info` (SYS-1 to SYS-8, RDY-1 to RDY-12,
- * RDY-20, RDY-21). Other methods of these paths get 405; all other paths, `/health/` too, go to `next`.
+ * Handles GET and HEAD requests for exactly `/health`, `/ready` and, outside `prod`, `/info` (SYS-1 to SYS-8, RDY-1 to
+ * RDY-12, RDY-20, RDY-21). Other methods on these paths get 405. All other paths, including `/health/`, are passed to
+ * `next`.
  *
- * @throws ConfigurationError for wrong options
+ * @throws ConfigurationError for invalid options
  */
 export function health(options: HealthOptions): HealthMiddleware {
   const resolved = healthOptions.resolve(options);
@@ -65,7 +66,7 @@ export function health(options: HealthOptions): HealthMiddleware {
       next();
       return;
     }
-    // Express gives the prefix of a mount only as the client wrote it, which must not become a metric label.
+    // In Express a mount's prefix is known only as the client wrote it, so it must not become a metric label.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
     handler(req, res, next);
   }
@@ -90,7 +91,7 @@ function isRead(req: IncomingMessage, res: ServerResponse): boolean {
 }
 
 function healthHandler({ service, version, env }: ResolvedHealthOptions): Middleware {
-  // The body is built once, so that the probe answers even when all dependencies hang.
+  // The body is built once, so that the probe succeeds even if all dependencies hang.
   const body = Buffer.from(JSON.stringify({ status: "ok", service, version, env }));
   return function healthReport(req, res) {
     if (isRead(req, res)) sendJson(req, res, 200, body, NO_STORE);
@@ -101,7 +102,7 @@ function readyHandler(readiness: Readiness): Middleware {
   return function readinessReport(req, res, next) {
     if (!isRead(req, res)) return;
     const send = ({ httpStatus, body }: Answer): void => {
-      // A request deadline may have answered while the checks ran.
+      // A request deadline may have sent a response while the checks ran.
       if (!res.headersSent) sendJson(req, res, httpStatus, body, NO_STORE);
     };
     const answer = readiness.answer();
@@ -122,7 +123,7 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
         providers: typeof providers === "function" ? listFrom("providers", providers) : providers,
         plugins: typeof plugins === "function" ? listFrom("plugins", plugins) : plugins,
       };
-      // Plugins report their configuration, which may include URLs with user-info.
+      // Mask values, because plugins report their configuration, which may include URLs with user-info.
       body = Buffer.from(
         JSON.stringify(listed, (name, value: unknown) =>
           typeof value === "string" ? safeMember(name, value) : value,
@@ -139,7 +140,7 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
 function listFrom<T>(option: string, list: () => readonly T[]): readonly T[] {
   const listed: unknown = list();
   if (Array.isArray(listed)) return listed;
-  // A rejection of an async function would otherwise be an unhandled one.
+  // Handle the rejection, because an async function's promise is not awaited here.
   if (listed instanceof Promise) listed.catch(() => undefined);
   throw new TypeError(`${option} of health() must answer a list, and no promise`);
 }

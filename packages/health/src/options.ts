@@ -10,15 +10,16 @@ import {
 } from "@svc/options";
 import { type ReadinessReport, type ReadinessStatus, RESERVED_NAMES, type ServiceState } from "./report.ts";
 
-/** The entry of one plugin in `/info`: its name and any other members. */
+/** One plugin's entry in `/info`: its name and any other members. */
 export type PluginInfo =
   | { readonly name: string }
-  // This member of the union accepts literals with more members; the first accepts interfaces without an index signature.
+  // This union member accepts literals with additional members. The first one accepts interfaces without an index
+  // signature.
   | { readonly name: string; readonly [member: string]: unknown };
 
-/** A change of the status of `/ready`. */
+/** A change in the status of `/ready`. */
 export interface ReadinessChange {
-  /** Undefined before the first answer. */
+  /** Undefined before the first response. */
   readonly from: ReadinessStatus | undefined;
   readonly to: ReadinessStatus;
   readonly report: ReadinessReport;
@@ -52,25 +53,27 @@ const plugin: k.Kind<PluginInfo> = {
 const NONE: readonly never[] = [];
 
 export const healthOptions = defineOptions("health()", {
-  /** The name of the service. Required. */
+  /** Name of the service. Required. */
   service: { kind: k.string() },
-  /** The version of the service. Required. */
+  /** Version of the service. Required. */
   version: { kind: k.string() },
   /** The environment; `prod` has no `/info` (SYS-6). Required. */
   env: { kind: k.oneOf(...environmentNames) },
   /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
   checks: { kind: k.withDefault(k.listOf(readinessCheck), NONE) },
-  /** The deadline of a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
+  /** Time limit for a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
   readinessTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.01, max: 60 }), 2) },
-  /** How long a result of the checks is reused, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
+  /** How long the checks' result is reused, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
   reuseMs: { kind: k.withDefault(k.integer({ min: 0, max: 1000 }), 1000) },
   /** Whether `/info` exists; it never does in `prod`. Default: true. */
   info: { kind: k.withDefault(k.boolean(), true) },
-  /** The plugins that `/info` lists, `[{ name, ... }]`, or a function that is called at every request. Default: none. */
+  /**
+   * The plugins listed by `/info`, `[{ name, ... }]`, or a function that is called for every request. Default: none.
+   */
   plugins: { kind: k.withDefault(k.either(k.listOf(plugin), k.func<() => readonly PluginInfo[]>()), NONE) },
-  /** The names of providers that `/info` lists, or a function that is called at every request. Default: none. */
+  /** The provider names listed by `/info`, or a function that is called for every request. Default: none. */
   providers: { kind: k.withDefault(k.either(k.listOf(k.string()), k.func<() => readonly string[]>()), NONE) },
-  /** Gets one line for each change: info for `ok`, warn for `degraded`, error for `unavailable`. Default: none. */
+  /** Logs one line per change: info for `ok`, warn for `degraded`, error for `unavailable`. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
   /** Called with `{ from, to, report }` when readiness changes; its errors are logged. Default: none. */
   onChange: { kind: k.optional(k.func<(change: ReadinessChange) => void>()) },
@@ -81,7 +84,7 @@ export const healthOptions = defineOptions("health()", {
 /** Options of `health()`. */
 export type HealthOptions = OptionsOf<typeof healthOptions>;
 
-/** The options with every default filled in. */
+/** The options with all defaults applied. */
 export type ResolvedHealthOptions = ResolvedOptions<(typeof healthOptions)["keys"]>;
 
 /** @throws ConfigurationError for an unknown state */
@@ -89,7 +92,7 @@ export function checkState(state: ServiceState): void {
   resolveOptions("setState()", { state }, { state: k.oneOf("starting", "serving", "draining") });
 }
 
-/** @throws ConfigurationError for an invalid check, and for a name that is taken */
+/** @throws ConfigurationError for an invalid check, and for a name that is already used */
 export function checkedName(check: ReadinessCheck, taken: ReadonlySet<string>): string {
   resolveOptions("health()", { check }, { check: readinessCheck });
   if (!taken.has(check.name)) return check.name;

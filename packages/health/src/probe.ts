@@ -3,7 +3,7 @@ import { withDeadline } from "@svc/resilience";
 import type { CheckReport, CheckStatus } from "./report.ts";
 import { classOf, codeOf, safeMember, safeText } from "./safe-text.ts";
 
-/** A check with a deadline that never has two concurrent runs. */
+/** A check with a deadline that never runs twice concurrently. */
 export interface Probe {
   readonly name: string;
   /** Never rejects. */
@@ -56,7 +56,7 @@ function failure(status: CheckStatus, detail: string, critical: boolean): CheckR
   return { healthy: false, status, detail, critical };
 }
 
-// The contract's text writes 2 seconds as 2.0s.
+// The contract writes 2 seconds as 2.0s.
 function secondsText(seconds: number): string {
   return `${Number.isInteger(seconds) ? seconds.toFixed(1) : seconds}s`;
 }
@@ -86,7 +86,7 @@ function isCheckResult(value: unknown): value is CheckResult {
   );
 }
 
-/** Keeps only numbers, booleans, nulls and short texts; nested values are not meant for a probe. */
+/** Keeps only numbers, booleans, nulls and short strings, because nested values are not meant for a probe. */
 function safeMeta(meta: Readonly<Record<string, unknown>>): CheckReport["meta"] {
   const kept = Object.entries(meta)
     .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) || value === null)

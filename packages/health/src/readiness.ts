@@ -27,7 +27,7 @@ function answerOf(report: ReadinessReport): Answer {
 
 export type Readiness = ReturnType<typeof createReadiness>;
 
-/** Creates the readiness of one service, without HTTP. */
+/** Creates a service's readiness, without HTTP. */
 export function createReadiness(options: ResolvedHealthOptions) {
   const { service, readinessTimeoutSeconds, reuseMs, now } = options;
   const probes: Probe[] = [];
@@ -64,7 +64,10 @@ export function createReadiness(options: ResolvedHealthOptions) {
   for (const check of options.checks) addCheck(check);
 
   return {
-    /** Never rejects. Concurrent callers share one run of the checks, and reuse its result for `reuseMs` (RDY-9, RDY-10). */
+    /**
+     * Never rejects. Concurrent callers share one run of the checks, and its result is reused for `reuseMs` (RDY-9,
+     * RDY-10).
+     */
     answer: () => (state === "serving" ? whileServing() : outside[state]),
     addCheck,
     setState(next: ServiceState): void {
@@ -80,12 +83,12 @@ export function createReadiness(options: ResolvedHealthOptions) {
   };
 }
 
-/** Reports only changes, because a probe every few seconds would fill the log. */
+/** Reports only changes, because a line for every probe would fill the log. */
 function changeObserver({
   logger,
   onChange,
 }: ResolvedHealthOptions): (report: ReadinessReport, expected: boolean) => void {
-  // An error of the logger must fail neither a probe nor a shutdown.
+  // A logger error must fail neither a probe nor a shutdown.
   const log = safeLogger(logger);
   const { emit } = createEmitter(onChange, (suppressed, error) =>
     log?.error({ err: error, suppressed }, "onChange of health() threw"),
@@ -95,7 +98,7 @@ function changeObserver({
     const from = last;
     if (report.status === from) return;
     last = report.status;
-    // The first status is a change only when it is not ok.
+    // The first status counts as a change only if it is not ok.
     if (from === undefined && report.status === "ok") return;
     const change: ReadinessChange = { from, to: report.status, report };
     if (log !== undefined) logChange(log, change, expected);

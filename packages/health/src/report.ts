@@ -5,13 +5,13 @@ export type CheckStatus = "ok" | "fail" | "timeout" | "error";
 export interface CheckReport {
   readonly healthy: boolean;
   readonly status: CheckStatus;
-  /** Cleaned: no user-info or query of a URL, no control characters, at most 200 characters. */
+  /** Sanitised: no user-info or query in URLs, no control characters, at most 200 characters. */
   readonly detail: string;
   readonly critical: boolean;
   readonly meta?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** `ok` and `degraded` answer 200, `unavailable` 503 (RDY-4 to RDY-6). */
+/** `ok` and `degraded` are sent with 200, `unavailable` with 503 (RDY-4 to RDY-6). */
 export type ReadinessStatus = "ok" | "degraded" | "unavailable";
 
 /** The body of `/ready`. */
@@ -24,7 +24,7 @@ export interface ReadinessReport {
 /** The lifecycle state of the process. Checks run only while `serving`. */
 export type ServiceState = "starting" | "serving" | "draining";
 
-/** Returns the report of a serving service from the results of its checks. */
+/** Returns a serving service's report, from the results of its checks. */
 export function reportOf(
   service: string,
   checks: readonly (readonly [string, CheckReport])[],
@@ -38,7 +38,7 @@ export function reportOf(
   return { status, service, checks: Object.fromEntries(checks) };
 }
 
-/** Returns the report for the time before and after serving, without the checks (RDY-20). */
+/** Returns the report before and after serving, without the checks (RDY-20). */
 export function reportOfState(service: string, state: "starting" | "draining"): ReadinessReport {
   const [name, detail] = state === "starting" ? ["startup", "starting"] : ["shutdown", "shutting down"];
   return reportOf(service, [[name, { healthy: false, status: "fail", detail, critical: true }]]);

@@ -2,8 +2,8 @@ const MAX_LENGTH = 200;
 const SETTING = /\b(password|passwd|pwd|secret|token|api[-_]?key)(["']?\s?[=:]\s?)(?:"[^"]*"|'[^']*'|\S+)/gi;
 
 /**
- * Makes a text safe for every client: removes the user-info and query of URLs, masks values of settings such as
- * passwords, replaces control and direction characters by blanks, and cuts the text at 200 characters.
+ * Makes a string safe for every client: removes user-info and query from URLs, masks values of settings such as
+ * passwords, replaces control and direction characters with blanks, and truncates the string to 200 characters.
  */
 export function safeText(text: string): string {
   const shown = text
@@ -11,13 +11,13 @@ export function safeText(text: string): string {
     .replaceAll(SETTING, "$1$2***")
     .replaceAll(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, " ")
     .trim();
-  // The cut must not leave half of a surrogate pair.
+  // Truncation must not leave half of a surrogate pair.
   return shown.length <= MAX_LENGTH ? shown : shown.slice(0, MAX_LENGTH).replace(/[\ud800-\udbff]$/, "");
 }
 
 const SECRET_NAME = /(?:password|passwd|pwd|secret|token|api[-_]?key)s?$/i;
 
-/** Makes the value of a member safe, and masks it completely when its name indicates a secret. */
+/** Makes a member's value safe, and masks it completely if its name indicates a secret. */
 export function safeMember(name: string, value: string): string {
   return SECRET_NAME.test(name) ? "***" : safeText(value);
 }
@@ -35,7 +35,10 @@ function withoutUrlSecrets(word: string): string {
   return word.slice(0, scheme + 3) + (query === -1 ? rest : rest.slice(0, query));
 }
 
-/** Returns the class of a thrown value. Its message is never shown: drivers put hosts, names and statements into it. */
+/**
+ * Returns the class name of a thrown value. Its message is never shown, because drivers include hosts, names and
+ * statements in it.
+ */
 export function classOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return typeof thrown;
   let name: unknown;
@@ -47,7 +50,9 @@ export function classOf(thrown: unknown): string {
   return typeof name === "string" && /^[A-Za-z_$][\w$]{0,63}$/.test(name) ? name : "Error";
 }
 
-/** Returns the code of a system or driver error, for example `ECONNREFUSED` or `57P03`, when it has that form. */
+/**
+ * Returns the code of a system or driver error, for example `ECONNREFUSED` or `57P03`; undefined in any other format.
+ */
 export function codeOf(thrown: unknown): string | undefined {
   try {
     if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;

@@ -23,14 +23,14 @@ for (const name of ["bare http", "express 4", "express 5"]) {
   };
 
   describe(`health() on ${name}`, () => {
-    it("SYS-1 SYS-8 answers /health with status, service, version and env as application/json", async () => {
+    it("SYS-1 SYS-8 returns status, service, version and env as application/json at /health", async () => {
       const answer = await request(serve()).get("/health");
       expect(answer.status).to.equal(200);
       expect(answer.headers["content-type"]).to.equal("application/json");
       expect(answer.text).to.equal('{"status":"ok","service":"orders","version":"1.2.3","env":"staging"}');
     });
 
-    it("SYS-2 answers /health without running a check", async () => {
+    it("SYS-2 responds to /health without running a check", async () => {
       let asked = 0;
       const counted = check("database", true, () => {
         asked++;
@@ -43,7 +43,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(asked).to.equal(1);
     });
 
-    it("SYS-3 RDY-1 RDY-2 RDY-3 answers /ready with the report", async () => {
+    it("SYS-3 RDY-1 RDY-2 RDY-3 returns the report at /ready", async () => {
       const meta = { waiting: 3 };
       const checks = [check("database", true, { healthy: true, detail: "12 of 20 connections", meta })];
       const answer = await request(serve({ checks })).get("/ready");
@@ -58,7 +58,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       });
     });
 
-    it("SYS-3 SYS-4 RDY-5 RDY-6 answers 503 with the report when a critical check fails", async () => {
+    it("SYS-3 SYS-4 RDY-5 RDY-6 returns 503 with the report when a critical check fails", async () => {
       const checks = [check("database", true, { healthy: false, detail: "no connection" })];
       const host = serve({ checks });
       const answer = await request(host).get("/ready");
@@ -72,7 +72,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       await request(host).get("/health").expect(200);
     });
 
-    it("SYS-5 SYS-8 answers /info with the inventory", async () => {
+    it("SYS-5 SYS-8 returns the inventory at /info", async () => {
       const plugins = [{ name: "auth", mode: "jwks" }, { name: "cache" }];
       const answer = await request(serve({ plugins, providers: ["google"] })).get("/info");
       expect(answer.status).to.equal(200);
@@ -80,7 +80,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(answer.body).to.deep.equal({ ...about, providers: ["google"], plugins });
     });
 
-    it("SYS-1 answers a request target in absolute form, as clients of a proxy send it", async () => {
+    it("SYS-1 accepts a request target in absolute form, as sent to proxies", async () => {
       await using server = await listen(serve());
       const head = "Host: a\r\nConnection: close\r\n\r\n";
       const answer = await rawRequest(server.port, `GET http://orders.test/health?x=1 HTTP/1.1\r\n${head}`);
@@ -89,7 +89,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(other.status).to.equal(PASSED_ON);
     });
 
-    it("MET-8 sets the route template of paths that it answers, and none for requests that it passes on", async () => {
+    it("MET-8 sets the route template for paths that it handles, and none for requests that it passes on", async () => {
       const templates: unknown[] = [];
       const host = serve({ env: "prod" });
       const noting: typeof host = (req, res) => {
@@ -114,7 +114,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
     });
 
     for (const path of ["/health", "/ready", "/info"]) {
-      it(`answers HEAD ${path} with the same head and no body`, async () => {
+      it(`responds to HEAD ${path} with the same headers and no body`, async () => {
         const host = serve();
         const got = await request(host).get(path);
         const head = await request(host).head(path);
@@ -132,7 +132,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       });
 
       for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
-        it(`answers ${method} ${path} with a 405 problem that names GET and HEAD`, async () => {
+        it(`responds to ${method} ${path} with a 405 problem that names GET and HEAD`, async () => {
           const agent = request(serve({ checks: [check("database", true, neverAsked)] }));
           const answer = await agent[method.toLowerCase() as "post"](path);
           expect(answer.status).to.equal(405);
@@ -144,7 +144,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
         });
       }
 
-      it(`answers ${path} with a query`, async () => {
+      it(`responds to ${path} with a query`, async () => {
         await request(serve()).get(`${path}?probe=1`).expect(200);
       });
 
@@ -168,7 +168,7 @@ describe("health()", () => {
     });
   }
 
-  it("SYS-5 calls the functions for plugins and providers at every request", async () => {
+  it("SYS-5 calls the functions for plugins and providers for every request", async () => {
     const providers: string[] = [];
     const host = hosts(health({ ...about, providers: () => providers, plugins: () => [{ name: "late" }] }));
     providers.push("github");
@@ -176,7 +176,7 @@ describe("health()", () => {
     expect(answer.body).to.deep.equal({ ...about, providers: ["github"], plugins: [{ name: "late" }] });
   });
 
-  it("passes an error of the plugins function to next", async () => {
+  it("passes an error from the plugins function to next", async () => {
     const plugins = (): never => {
       throw new Error("boom");
     };
@@ -203,13 +203,13 @@ describe("health()", () => {
     expect(rejected).to.deep.equal([]);
   });
 
-  it("removes user-info and queries from the URLs in plugin entries", async () => {
+  it("removes user-info and queries from URLs in plugin entries", async () => {
     const plugins = [{ name: "cache", url: "redis://app:canary-1@cache:6379/0?password=canary-2" }];
     const answer = await request(hosts(health({ ...about, plugins }))["bare http"] ?? "").get("/info");
     expect(answer.text).to.contain("redis://cache:6379/0").and.not.to.contain("canary");
   });
 
-  it("offers the three handlers, which answer under any path", async () => {
+  it("offers the three handlers, which work under any path", async () => {
     const { handlers } = health(about);
     const live = hosts(handlers.health)["express 5"] ?? "";
     expect((await request(live).get("/livez")).body).to.include({ status: "ok" });
@@ -226,7 +226,7 @@ describe("health()", () => {
     await request(hidden).get("/about").expect(PASSED_ON);
   });
 
-  it("keeps the answer of a request deadline that fired while the checks ran", async () => {
+  it("keeps the response of a request deadline that fired while the checks ran", async () => {
     const { promise, resolve } = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("slow", true, () => promise)] });
     const passedOn: unknown[] = [];
@@ -244,7 +244,7 @@ describe("health()", () => {
     expect(passedOn).to.deep.equal([]);
   });
 
-  it("answers behind a mount path of Express", async () => {
+  it("works when mounted in Express", async () => {
     const app = expressMajors["express 5"]().use("/internal", health(about));
     await request(app).get("/internal/health").expect(200);
     await request(app).get("/health").expect(404);

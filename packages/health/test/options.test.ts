@@ -15,8 +15,8 @@ function faultsOf(options: object): string[] {
   return [];
 }
 
-describe("the options of health()", () => {
-  it("report every fault in one error", () => {
+describe("options of health()", () => {
+  it("report all faults in a single error", () => {
     const wrong = { version: "", env: "production", reuseMs: 5_000, readinessTimeoutSeconds: 0, chekcs: [] };
     expect(faultsOf(wrong)).to.have.members([
       "service",
@@ -28,11 +28,11 @@ describe("the options of health()", () => {
     ]);
   });
 
-  it("treat undefined as left out", () => {
+  it("treat undefined as omitted", () => {
     expect(faultsOf({ ...about, checks: undefined, reuseMs: undefined, now: undefined })).to.deep.equal([]);
   });
 
-  it("refuse invalid checks", () => {
+  it("reject invalid checks", () => {
     const good = check("db", true, { healthy: true });
     for (const bad of [
       null,
@@ -49,7 +49,7 @@ describe("the options of health()", () => {
     expect(faultsOf({ ...about, checks: [good] })).to.deep.equal([]);
   });
 
-  it("refuse two checks with the same name, at construction and in addCheck", () => {
+  it("reject two checks with the same name, at construction and in addCheck", () => {
     const good = check("db", true, { healthy: true });
     expect(() => health({ ...about, checks: [good, good] })).to.throw(
       ConfigurationError,
@@ -60,12 +60,12 @@ describe("the options of health()", () => {
     expect(() => middleware.addCheck({ name: "x" } as never)).to.throw(ConfigurationError, "check: must be");
   });
 
-  it("refuse plugins without a name", () => {
+  it("reject plugins without a name", () => {
     expect(faultsOf({ ...about, plugins: [{}] })).to.deep.equal(["plugins"]);
     expect(faultsOf({ ...about, plugins: [{ name: "a" }], providers: ["b"] })).to.deep.equal([]);
   });
 
-  it("accept plugins typed by an interface of their own", () => {
+  it("accept plugins typed by a custom interface", () => {
     interface Description {
       readonly name: string;
       readonly mode: string;

@@ -18,7 +18,7 @@ describe("the readiness report", () => {
     expect(answer.body).to.have.nested.property("checks.cache.critical", false);
   });
 
-  it("RDY-5 is unavailable when a critical check fails, for any result of the others", async () => {
+  it("RDY-5 is unavailable when a critical check fails, whatever the other results are", async () => {
     const down = { healthy: false, detail: "down" };
     const checks = [check("database", true, down), check("cache", false, down), check("auth", true, up)];
     const answer = await request(bare(health({ ...about, checks }))).get("/ready");
@@ -26,7 +26,7 @@ describe("the readiness report", () => {
     expect(answer.body).to.have.property("status", "unavailable");
   });
 
-  it("RDY-2 prefers the criticality of a result to the declared one, in both directions", async () => {
+  it("RDY-2 prefers a result's criticality to the declared one, in both directions", async () => {
     const checks = [
       check("queue", true, { healthy: false, detail: "2 job(s) in the dead-letter queue", critical: false }),
     ];
@@ -91,7 +91,7 @@ describe("the readiness report", () => {
     expect(checks["a"]).to.include({ status: "timeout" });
   });
 
-  it("aborts the signal of a check at its deadline, and reports an error thrown then as a timeout", async () => {
+  it("aborts a check's signal at its deadline, and reports an error thrown then as a timeout", async () => {
     let reason: unknown;
     const obedient = check("db", true, async (signal) => {
       await once(signal, "abort");
@@ -227,7 +227,7 @@ describe("the readiness report", () => {
     }
   });
 
-  it("shows only numbers, booleans, nulls and short texts of meta", async () => {
+  it("shows only numbers, booleans, nulls and short strings in meta", async () => {
     const meta = {
       waiting: 3,
       url: "redis://a:canary@b/0",

@@ -6,7 +6,7 @@ const readme = new URL("../README.md", import.meta.url);
 const markdown = readFileSync(readme, "utf8");
 
 describe("the README of @svc/health", () => {
-  it("SYS-1 SYS-3 SYS-5 has a sample that answers as quoted", async () => {
+  it("SYS-1 SYS-3 SYS-5 has a sample whose responses match the quoted ones", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     const shown = codeBlocks(markdown, "text")[0]?.trim().split("\n") ?? [];

@@ -22,7 +22,7 @@ class PoolError extends Error {
 }
 
 describe("the report of /ready", () => {
-  it("RDY-12 shows the class of a thrown error, and hides its message", async () => {
+  it("RDY-12 shows a thrown error's class, and hides its message", async () => {
     const thrown: unknown[] = [
       new Error("connect postgres://app:canary@db/orders"),
       new PoolError("canary"),
@@ -65,7 +65,7 @@ describe("the report of /ready", () => {
     }
   });
 
-  it("RDY-12 shows the code of a system error beside its class", async () => {
+  it("RDY-12 shows a system error's code next to its class", async () => {
     const text = await readyText([() => Promise.reject(new PoolError("canary"))]);
     expect(JSON.parse(text)).to.have.nested.property("checks.check-0.meta").that.deep.equals({
       code: "ECONNREFUSED",
@@ -96,7 +96,7 @@ describe("the report of /ready", () => {
     expect(await detailOf(raise(proxy))).to.equal("health check raised: Error");
   });
 
-  it("masks members of meta and of /info with names of secrets", async () => {
+  it("masks members in meta and /info whose names indicate secrets", async () => {
     const meta = { dbPassword: "canary", api_key: "canary", token_count: "5", tokens: 7, node: "a" };
     const text = await readyText([{ healthy: true, detail: "x", meta }]);
     expect(JSON.parse(text)).to.have.nested.property("checks.check-0.meta").that.deep.equals({
@@ -132,7 +132,7 @@ describe("the report of /ready", () => {
     }
   });
 
-  it("replaces control characters of a detail by blanks and cuts it at 200 characters", async () => {
+  it("replaces control characters in a detail with blanks and truncates it to 200 characters", async () => {
     expect(await detailOf({ healthy: true, detail: "a\r\n\u001b[31mb\u0000\u2028c\u202ed" })).to.equal(
       "a [31mb c d",
     );

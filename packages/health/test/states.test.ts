@@ -8,14 +8,14 @@ import { bare } from "./support/hosts.ts";
 
 const about = { service: "orders", version: "1.2.3", env: "local" } as const;
 
-describe("the states of a service", () => {
-  it("is serving before the first call of setState", async () => {
+describe("lifecycle states of a service", () => {
+  it("is serving before setState is first called", async () => {
     const middleware = health(about);
     expect(middleware.state()).to.equal("serving");
     await request(bare(middleware)).get("/ready").expect(200);
   });
 
-  it("RDY-21 answers 503 with the critical check startup while starting, without running checks", async () => {
+  it("RDY-21 returns 503 with the critical check startup while starting, without running checks", async () => {
     let asked = 0;
     const database = check("database", true, () => {
       asked++;
@@ -37,7 +37,7 @@ describe("the states of a service", () => {
     await request(server).get("/ready").expect(200);
   });
 
-  it("RDY-20 RDY-21 answers 503 with the critical check shutdown while draining; /health stays 200", async () => {
+  it("RDY-20 RDY-21 returns 503 with the critical check shutdown while draining, while /health stays 200", async () => {
     const middleware = health({ ...about, checks: [check("database", true, { healthy: true })] });
     const server = bare(middleware);
     await request(server).get("/ready").expect(200);
@@ -53,7 +53,7 @@ describe("the states of a service", () => {
     await request(server).get("/info").expect(200);
   });
 
-  it("RDY-20 answers 503 also to callers that wait for a check when draining begins", async () => {
+  it("RDY-20 also returns 503 to callers that wait for a check when draining begins", async () => {
     const answer = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("database", true, () => answer.promise)] });
     const waiting = middleware.report();
@@ -71,14 +71,14 @@ describe("the states of a service", () => {
     expect((await middleware.report()).checks).to.have.all.keys("shutdown");
   });
 
-  it("refuses an unknown state", () => {
+  it("rejects an unknown state", () => {
     expect(() => health(about).setState("ready" as "serving"))
       .to.throw(ConfigurationError, /state: must be one of "starting", "serving", "draining"; it is "ready"/)
       .with.property("code", "ERR_SVC_CONFIGURATION");
   });
 });
 
-describe("changes of readiness", () => {
+describe("readiness changes", () => {
   it("are logged once each, with the failing checks", async () => {
     const logger = collectingLogger();
     const result = { healthy: true, detail: "", critical: true };
@@ -140,7 +140,7 @@ describe("changes of readiness", () => {
     ]);
   });
 
-  it("fail neither the answer nor the shutdown when the logger throws", async () => {
+  it("fail neither the response nor the shutdown when the logger throws", async () => {
     const fail = (): never => {
       throw new Error("the logger's");
     };
@@ -152,7 +152,7 @@ describe("changes of readiness", () => {
     expect(middleware.state()).to.equal("draining");
   });
 
-  it("do not fail the answer when onChange throws; its error is logged", async () => {
+  it("do not fail the response when onChange throws; its error is logged", async () => {
     const onChange = (): never => {
       throw new Error("boom");
     };

@@ -11,25 +11,26 @@ import {
 } from "./sql/claim.ts";
 import type { ClaimedRow } from "./sql/claimed-row.ts";
 
-/** Sends the statements of `claim()`. */
+/** Sends the statements for `claim()`. */
 export interface Calls {
   claim(limit: number, tx: Queryable | undefined): Promise<readonly ClaimedRow[]>;
-  /** Notifies of a job that is about to be queued here. */
+  /** Call before this process queues a job. */
   queued(row: NewRow): void;
 }
 
 type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
-// The most time that a claim takes on a healthy table.
+// Longest time that a claim takes on a healthy table.
 const SLOW_MS = 1;
 const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
-// A transaction that commits late may hold an earlier `available_at`; within this margin the next claim still finds it.
+// A transaction that commits late may contain an earlier `available_at`. Within this margin the next claim still finds
+// the job.
 const MARGIN_MS = 50;
-// Reading speed of a server: at most this many pages, at least this many rows per millisecond.
+// Assumed reading speed of a server, in pages and rows per millisecond.
 const PAGES_PER_MS = 384;
 const ROWS_PER_MS = 2500;
-// A claim may take this many times as long by chance, but not five times in a row and not for long.
+// By chance a claim may take this many times as long, but not five times in a row and not for a long time.
 const LOST_TIMES = 1.5;
 const LOST_IN_A_ROW = 5;
 const LONG_MS = 100;
@@ -37,9 +38,9 @@ const REST_MS = 10_000;
 const MAX_REST_MS = 640_000;
 
 /**
- * Creates the claim calls of a table. A claim reads all candidate rows. While old snapshots of other sessions prevent
- * the cleanup of claimed rows, it reads those too: after several slow claims, the claims of the next second use another
- * statement.
+ * Creates the claim calls for a table. A claim reads all candidate rows. While old snapshots in other sessions prevent
+ * the cleanup of claimed rows, it reads those too. After several slow claims, the claims in the next second therefore
+ * use another statement.
  */
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
@@ -62,14 +63,14 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     try {
       return await send<ClaimedRow>(measured, [...values, table]);
     } catch (error) {
-      // A role without access to the catalogue can still claim.
+      // A role without access to the catalogue can still claim jobs.
       if (sqlStateOf(error)?.startsWith("42") === true) measured = undefined;
       throw error;
     }
   }
 
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
-    // Concurrent claims need not measure as well.
+    // Concurrent claims need not measure too.
     if (isSlow) lookAt = now() + LOOK_EVERY_MS;
     const rows = await (inARow > 0
       ? sendMeasured(limit)
@@ -84,10 +85,10 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
 
   return {
     claim(limit, tx) {
-      // A claim in a transaction may be rolled back, so it teaches nothing about the next one.
+      // A claim in a transaction may be rolled back, so it predicts nothing about the next claim.
       if (tx !== undefined) return send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds], tx);
       const claimed = now() < lookAt ? other.claim(limit) : claimWhole(limit);
-      // The failed claim's jobs are pending again.
+      // The jobs in the failed claim are pending again.
       claimed.catch(() => lookAtEverything());
       return claimed;
     },
@@ -95,16 +96,19 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
   };
 }
 
-/** Returns the milliseconds spent on finding the rows. */
+/** Returns the milliseconds that the server spent finding the rows. */
 function readingMs([first]: readonly ClaimedRow[], limit: number): number {
   return first === undefined ? 0 : first.took_ms - PER_JOB_MS * limit;
 }
 
-/** An alternative statement for the time after slow claims. */
+/** An alternative statement to use after slow claims. */
 interface Other {
-  /** The number of slow claims in a row before it is used. */
+  /** Number of consecutive slow claims before the statement is used. */
   readonly after: number;
-  /** Whether to use it after a full claim that found these rows and read for so many milliseconds. */
+  /**
+   * Decides whether to use the statement, after a full claim that returned these rows and read for this many
+   * milliseconds.
+   */
   readonly begin: (rows: readonly ClaimedRow[], ms: number) => boolean;
   readonly claim: (limit: number) => Promise<readonly ClaimedRow[]>;
   readonly queued?: (row: NewRow) => void;
@@ -120,9 +124,9 @@ type MakeOther = (
 /** A statement with its measured reading time. */
 interface Way {
   readonly text: string;
-  /** The average reading time of recent claims, in milliseconds. */
+  /** Average reading time of recent claims, in milliseconds. */
   ms: number;
-  /** The time of its next trial, even if it is slow, and the interval between trials. */
+  /** When the statement is tried again even if it is slow, and the interval between such trials. */
   tryAt: number;
   tryEveryMs: number;
 }
@@ -131,8 +135,8 @@ const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tr
 
 /**
  * Keeps the exact order and reads fewer dead row versions, but leaves exhausted jobs for later. It reads both indexes,
- * or a table that is small enough, and uses the faster way. With many due jobs it may read far more or time out; then it
- * pauses, for longer each time.
+ * or all of a small table, whichever is faster. With many due jobs it may read far more or time out; it then pauses,
+ * longer each time.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
   const gather = wayOf(gatheringClaimSql(table));
@@ -143,17 +147,17 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   let restMs = REST_MS;
   let restUntil = -Infinity;
 
-  /** Returns the statement to use, and whether this is a trial. */
+  /** Returns the statement to use, and whether this use is a trial. */
   function pick(): [Way, boolean] {
     const due = ways.find(({ tryAt }) => now() >= tryAt);
     if (due === undefined) return [ways.reduce((best, way) => (way.ms < best.ms ? way : best)), false];
-    // Concurrent claims use the fastest known statement.
+    // During this trial, concurrent claims use the fastest known statement.
     due.tryAt = now() + due.tryEveryMs;
     return [due, true];
   }
 
   function learn(way: Way, ms: number, isTry: boolean): void {
-    // A moving average, so that one slow claim by chance changes little.
+    // A moving average, so that one claim that is slow by chance changes little.
     way.ms = isTry || way.ms === Infinity ? ms : way.ms + (ms - way.ms) / 4;
     way.tryEveryMs = ms > LOST_TIMES * wholeMs ? Math.min(2 * way.tryEveryMs, MAX_REST_MS) : REST_MS;
     way.tryAt = now() + way.tryEveryMs;
@@ -161,7 +165,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   function compare(ms: number): void {
-    // Of several concurrent claims, count only one.
+    // Count only one of several concurrent claims.
     if (now() < restUntil) return;
     lost = ms > LOST_TIMES * wholeMs ? lost + 1 : 0;
     if (lost === 0) restMs = REST_MS;
@@ -173,7 +177,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   return {
-    // One or two may be slow by chance.
+    // One or two claims may be slow by chance.
     after: 3,
     begin(rows, ms) {
       wholeMs = ms;
@@ -184,11 +188,11 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
     async claim(limit) {
       const [way, isTry] = pick();
       const sent = send<ClaimedRow>(way.text, [limit, visibilityTimeoutSeconds]);
-      // It may have failed because it took too long.
+      // The claim may have failed because it took too long.
       sent.catch(() => learn(way, Infinity, isTry));
       const rows = await sent;
       if (rows.length > 0) learn(way, readingMs(rows, limit), isTry);
-      // An exhausted job may be among the missing ones.
+      // Exhausted jobs, which this statement skips, may be left.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);
     },
@@ -203,8 +207,8 @@ function isSmallFor(ms: number, { relpages, reltuples }: Partial<ClaimedRow> = {
 }
 
 /**
- * For the relaxed order: starts where the last claim ended, and looks at earlier jobs only when it finds too few. An
- * earlier job queued meanwhile waits up to a second if enough later ones are due.
+ * For the relaxed order: starts where the last claim ended, and considers earlier jobs only when it finds too few. An
+ * earlier job that is queued in the meantime waits up to a second if enough later jobs are due.
  */
 const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEverything) => {
   const text = steppingClaimSql(table);
@@ -219,7 +223,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
       const start = from;
       const rows = await send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds, start]);
       from = Math.max(from, endOf(rows));
-      // There may be more jobs before the start.
+      // There may be more jobs before the start position.
       if (rows.some((row) => row.available_ms < start)) lookAtEverything();
       return rows;
     },
@@ -229,7 +233,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
   };
 };
 
-/** Returns the start of the next claim; all earlier jobs are claimed. */
+/** Returns the start position for the next claim; all earlier jobs are claimed. */
 function endOf(rows: readonly ClaimedRow[]): number {
   return (rows.findLast(({ spent }) => !spent)?.available_ms ?? -Infinity) - MARGIN_MS;
 }

@@ -14,7 +14,8 @@ export interface Enqueueing {
 }
 
 /**
- * Creates the enqueue call. If a worker of this process is idle, the inserting statement also claims a job that is due.
+ * Creates the function that queues a job. If a worker in this process is idle, the inserting statement also claims the
+ * job if it is due.
  *
  * @param told returns the channel to notify, or undefined
  */
@@ -27,7 +28,7 @@ export function createEnqueueing(
   const send = sending(options, operation);
   const sendPlanned = sendingPlanned(options, operation);
   const enqueueOne = enqueueOneWith(quotedTable);
-  // If the worker's connection hangs, the second half of the time is left for another connection.
+  // If the worker's connection hangs, half of the time remains for another connection.
   const half = sending(options, operation, Math.ceil(commandTimeoutMs / 2));
 
   async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
@@ -37,7 +38,7 @@ export function createEnqueueing(
 
   function reservationFor({ task, delaySeconds, availableAt }: NewRow): Reservation | undefined {
     const isDue = delaySeconds === 0 && availableAt === null;
-    // A single connection may be inside a transaction of the caller.
+    // With a single connection, the caller may have a transaction open on it.
     return isDue && isShared(db) ? reserve(localWorkers, task) : undefined;
   }
 
@@ -64,8 +65,8 @@ export function createEnqueueing(
   }
 
   /**
-   * Inserts the job after the worker's connection failed: waits for that statement, and releases the job if it was
-   * claimed.
+   * Inserts the job after the worker's connection failed. It waits for the failed statement to finish, and releases the
+   * job if that statement claimed it.
    */
   async function insertAgain(reservation: Reservation, row: NewRow, startedAt: number): Promise<Enqueued> {
     const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
@@ -75,7 +76,7 @@ export function createEnqueueing(
     } catch (error) {
       reservation.markLost(row.id);
       if (!(error instanceof SqlDeadlineError)) throw error;
-      // The first statement may have queued the job even if this one failed.
+      // The first statement may have queued the job even if this one fails.
       throw new SqlDeadlineError(
         { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs },
         "answer",

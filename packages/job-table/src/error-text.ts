@@ -1,9 +1,10 @@
-/** The longest `last_error` in characters (JOB-13). */
+/** Maximum length of `last_error`, in characters (JOB-13). */
 export const MAX_ERROR_LENGTH = 2000;
 
 /**
- * Returns the text of an error to store: its name, its message and those of its causes, at most 2,000 characters. Masks
- * user-info in URLs; drops control characters and characters that PostgreSQL cannot store. Never throws.
+ * Returns the string to store for an error: its name, its message and the messages of its causes, at most 2,000
+ * characters. Masks user-info in URLs. Drops control characters and characters that PostgreSQL cannot store. Never
+ * throws.
  */
 export function errorText(error: unknown): string {
   let text: string;
@@ -12,7 +13,7 @@ export function errorText(error: unknown): string {
   } catch {
     text = "an error that cannot be read";
   }
-  // Cut first: cleaning megabytes of text would be wasted.
+  // Truncate first, so that no time is spent on cleaning megabytes of text.
   return cleaned(text.slice(0, 2 * MAX_ERROR_LENGTH))
     .slice(0, MAX_ERROR_LENGTH)
     .toWellFormed();
@@ -28,7 +29,7 @@ function one(error: unknown): string {
   if (error instanceof Error) {
     const { name, message, code } = error as NodeJS.ErrnoException;
     if (message !== "") return `${name}: ${message}`;
-    // The AggregateError of a host that refused on all its addresses has only a code.
+    // The AggregateError for a host that refused on all addresses has only a code.
     return typeof code === "string" ? `${name}: ${code}` : name;
   }
   if (typeof error === "string") return error === "" ? "an empty text was thrown" : error;

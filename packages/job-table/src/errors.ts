@@ -9,9 +9,9 @@ export type JobErrorCode =
   | "ERR_SVC_JOB_PAYLOAD";
 
 /**
- * `ERR_SVC_JOB_ARGUMENT`: an invalid job, lease or number; nothing was sent to the database. The others are reasons:
- * `_TIMEOUT` and `_STOPPED` of a handler's aborted signal, `_UNKNOWN` of a job without a handler (JOB-10), `_PAYLOAD`
- * of a job whose payload JavaScript would round (JOB-33).
+ * `ERR_SVC_JOB_ARGUMENT`: a job, lease or number is invalid; nothing was sent to the database. The other codes are
+ * reasons: `_TIMEOUT` and `_STOPPED` for the aborted signal of a handler, `_UNKNOWN` for a job without a handler
+ * (JOB-10), `_PAYLOAD` for a job whose payload JavaScript would round (JOB-33).
  */
 export class JobError extends TableError<JobErrorCode> {
   override readonly name = "JobError";

@@ -6,8 +6,8 @@ let time = "";
 let count = 0;
 
 /**
- * Returns a new id (JOB-3): a UUIDv7 (RFC 9562) without hyphens. Consecutive ids share pages of the key's index; random
- * ones cost the server a tenth more.
+ * Returns a new id (JOB-3): a UUIDv7 (RFC 9562) without hyphens. Consecutive ids share pages in the key's index; random
+ * ids would increase the server's work by a tenth.
  */
 export function mintJobId(): string {
   const now = Date.now();

@@ -36,44 +36,49 @@ export interface FailOptions extends InTransaction {
 }
 
 /**
- * A table of jobs. All times come from the server. Every call is one statement, and rejects with a `SqlDeadlineError`
- * after `commandTimeoutMs`. Errors of the server and the driver pass through unchanged; an invalid job, lease or number
- * throws a `JobError` before anything is sent.
+ * A table of jobs. All times come from the server. Every call sends one statement, and rejects with a
+ * `SqlDeadlineError` after `commandTimeoutMs`. Server and driver errors pass through unchanged. An invalid job, lease
+ * or number throws a `JobError` before anything is sent.
  */
 export interface JobTable {
   readonly name: string;
   readonly visibilityTimeoutSeconds: number;
-  /** Queues a job (JOB-3, JOB-27) with the request id, tenant and trace of the current context. */
+  /** Queues a job (JOB-3, JOB-27) with the request id, tenant and trace from the current context. */
   enqueue(job: NewJob, options?: InTransaction): Promise<Enqueued>;
-  /** Queues up to 10,000 jobs in one statement, all or none. Returns results in the same order. */
+  /** Queues up to 10,000 jobs in one statement, all or none. Returns the results in the order of `jobs`. */
   enqueueMany(jobs: readonly NewJob[], options?: InTransaction): Promise<readonly Enqueued[]>;
   /**
-   * Claims up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). Marks a job
-   * whose last lease expired as dead instead (JOB-22); up to a second later while another session's old snapshot slows
-   * claims down. Skips jobs locked by other sessions; otherwise it returns fewer than `limit` only when no more are
-   * due. Marks a job whose payload has an integer that JavaScript would round as dead and does not return it (JOB-33).
+   * Claims up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). Skips jobs
+   * locked by other sessions; otherwise it returns fewer than `limit` only when no more are due. A job whose last lease
+   * expired is marked as dead instead (JOB-22), up to a second later while an old snapshot in another session slows
+   * claims down. A job whose payload has an integer that JavaScript would round is marked as dead and not returned
+   * (JOB-33).
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /**
-   * Deletes a finished job (JOB-7). Returns false when the lease had expired: another worker may have the job (JOB-21).
+   * Deletes a finished job (JOB-7). Returns false when its lease had expired, because another worker may have claimed
+   * the job (JOB-21).
    */
   ack(lease: Lease, options?: InTransaction): Promise<boolean>;
-  /** Delays a failed job or marks it as dead (JOB-8, JOB-9). `error`: any thrown value. */
+  /** Delays a failed job or marks it as dead (JOB-8, JOB-9). `error` can be any thrown value. */
   fail(lease: Lease, error: unknown, options?: FailOptions): Promise<FailOutcome>;
-  /** Releases a job as if it had not been claimed (JOB-11). Returns false when the lease had expired. */
+  /** Releases a job as if it had never been claimed (JOB-11). Returns false when its lease had expired. */
   release(lease: Lease, options?: InTransaction): Promise<boolean>;
   /** Returns dead jobs, most recently queued first (JOB-31). `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadJob[]>;
   /**
-   * Makes dead jobs pending again with 0 attempts (JOB-12): the given ids or all. Returns the ids of jobs that were
+   * Makes dead jobs pending again with 0 attempts (JOB-12): the given ids or all. Returns the ids of the jobs that were
    * dead.
    */
   retryDead(ids: readonly string[] | "all", options?: InTransaction): Promise<string[]>;
-  /** Counts the jobs of each state; reads the whole table. */
+  /** Counts the jobs in each state. Reads the whole table. */
   stats(): Promise<JobStats>;
-  /** Creates the table or its missing parts (JOB-30). @throws SchemaError for a table with other columns */
+  /**
+   * Creates the table, or the parts of it that are missing (JOB-30).
+   * @throws SchemaError for a table with other columns
+   */
   ensureSchema(): Promise<"present" | "created">;
-  /** Returns the same statements for a migration tool. */
+  /** Returns the statements of `ensureSchema()` for a migration tool. */
   migrations(): readonly Migration[];
   /** The readiness check `queue` for `/ready`. Always the same object. */
   readiness(): ReadinessCheck;
@@ -85,8 +90,8 @@ const MAX_CLAIM = 1000;
 const tables = new WeakMap<JobTable, ResolvedOptions>();
 
 /**
- * Returns the internals of a table that a worker needs. @throws ConfigurationError unless {@link createJobTable} made
- * it
+ * Returns the internals that a worker needs from a table.
+ * @throws ConfigurationError for a table not created by {@link createJobTable}
  */
 export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
   const options = tables.get(table);
@@ -95,7 +100,7 @@ export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
 }
 
 /**
- * Creates the client of a job table. Sends nothing before the first call.
+ * Creates a client for a job table. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */
@@ -120,7 +125,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
   );
 
   function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
-    // A worker of a quiet table sees later jobs in time; see `sweepPause` of its group.
+    // A worker on a quiet table notices later jobs in time; see `sweepPause` in its group.
     const isSoon = rows.some(
       ({ delaySeconds, availableAt }) =>
         delaySeconds * 1000 <= QUIET_PAUSE_MS &&
@@ -166,7 +171,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const [answer] = await send.enqueueMany<{ made: number; ids: string[] | null }>(text, values, tx);
       if (answer?.made === rows.length) return rows.map(({ id }) => ({ id, enqueued: true }));
       const made = new Set(answer?.ids);
-      // Of two jobs with the same id the first one counts.
+      // When two jobs have the same id, the first one is queued.
       return rows.map(({ id }) => ({ id, enqueued: made.delete(id) }));
     },
     async claim(limit = 1, options) {
@@ -226,7 +231,8 @@ export function createJobTable(given: JobTableOptions): JobTable {
 }
 
 /**
- * Sorts given ids: two callers inserting the same ids in different orders would deadlock. Generated ids need no order.
+ * Sorts caller-defined ids, because two callers that insert the same ids in different orders would deadlock. Generated
+ * ids need no order.
  */
 function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): readonly NewRow[] {
   if (jobs.every(({ id }) => id === undefined)) return rows;
@@ -241,7 +247,7 @@ function checkWhole(name: string, value: unknown, max: number): void {
 const MAX_ATTEMPTS = 2 ** 31 - 1;
 const MOMENT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
 
-/** Checks a lease here, because a server error would end the caller's transaction. */
+/** Checks a lease before sending it, because a server error would end the caller's transaction. */
 function checkLease(lease: Lease): void {
   const { id, attempts, lockedUntil } = (lease ?? {}) as Partial<Lease>;
   if (
@@ -251,7 +257,7 @@ function checkLease(lease: Lease): void {
     Math.abs(attempts as number) <= MAX_ATTEMPTS &&
     typeof lockedUntil === "string" &&
     MOMENT.test(lockedUntil) &&
-    // Date reads 30 February as a day of March.
+    // Date reads 30 February as a day in March.
     new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
   )
     return;

@@ -1,16 +1,16 @@
 import type { Queryable } from "@svc/sql";
 
-/** The trace context of the code that queued a job, as stored in the column `trace`. */
+/** The trace context in which a job was queued, as stored in the column `trace`. */
 export interface TraceCarrier {
   readonly traceparent: string;
   readonly tracestate?: string | undefined;
 }
 
-/** Identifies one claim of a job (JOB-21); a later claim has another lease. A job is its own lease. */
+/** Identifies one claim of a job (JOB-21). A later claim has another lease. A job is itself a lease. */
 export interface Lease {
   readonly id: string;
   readonly attempts: number;
-  /** The end of the lease in UTC with microseconds, which a `Date` would drop. */
+  /** Expiry time of the lease in UTC, with microseconds, which a `Date` would drop. */
   readonly lockedUntil: string;
 }
 
@@ -22,7 +22,7 @@ export interface Job<P = unknown> extends Lease {
   readonly requestId: string | undefined;
   readonly tenantId: string | undefined;
   readonly trace: TraceCarrier | undefined;
-  /** Milliseconds from the time at which the job became due to this claim. */
+  /** Milliseconds between the due time of the job and this claim. */
   readonly waitedMs: number;
 }
 
@@ -33,21 +33,21 @@ export interface NewJob {
   /** Any value that JSON can represent. Default: `{}`. */
   readonly payload?: unknown;
   /**
-   * 1 to 255 characters; an id that is already in the table is not queued again (JOB-3). Default: a UUIDv7 in 32 hex
-   * characters.
+   * 1 to 255 characters. A job whose id is already in the table is not queued again (JOB-3). Default: a UUIDv7 as 32
+   * hex characters.
    */
   readonly id?: string | undefined;
   /** Attempts before the job is dead (JOB-15), 1 to 1,000. Default: 3. */
   readonly maxAttempts?: number | undefined;
-  /** Seconds from now, by the server's clock, before the job is due. Default: 0. */
+  /** Seconds until the job is due, by the server's clock. Default: 0. */
   readonly delaySeconds?: number | undefined;
-  /** The time at which the job is due, instead of `delaySeconds`. Default: now. */
+  /** When the job is due; set either this or `delaySeconds`. Default: now. */
   readonly availableAt?: Date | undefined;
-  /** Default: that of the current context. Null means none (JOB-27). */
+  /** Default: the request id in the current context. Null means none (JOB-27). */
   readonly requestId?: string | null | undefined;
-  /** Default: that of the current context. Null means none (JOB-27). */
+  /** Default: the tenant in the current context. Null means none (JOB-27). */
   readonly tenantId?: string | null | undefined;
-  /** Default: that of the current context. Null means none (JOB-27). */
+  /** Default: the trace in the current context. Null means none (JOB-27). */
   readonly trace?: TraceCarrier | null | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface Enqueued {
   readonly enqueued: boolean;
 }
 
-/** The state of a job after `fail()`; `lost`: its lease had expired and nothing changed. */
+/** The state of a job after `fail()`. `lost`: its lease had expired, and nothing changed. */
 export type FailOutcome = "pending" | "dead" | "lost";
 
 /** A job that will not be retried. */
@@ -84,6 +84,6 @@ export interface JobStats {
 
 /** The transaction to run in. */
 export interface InTransaction {
-  /** A transaction of the caller. Default: the table's `db`. */
+  /** The caller's transaction. Default: the table's `db`. */
   readonly tx?: Queryable | undefined;
 }

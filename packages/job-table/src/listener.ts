@@ -10,58 +10,58 @@ import {
   SLOW_MS,
 } from "./worker/session.ts";
 
-/** A worker, as its table's group in this process sees it. */
+/** A worker, from the point of view of its table's group in this process. */
 export interface Member {
-  /** Tells the other listeners of the table which tasks the worker handles. */
+  /** Announces to the table's other listeners which tasks the worker handles. */
   readonly announcement: string;
-  /** Ends its wait, so that it looks at the group again. */
+  /** Ends the worker's wait, so that it checks the group again. */
   wake(): void;
-  /** Another worker of the group sweeps now, or has swept: the next sweep is due in `ms`. */
+  /** Another worker in the group is sweeping or has just swept; the next sweep is due in `ms`. */
   sweptElsewhere(ms: number): void;
-  /** The table may have changed after a quiet time: sweep soon. */
+  /** Makes the worker sweep soon, because the table may have changed after a quiet period. */
   hasten(): void;
-  /** Sweep now. */
+  /** Makes the worker sweep now. */
   reset(): void;
   announced(announcement: string): void;
-  /** Another process than the one that greeted the driver answers: a pooler shares sessions between clients. */
+  /** Called when another backend than the one in the handshake replies: a pooler shares sessions between clients. */
   pooler(): void;
-  /** The listening connection failed. */
+  /** Called when the listening connection failed. */
   fault(error: unknown): void;
 }
 
 /**
- * The workers of one table in this process. A queued job wakes as many of them as are needed, not all, and one of them
- * sweeps for all.
+ * The workers in this process for one table. A queued job wakes only as many of them as needed, and one of them sweeps
+ * for all.
  */
 export interface TableGroup {
-  /** How many claims may find a job: one after a notification, and twice as many after each full claim in a row. */
+  /** Number of claims that may find a job: one after a notification, doubled after each consecutive full claim. */
   readonly claims: number;
-  /** A job may be due. */
+  /** Call when a job may be due. */
   mayBeDue(): void;
   /**
-   * A worker sends a claim; the others are woken before it next time. Returns the function to call with whether the claim
-   * was full.
+   * Call when a worker sends a claim; next time the other workers are woken before it. Returns a function to call with
+   * whether the claim was full.
    */
   claimSent(by: Member): (isFull: boolean) => void;
-  /** Returns the milliseconds between sweeps: longer after each quiet one, while notifications arrive. */
+  /** Returns the milliseconds between sweeps. While notifications arrive, each quiet sweep makes this longer. */
   sweepPause(ms: number): number;
-  /** A sweep saw nothing. */
+  /** Call when a sweep found nothing. */
   quiet(): void;
-  /** There was a job or a notification. */
+  /** Call after a job or a notification. */
   active(): void;
-  /** A worker starts a sweep, or has swept: the next one is due in `ms`. */
+  /** Call when a worker starts a sweep or has swept; the next sweep is due in `ms`. */
   swept(by: Member, ms: number): void;
   join(member: Member): void;
   leave(member: Member): void;
 }
 
-/** The listening connection of one pool in this process. */
+/** The listening connection to one pool in this process. */
 export interface Listener {
-  /** Returns a session for a worker: the first one uses the listening connection, later ones have their own. */
+  /** Returns a session for a worker. The first session uses the listening connection; later sessions have their own. */
   sessionFor(timeoutMs: number): Session;
-  /** Closes a worker's session, unless it is the listening connection. */
+  /** Closes a worker's session, unless it uses the listening connection. */
   release(session: Session): void;
-  /** Returns the group of the workers that listen on the channel. */
+  /** Returns the group of workers that listen on the channel. */
   groupOf(channel: string): TableGroup;
 }
 
@@ -69,7 +69,7 @@ const MAX_CLAIMS = 16;
 
 const listeners = new WeakMap<Connectable, Listener>();
 
-/** Returns the listener of a pool. */
+/** Returns the listener for a pool. */
 export function listenerOf(pool: Connectable): Listener {
   const existing = listeners.get(pool);
   if (existing !== undefined) return existing;
@@ -85,7 +85,7 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
   let listening: OwnSession | undefined;
   let isOpening = false;
   let watching: NodeJS.Timeout | undefined;
-  /** The channels whose LISTEN has no answer yet. */
+  /** Channels whose LISTEN has not been confirmed yet. */
   const joining = new Set<string>();
 
   function allMembers(): Member[] {
@@ -99,7 +99,7 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
   }
 
   function lost(): void {
-    // A sweep finds jobs whose notification was missed.
+    // Sweeps find the jobs whose notifications were missed.
     for (const member of allMembers()) {
       member.reset();
       member.wake();
@@ -107,7 +107,7 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
     void open();
   }
 
-  /** Connects, and tries again until it succeeds or no worker listens any more. */
+  /** Connects, and retries until it succeeds or no worker listens any more. */
   async function open(): Promise<void> {
     if (isOpening) return;
     isOpening = true;
@@ -143,11 +143,11 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
       .finally(() => joining.delete(channel));
   }
 
-  /** While the connection is blocked, sweeps look for jobs as often as without it. */
+  /** Makes workers sweep at the normal interval while the connection is blocked. */
   function watch(): void {
     if (listening?.isOpen !== true) return;
     if (!listening.hears) for (const { group } of groups.values()) group.active();
-    // A connection that is dead without an error fails here, and the next one listens again.
+    // This fails on a connection that is dead without an error, and the next connection listens again.
     else if (listening.isIdle && performance.now() - listening.sentAt > QUIET_PAUSE_MS)
       listening.query("", "select 1", []).catch(() => undefined);
   }
@@ -202,7 +202,7 @@ interface Connection {
 
 const NONE: Connection = { isListening: () => false, joined: () => undefined, left: () => undefined };
 
-/** Creates a group. Without a connection it is for one worker that polls. */
+/** Creates a group. Without a connection, the group is for one polling worker. */
 export function createGroup(members: Set<Member> = new Set(), connection: Connection = NONE): TableGroup {
   let claims = 0;
   let fullClaims = 0;
@@ -239,7 +239,7 @@ export function createGroup(members: Set<Member> = new Set(), connection: Connec
       return (isFull) => {
         fullClaims = isFull ? fullClaims + 1 : 0;
         if (isFull) wakeFor(Math.min(MAX_CLAIMS, 2 ** (fullClaims - 1)));
-        // This claim saw every job that was due.
+        // This claim saw every due job.
         else if (before === reasons) claims = 0;
       };
     },

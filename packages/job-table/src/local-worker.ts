@@ -1,31 +1,31 @@
 import type { Row } from "@svc/sql";
 import type { Job } from "./job.ts";
 
-/** A worker of this process that can claim a job in the statement that queues it. */
+/** A worker in this process that can claim a job in the statement that queues it. */
 export interface LocalWorker {
-  /** Reserves a slot for a job of the task; undefined: queue the job for any worker. */
+  /** Reserves a slot for a job with this task. Undefined: queue the job for any worker. */
   reserve(task: string): Reservation | undefined;
 }
 
 /** A reserved slot. The caller calls `accept`, `cancel` or `markLost` exactly once. */
 export interface Reservation {
   /**
-   * Sends a statement on the worker's own connection, where it may be prepared. Undefined: that connection is busy or
+   * Sends a statement on the worker's own connection, where it may be prepared. Undefined if that connection is busy or
    * missing.
    */
   readonly send: (<R extends Row>(text: string, values: unknown[]) => Promise<R[]>) | undefined;
   /**
-   * Starts the job, which a statement sent at `claimedAt` has queued and claimed. If that took too long, the job is
-   * released and the caller waits for the returned promise.
+   * Starts the job that a statement sent at `claimedAt` queued and claimed. If that took too long, the job is released
+   * and the caller waits for the returned promise.
    */
   accept(job: Job, claimedAt: number): Promise<void> | undefined;
   /** Frees the slot: no job was claimed. */
   cancel(): void;
-  /** Frees the slot after a failed statement, which may still have queued and claimed the job with this id. */
+  /** Frees the slot after a failed statement. The statement may still have queued and claimed the job with this id. */
   markLost(id: string): void;
 }
 
-/** Reserves a slot at the first worker that has one, which is the last one afterwards. */
+/** Reserves a slot at the first worker that has a free one. That worker then moves to the end of the order. */
 export function reserve(workers: Set<LocalWorker>, task: string): Reservation | undefined {
   for (const worker of workers) {
     const reservation = worker.reserve(task);

@@ -5,7 +5,7 @@ import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
 import { carrierOf, isCarrier } from "./trace.ts";
 
-/** The parameters of a new job: only texts and numbers. */
+/** The parameters for a new job; all are strings or numbers. */
 export interface NewRow {
   readonly id: string;
   readonly task: string;
@@ -34,12 +34,12 @@ const KNOWN: ReadonlySet<string> = new Set<keyof NewJob>([
   "tenantId",
   "trace",
 ]);
-// JSON escapes that jsonb rejects: NUL and lone surrogates. An even number of backslashes is plain text.
+// JSON escapes that jsonb rejects: NUL and lone surrogates. After an even number of backslashes they are plain text.
 const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
 /**
- * Validates a job and fills in its defaults: an id, and values from the current context (JOB-27).
+ * Validates a job and adds its defaults: an id, and values from the current context (JOB-27).
  *
  * @throws JobError `ERR_SVC_JOB_ARGUMENT`
  */

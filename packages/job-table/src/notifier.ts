@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** Decides which inserts notify the workers at once, and sends the delayed notifications. */
+/** Decides which inserts notify the workers immediately, and sends the delayed notifications. */
 export interface Notifier {
-  /** Returns the channel to notify in this statement; undefined when a later notification covers it. */
+  /** Returns the channel to notify in this statement; undefined if a later notification covers it. */
   channelFor(options: { readonly transaction: boolean }): string | undefined;
 }
 
@@ -22,9 +22,9 @@ export function channelOf(table: string): string {
 }
 
 /**
- * Creates a notifier. A notification takes a server-wide lock at its commit. So a process sends the first one at once,
- * then at most one per interval, the last of them at its end: workers that found nothing meanwhile look again. In a
- * transaction of the caller the notification always belongs to the commit.
+ * Creates a notifier. Committing a notification takes a server-wide lock. So a process sends the first notification
+ * immediately, and then at most one per interval, the last at the end of the interval, so that workers that found
+ * nothing check again. In a caller's transaction every notification is sent with the commit.
  */
 export function createNotifier(
   channel: string,
@@ -41,7 +41,7 @@ export function createNotifier(
     const timer = setTimeout(() => {
       waiting = false;
       notBefore = now() + everyMs;
-      // A lost notification costs only the time until the workers' next poll.
+      // After a lost notification, the workers' next poll finds the job.
       sendLate().catch(() => undefined);
     }, inMs);
     timer.unref();

@@ -28,44 +28,46 @@ export const DEFAULT_TABLE = "svc_jobs";
 /** Options of {@link createJobTable}. */
 export interface JobTableOptions {
   /**
-   * The database: a pool or client of `pg`, a transaction, a database of `@svc/database`, or any other database of
+   * The database: a `pg` pool or client, a transaction, a database from `@svc/database`, or any other database for
    * `@svc/sql`. The caller closes it. Required.
    */
   readonly db: Database;
-  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_jobs`. */
+  /** The table, as name (at most 48 bytes) or `schema.name`. Default: `svc_jobs`. */
   readonly name?: string | undefined;
-  /** Seconds that a claim holds a job (JOB-14), 1 to 86,400; cannot be extended. Default: 300. */
+  /** Seconds for which a claim holds a job (JOB-14), 1 to 86,400; cannot be extended. Default: 300. */
   readonly visibilityTimeoutSeconds?: number | undefined;
-  /** The longest payload as JSON in bytes, with its numbers in full, up to 64 MiB. Default: 1,048,576. */
+  /** Maximum size of a payload as JSON in bytes, with its numbers written out, up to 64 MiB. Default: 1,048,576. */
   readonly maxPayloadBytes?: number | undefined;
-  /** Whether queueing notifies listening workers. Default: true. */
+  /** Whether to notify listening workers of queued jobs. Default: true. */
   readonly notify?: boolean | undefined;
   /**
-   * Milliseconds between two notifications of this process; an earlier one is sent at the end of the interval. Default:
-   * 10.
+   * Milliseconds between notifications from this process; one that is due earlier is sent at the end of the interval.
+   * Default: 10.
    */
   readonly notifyEveryMs?: number | undefined;
   /**
-   * `exact`: `claim()` always keeps the order of `available_at`. `relaxed`: an earlier job of another process may wait
-   * up to a second while an old snapshot slows claims down (JOB-25). Default: `exact`.
+   * `exact`: `claim()` always keeps the order of `available_at`. `relaxed`: an earlier job from another process may
+   * wait up to a second while an old snapshot slows claims down (JOB-25). Default: `exact`.
    */
   readonly claimOrder?: "exact" | "relaxed" | undefined;
   /**
-   * Milliseconds for one call including the wait for a pooled connection, 10 to 600,000. Then it rejects with a
-   * `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
+   * Milliseconds for one call, including the wait for a pooled connection, 10 to 600,000. After that time the call
+   * rejects with a `SqlDeadlineError`; a statement already sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds for each creating statement of `ensureSchema()`, 10 to 86,400,000. Default: 600,000. */
+  /**
+   * Milliseconds for each statement with which `ensureSchema()` creates something, 10 to 86,400,000. Default: 600,000.
+   */
   readonly maintenanceTimeoutMs?: number | undefined;
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
 const SUBJECT = "createJobTable()";
-// Its indexes have longer names.
+// Short enough for the names of the indexes, which are longer.
 const tableName = tableNameKind(48);
 
-/** The options with all defaults applied, the quoted table name, and the workers of this process on this table. */
+/** The options with all defaults applied, the quoted table name, and this process's workers for the table. */
 export type ResolvedOptions = Readonly<ReturnType<typeof resolveTableOptions>>;
 
 /** @throws ConfigurationError */

@@ -6,13 +6,12 @@ import type { Job } from "./job.ts";
 const faults = new WeakMap<Omit<Job, "payload">, JobError>();
 
 /**
- * Adds the payload to a claimed job, from the text of the column. Does not read a payload with an integer that
- * JavaScript would round, which other languages can write (JOB-33). Never throws, so that one row does not block the
- * others.
+ * Adds the payload to a claimed job, from the column's text. Leaves out a payload with an integer that JavaScript would
+ * round, which other languages can write (JOB-33). Never throws, so that one row does not block the others.
  */
 export function withPayload(job: Omit<Job, "payload">, text: unknown): Job {
   try {
-    // Another driver may have parsed it already.
+    // A driver may have parsed the column already.
     return { ...job, payload: typeof text === "string" ? parseExactJson(text, "payload") : text };
   } catch (error) {
     const unread = { ...job, payload: undefined };
@@ -21,7 +20,7 @@ export function withPayload(job: Omit<Job, "payload">, text: unknown): Job {
   }
 }
 
-/** Returns why a claimed job has no payload; undefined for a job that has one. */
+/** Returns why a claimed job has no payload; undefined if it has one. */
 export function payloadFaultOf(job: Job): JobError | undefined {
   return faults.get(job);
 }

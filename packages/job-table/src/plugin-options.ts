@@ -11,37 +11,40 @@ import {
   withDefault,
 } from "@svc/options";
 
-/** The options of `[plugin.queue]`, without those of schedules. */
+/** The options in `[plugin.queue]`, except for schedules. */
 export const queueOptions = defineOptions(
   "[plugin.queue]",
   {
-    /** The table of the jobs, as name or `schema.name` (JOB-1). Default: svc_jobs. */
+    /** The table for jobs, as name or `schema.name` (JOB-1). Default: svc_jobs. */
     name: { key: "name", kind: withDefault(string(), "svc_jobs") },
-    /** How long a claimed job is leased, in seconds (JOB-14). Default: 300. */
+    /** How many seconds a claimed job is leased (JOB-14). Default: 300. */
     visibilityTimeoutSeconds: {
       key: "visibility_timeout",
       kind: withDefault(number({ min: 1, max: 86_400 }), 300),
     },
-    /** Time limit of a job in seconds, after which it is aborted and fails (JOB-26). Default: 0.8 of the visibility timeout. */
+    /**
+     * Time limit for a job in seconds, after which it is aborted and fails (JOB-26). Default: 0.8 of the visibility
+     * timeout.
+     */
     jobTimeoutSeconds: { key: "job_timeout", kind: optional(number({ min: 0.001, max: 86_400 })) },
-    /** How many jobs a process runs at once (JOB-26). Default: 4. */
+    /** How many jobs a process runs concurrently (JOB-26). Default: 4. */
     concurrency: { key: "concurrency", kind: withDefault(integer({ min: 1, max: 1000 }), 4) },
     /** How many jobs are claimed in advance, before a slot is free (JOB-23). Default: 0. */
     prefetch: { key: "prefetch", kind: withDefault(integer({ min: 0, max: 1000 }), 0) },
-    /** How long a stopping worker waits for running jobs, in seconds (JOB-26). Default: 25. */
+    /** How many seconds a stopping worker waits for running jobs (JOB-26). Default: 25. */
     drainSeconds: { key: "drain", kind: withDefault(number({ min: 0, max: 86_400 }), 25) },
     /** How often an idle worker polls the table, in seconds. Default: 1. */
     pollSeconds: { key: "poll", kind: withDefault(number({ min: 0.01, max: 1 }), 1) },
     /** Whether the worker uses LISTEN on a separate connection; false behind a transaction pooler. Default: true. */
     listen: { key: "listen", kind: withDefault(boolean(), true) },
-    /** The largest payload as JSON, in bytes. Default: 1,048,576. */
+    /** Maximum size of a payload as JSON, in bytes. Default: 1,048,576. */
     maxPayloadBytes: {
       key: "max_payload_bytes",
       kind: withDefault(integer({ min: 2, max: 64 * 2 ** 20 }), 2 ** 20),
     },
-    /** How often jobs are counted for `/metrics`, in seconds; 0: never. Default: 0. */
+    /** How often jobs are counted for `/metrics`, in seconds; 0 turns this off. Default: 0. */
     depthEverySeconds: { key: "depth_every", kind: withDefault(number({ min: 0, max: 86_400 }), 0) },
-    /** The path of the queue page, outside `prod` (JOB-32); empty: no page. Default: /queue. */
+    /** Path of the queue page, which `prod` does not have (JOB-32); empty turns it off. Default: /queue. */
     page: {
       key: "page",
       kind: withDefault(
@@ -54,8 +57,8 @@ export const queueOptions = defineOptions(
       ),
     },
     /**
-     * Middleware that decides which callers may see the queue page and retry dead jobs (JOB-32). Default: every caller in
-     * `local`, elsewhere callers with the role `admin`.
+     * Middleware that decides which callers may see the queue page and retry dead jobs (JOB-32). Default: every caller
+     * in `local`, elsewhere callers with the role `admin`.
      */
     guard: { kind: optional(func<Middleware>()) },
   },
@@ -66,5 +69,5 @@ export const queueOptions = defineOptions(
   },
 );
 
-/** The settings of the plugin. */
+/** The plugin's settings. */
 export type QueuePluginSettings = ResolvedOptions<(typeof queueOptions)["keys"]>;

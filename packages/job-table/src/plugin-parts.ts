@@ -12,11 +12,11 @@ import { createWorker } from "./worker/worker.ts";
 
 type Context = PluginContext<QueuePluginSettings>;
 
-/** What the plugin needs from packages that this one must not depend on; a service offers it as `queueTools`. */
+/** What the plugin needs from packages that this package must not depend on. A service offers it as `queueTools`. */
 export interface QueueTools {
-  /** Returns the guard of the queue page outside of `local`. */
+  /** Returns the guard for the queue page outside `local`. */
   adminsOnly(): Promise<Middleware>;
-  /** Returns a function that counts the events of a worker; undefined in a service without metrics. */
+  /** Returns a function that counts a worker's events; undefined in a service without metrics. */
   jobMetrics(
     tasks: readonly string[],
     running: () => number,
@@ -31,7 +31,7 @@ export function queueTable(options: QueuePluginSettings, db: Database): JobTable
   });
 }
 
-/** Whether a pool has only one connection, which a listening worker would keep. */
+/** Whether a pool has only one connection, which a listening worker would occupy. */
 export function isTooSmallToListen(db: Database): boolean {
   const pool = listeningPool(db);
   return pool !== undefined && sizeOf(pool) === 1;
@@ -62,7 +62,7 @@ export async function workerParts(
     onEvent,
     around(job, run) {
       const current = currentContext();
-      // Lines that are logged through the context name the job.
+      // Log lines written through the context include the job id.
       if (current !== undefined)
         current.log = (logger as ParentLogger).child({ job_id: job.id, task: job.task });
       return run();
@@ -76,14 +76,14 @@ export async function workerParts(
         name: "worker",
         start: () => worker.start(),
         stop: () => worker.stop(),
-        // A second stop() makes the worker release its running jobs.
+        // The second stop() makes the worker release its running jobs.
         hurry: () => void worker.stop(),
       },
     ],
   };
 }
 
-/** The logger of a service is one of pino. */
+/** The service's logger, which is a pino logger. */
 interface ParentLogger extends Logger {
   child(fields: object): Logger;
 }
@@ -96,14 +96,14 @@ export async function queuePage(
 ): Promise<Middleware | undefined> {
   const tools = part<QueueTools>("queueTools");
   const needsGuard = guard === undefined && env !== "local";
-  // Without the tools there is no guard, so there is no page.
+  // Without the tools there is no guard, so leave out the page.
   if (env === "prod" || path === "" || (needsGuard && tools === undefined)) return undefined;
   const ownGuard = needsGuard ? await tools?.adminsOnly() : guard;
   const routes = queueRoutes({ table, path, guard: ownGuard, logger, schedules });
   return function showQueue(req, res, next) {
     const target = req.url ?? "";
     if (!target.startsWith(path)) return next();
-    // A route of the application has precedence, because it also exists in prod.
+    // The application's own route takes precedence, because it also exists in prod.
     if (hasRoute(target.split("?", 1)[0] ?? "")) return next();
     routes(req, res, next);
   };

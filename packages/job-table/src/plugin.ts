@@ -29,7 +29,7 @@ export const queuePlugin = definePlugin({
   },
 });
 
-/** Returns the database that `createService()` got; undefined for that of the plugin `database`. */
+/** Returns the database passed to `createService()`; undefined if the plugin `database` provides it. */
 function ownDatabase({ code }: Pick<PluginContext, "code">): Database | undefined {
   return code<{ readonly db: Database | undefined }>("work")?.db;
 }
@@ -59,7 +59,7 @@ async function onTheTable(
   };
 }
 
-/** The next tick of a schedule, for the page. */
+/** The next tick of a schedule, as shown on the page. */
 export interface ShownTick {
   readonly name: string;
   readonly task: string;
@@ -72,14 +72,14 @@ function refuseWithoutDatabase(): never {
   throw new ConfigurationError("the service", [{ key: "plugins.enabled", message }]);
 }
 
-// The page runs before these routes, so it would hide the state of the service.
+// The page runs before these routes, so it would hide the service's state.
 function refuseHiddenPath(page: string, systemPaths: readonly string[]): void {
   if (!["/health", "/ready", "/info", ...systemPaths].includes(page)) return;
   const message = `is ${page}, which the service answers itself; name another`;
   throw new ConfigurationError("the service", [{ key: "plugin.queue.page", message }]);
 }
 
-// The worker would listen on the only connection, and wait forever for another one.
+// The worker would listen on the only connection and wait forever for another one.
 function refuseOnlyConnection(): never {
   const message =
     "must be above 1 where there are jobs, whose worker listens on one connection; or set plugin.queue.listen to false";

@@ -13,23 +13,23 @@ import type { InTransaction } from "./job.ts";
 import type { ResolvedOptions } from "./options.ts";
 
 /**
- * Returns the transaction given in a call's options.
+ * Returns the transaction in a call's options.
  *
- * @param others further option names of the call
+ * @param others further option names that the call accepts
  * @throws JobError `ERR_SVC_JOB_ARGUMENT`
  */
 export function transactionOf(given: InTransaction | undefined, ...others: string[]): Queryable | undefined {
   return givenTransaction(given, refused, ...others);
 }
 
-/** Sends a statement to a transaction or, without one, to the table's database. */
+/** Sends a statement to a transaction, or to the table's database if there is none. */
 export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
 /**
  * Returns the function that sends an operation's statements, each with a deadline that includes the wait for a
  * connection.
  *
- * @param timeoutMs a shorter deadline for this operation. Default: that of the table's calls
+ * @param timeoutMs a shorter deadline for this operation. Default: the deadline of the table's calls
  */
 export function sending(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
@@ -41,7 +41,10 @@ export function sending(
     (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
 }
 
-/** As `sending()`, for a statement that each connection of a pool plans once. In a transaction it is not prepared. */
+/**
+ * Like `sending()`, for a statement that each connection in a pool plans once. In a transaction the statement is not
+ * prepared.
+ */
 export function sendingPlanned(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
   operation: string,
@@ -50,7 +53,7 @@ export function sendingPlanned(
   return async (statement, tx) => (await plannedWithin(tx ?? db, deadline, statement)).rows;
 }
 
-/** Whether `db` uses several connections, so that a statement is not part of a transaction. */
+/** Whether `db` uses several connections, so that statements do not run in a caller's transaction. */
 export function isShared(db: Database): boolean {
   return isPool(db);
 }

@@ -8,20 +8,21 @@ import { retryDelay } from "./worker/session.ts";
 
 /** The reservations of one worker. */
 export interface Reservations extends LocalWorker {
-  /** Resolves when every lost job is released. */
+  /** Resolves when every lost job has been released. */
   settled(): Promise<void>;
 }
 
 const MAX_LOST = 1000;
-// The statement of the broken connection may still run.
+// The statement on the broken connection may still be running.
 const SETTLE_MS = 250;
-// After the worker's end the process may exit too.
+// After the worker has stopped, the process may exit too, so limit the retries.
 const LAST_TRIES = 5;
 
-// Jobs do not inherit the context of the code that queued them, and one statement releases those of several callers.
+// Run outside any context: jobs do not inherit the context that queued them, and one statement releases jobs from
+// several callers.
 const outside = AsyncLocalStorage.snapshot();
 
-/** Reserves free slots of a worker for jobs that are claimed at their insert, unless an earlier job may be waiting. */
+/** Reserves a worker's free slots for jobs that are claimed by their insert, unless an earlier job may be waiting. */
 export function createReservations(state: WorkerState): Reservations {
   // The spare session outlives the worker, whose own connection may have failed.
   const { options, session, spare, wakeup, report, jobs, reserved } = state;
@@ -35,7 +36,7 @@ export function createReservations(state: WorkerState): Reservations {
     wakeup.ring();
   }
 
-  /** Jobs were released, or queued for any worker. */
+  /** Makes the group look for jobs, because jobs were released or queued for any worker. */
   function lookForJobs(): void {
     state.group.mayBeDue();
   }
@@ -63,7 +64,7 @@ export function createReservations(state: WorkerState): Reservations {
     free(slot);
   }
 
-  /** Releases lost jobs, including those that get lost meanwhile. */
+  /** Releases lost jobs, including jobs that are lost in the meantime. */
   async function releaseAllLost(): Promise<void> {
     while (lost.length > 0) {
       const ids = lost;
@@ -71,7 +72,7 @@ export function createReservations(state: WorkerState): Reservations {
       await sleep(SETTLE_MS);
       await releaseWithRetries(ids);
     }
-    // In the same turn, so that a job lost in the next turn starts a new run.
+    // Reset this in the same turn, so that a job lost in the next turn starts a new run.
     releasing = undefined;
   }
 
@@ -95,12 +96,12 @@ export function createReservations(state: WorkerState): Reservations {
       if (state.claimer.untilSweep() <= 0 || !jobs.hasFreeSlot(reserved.count)) return undefined;
       const slot = reserved.add();
       return {
-        // A statement queued on this connection would wait for the commit of the one before.
+        // On this connection a queued statement would wait until the preceding one commits.
         send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         accept(job, claimedAt) {
-          // Too late: release it, and make the caller wait, because it may close the pool next.
+          // Release the job, because it is too late to start it. The caller waits, because it may close the pool next.
           if (state.isOver || performance.now() >= slot.until) return release(slot, job);
-          // Let the caller continue first: a handler may block the event loop for a while.
+          // Let the caller continue first, because a handler may block the event loop.
           process.nextTick(start, slot, job, claimedAt);
           return undefined;
         },

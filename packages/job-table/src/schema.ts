@@ -11,7 +11,7 @@ import {
 
 /** A schema migration, for a migration tool. */
 export interface Migration {
-  /** Sorts after the name of the previous migration. */
+  /** Sorts after the previous migration's name. */
   readonly name: string;
   /** Idempotent statements. */
   readonly statements: readonly string[];
@@ -20,7 +20,7 @@ export interface Migration {
 const TEXT = ["text", "varchar"];
 const WHOLE = ["integer", "bigint", "smallint"];
 
-// The thirteen columns of the contract (JOB-2), with the types that a hand-made table may have instead.
+// The thirteen columns in the contract (JOB-2), with the types that a manually created table may use instead.
 const COLUMNS: Columns = {
   id: TEXT,
   task: TEXT,
@@ -44,7 +44,7 @@ const NEEDS: TableNeeds = {
     { columns: ["locked_until"], status: "running" },
   ],
   nullable: ["locked_until", "request_id", "tenant_id", "last_error", "trace"],
-  // A worker's claim finds its rows by ctid, which is not unique across the partitions of a table.
+  // A worker's claim finds its rows by ctid, which is not unique across a table's partitions.
   isOrdinary: true,
 };
 
@@ -52,7 +52,7 @@ const NEEDS: TableNeeds = {
 export function tableStatements(table: string): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);
   const sql = qualified(table);
-  // Collation "C": ids are never sorted for people, and the index survives an upgrade of the system's collations. Half
+  // Collation "C": ids are never sorted for users, and the index survives an upgrade of the system's collations. Half
   // of each page stays free for the entry that a claim adds next to the pending one.
   return [
     `create table if not exists ${sql} (
@@ -80,7 +80,7 @@ export function tableMigrations(table: string): readonly Migration[] {
 }
 
 /**
- * Creates the table, or the missing parts of a table made by hand (JOB-28).
+ * Creates the table, or the missing parts of a manually created table (JOB-28).
  *
  * @throws SchemaError for a table with other columns, naming them
  */

@@ -8,9 +8,9 @@ import { enqueueFrom } from "./sql/enqueue.ts";
 
 /** An `insert` for the `with` clause of a larger statement. */
 export interface EnqueuePart {
-  /** Queues the job if `from` has a row; returns `id` when the id was new. */
+  /** Queues the job if `from` has a row. Returns `id` if the id was new. */
   readonly text: string;
-  /** Its nine parameters. */
+  /** The nine parameters of `text`. */
   readonly values: readonly unknown[];
 }
 
@@ -18,17 +18,17 @@ export interface EnqueuePart {
 export interface TableAccess {
   /** The table's database. */
   readonly db: Database;
-  /** The channel for `pg_notify(channel, '')` after a job was queued. Undefined: notifications are off. */
+  /** The channel for `pg_notify(channel, '')` after a job was queued; undefined if notifications are off. */
   readonly channel: string | undefined;
   /**
    * Sends one statement to the table's database, on a pooled connection that is closed at the deadline.
    *
-   * @throws SqlDeadlineError after `timeoutMs`; errors of the server
+   * @throws SqlDeadlineError after `timeoutMs`; server errors
    */
   query<R extends Row>(text: string, values: unknown[]): Promise<R[]>;
   /**
-   * Returns the `insert` of a job for one statement with the condition that decides whether to queue it. `from` is
-   * trusted SQL, for instance a name of the same `with`; the parameters start at `$first`.
+   * Returns the `insert` for a job, to be combined in one statement with the condition that decides whether to queue
+   * it. `from` is trusted SQL, for example a name in the same `with` clause. The parameters start at `$first`.
    *
    * @throws JobError for an invalid job
    */
@@ -36,11 +36,11 @@ export interface TableAccess {
 }
 
 /**
- * Gives another package access to a table, for statements that queue a job as one part.
+ * Gives another package access to a table, for larger statements that also queue a job.
  *
  * @param subject the calling factory, for its error messages
- * @param timeoutMs the deadline of a statement, 10 to 60,000
- * @throws ConfigurationError for a table that {@link createJobTable} did not create
+ * @param timeoutMs deadline for a statement, 10 to 60,000
+ * @throws ConfigurationError for a table not created by {@link createJobTable}
  */
 export function tableAccess(subject: string, table: JobTable, timeoutMs: number): TableAccess {
   const on = optionsOf(subject, table);

@@ -11,7 +11,7 @@ export function carrierOf(trace: TraceContext | undefined): TraceCarrier | undef
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
 }
 
-/** Returns the carrier stored in a row by any writer; undefined for an invalid one. */
+/** Returns the carrier that any writer stored in a row; undefined if it is invalid. */
 export function storedCarrier(value: unknown): TraceCarrier | undefined {
   if (!isCarrier(value)) return undefined;
   const { traceparent, tracestate } = value;
@@ -29,7 +29,7 @@ export function isCarrier(value: unknown): value is TraceCarrier {
   );
 }
 
-/** Returns the trace context in which a job was queued; undefined for an invalid carrier. */
+/** Returns the trace context in which a job was queued; undefined if its carrier is invalid. */
 export function traceContextOf(carrier: unknown): TraceContext | undefined {
   if (!isCarrier(carrier)) return undefined;
   const { traceparent, tracestate } = carrier;

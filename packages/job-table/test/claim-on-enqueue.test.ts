@@ -75,7 +75,7 @@ async function idle({ inserts, bench: { table } }: Watched, working: Working): P
   });
 }
 
-describe("a job queued while a worker of its process is idle", function () {
+describe("a job queued while a worker in its process is idle", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-direct" });
 
@@ -186,7 +186,7 @@ describe("a job queued while a worker of its process is idle", function () {
     expect(watched.inserts.slice(-5)).to.deep.equal(Array.from({ length: 5 }, () => "queued"));
   });
 
-  it("JOB-4 does not delay jobs of other processes, however many are queued here", async () => {
+  it("JOB-4 does not delay jobs from other processes, however many jobs are queued here", async () => {
     await using bench = await openBench(database.url, { notify: false });
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -206,7 +206,7 @@ describe("a job queued while a worker of its process is idle", function () {
 
   for (const lanes of [1, 2]) {
     const over = lanes === 1 ? "the connection of the worker" : "connections of the pool";
-    it(`is released when the answer to its claiming insert was lost, over ${over}`, async () => {
+    it(`is released when the response to its claiming insert was lost, over ${over}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const { table } = watched.bench;
@@ -244,7 +244,7 @@ describe("a job queued while a worker of its process is idle", function () {
     });
   }
 
-  it("is released when the answer took longer than the worker reserves its slot", async () => {
+  it("is released when the response took longer than the worker reserves its slot", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -303,7 +303,7 @@ describe("a job queued while a worker of its process is idle", function () {
 
   for (const drainSeconds of [5, 0]) {
     const when = drainSeconds === 0 ? "after its end" : "while it stops";
-    it(`JOB-11 is released with its attempt when the worker stops and the answer comes ${when}`, async () => {
+    it(`JOB-11 is released without counting the attempt when the worker stops and the response arrives ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, { drainSeconds, pollMs: 1000, handlers: { a: () => undefined } });
@@ -318,7 +318,7 @@ describe("a job queued while a worker of its process is idle", function () {
       await expectGivenBack(bench, id);
     });
 
-    it(`JOB-11 is released when the worker stops and the answer is given up ${when}`, async () => {
+    it(`JOB-11 is released when the worker stops and the wait for the response ends ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, {
@@ -406,7 +406,7 @@ describe("a job queued while a worker of its process is idle", function () {
       expect(row).to.deep.include({ status: "pending", attempts: 0, locked_until: null });
   });
 
-  it("JOB-23 is queued normally while the database does not accept earlier outcomes", async () => {
+  it("JOB-23 is queued normally while the database does not accept earlier completions", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     await using other = await openClient(database.url);
@@ -438,7 +438,7 @@ describe("a job queued while a worker of its process is idle", function () {
     expect(claimed).to.be.within(1, 6);
   });
 
-  it("JOB-21 is not released twice when another worker has claimed it in between", async () => {
+  it("JOB-21 is not released again if another worker has claimed it since", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const around = new AsyncLocalStorage<string>();
@@ -530,7 +530,7 @@ describe("a job queued while a worker of its process is idle", function () {
     return given.size;
   }
 
-  it("JOB-4 runs once when 400 of them are queued ten at a time beside two workers and other jobs", async () => {
+  it("JOB-4 runs once when 400 such jobs are queued ten at a time, alongside two workers and other jobs", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const tables: JobTable[] = [

@@ -40,7 +40,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.claim(), "a job that is leased").to.deep.equal([]);
   });
 
-  it("JOB-4 returns jobs in the order of available_at, and none before it is due", async () => {
+  it("JOB-4 returns due jobs in the order of available_at, and no others", async () => {
     await using bench = await openBench(database.url);
     const at = (ms: number): Date => new Date(Date.now() + ms);
     await bench.table.enqueue({ id: "later", task: "a", availableAt: at(3_600_000) });
@@ -52,7 +52,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.table.claim(10)).map(({ id }) => id)).to.deep.equal(["third"]);
   });
 
-  it("JOB-4 gives each job to one of 8 concurrent claims, and waits for no locked row", async () => {
+  it("JOB-4 returns each job to one of 8 concurrent claims, and waits for no locked row", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 400 }, () => ({ task: "a" })));
     await using other = await openClient(database.url);
@@ -72,7 +72,7 @@ describe("claim, ack, fail and release", function () {
     expect(held.rows.some(({ id }) => seen.includes(id))).to.equal(false);
   });
 
-  it("JOB-6 JOB-16 JOB-25 claims jobs with expired leases again, ordered by available_at among the others", async () => {
+  it("JOB-6 JOB-16 JOB-25 claims jobs with expired leases again, in the order of available_at", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ id: "old", task: "a", availableAt: new Date(1e12) });
     await claimOne(bench);
@@ -112,7 +112,7 @@ describe("claim, ack, fail and release", function () {
     expect(killer).to.include({ id: "killer", attempts: 2, lastError: "lease expired on the last attempt" });
   });
 
-  it("JOB-7 ack deletes the row", async () => {
+  it("JOB-7 deletes the row on ack", async () => {
     await using bench = await openBench(database.url);
     const job = await one(bench);
     await bench.table.enqueue({ id: "other", task: "a" });
@@ -121,7 +121,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(job), "a second time").to.equal(false);
   });
 
-  it("JOB-8 a failure makes the job pending after min(2 x 2^(attempts - 1), 300) s, with its error", async () => {
+  it("JOB-8 makes a failed job pending after min(2 x 2^(attempts - 1), 300) s, with its error", async () => {
     await using bench = await openBench(database.url);
     const attempts = [1, 2, 3, 4, 7, 8, 9, 2000];
     for (const n of attempts) {
@@ -145,7 +145,7 @@ describe("claim, ack, fail and release", function () {
     }
   });
 
-  it("JOB-9 JOB-10 a failure makes the job dead on the last attempt, or at once with dead: true", async () => {
+  it("JOB-9 JOB-10 marks a failed job as dead on the last attempt, or immediately with dead: true", async () => {
     await using bench = await openBench(database.url);
     expect(await bench.table.fail(await one(bench, { id: "last", maxAttempts: 1 }), "broke")).to.equal(
       "dead",
@@ -166,7 +166,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.claim(10)).to.deep.equal([]);
   });
 
-  it("JOB-11 a released job is pending at once with its attempt back, never below 0", async () => {
+  it("JOB-11 makes a released job pending immediately without counting the attempt, never below 0", async () => {
     await using bench = await openBench(database.url);
     expect(await bench.table.release(await one(bench))).to.equal(true);
     expect((await bench.rows())[0]).to.deep.include({ status: "pending", attempts: 0, locked_until: null });
@@ -177,7 +177,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.rows())[0]).to.include({ attempts: 0 });
   });
 
-  it("JOB-21 ack, fail and release with a lost lease do not change the next owner's job", async () => {
+  it("JOB-21 ack, fail and release with a lost lease do not change another worker's job", async () => {
     await using bench = await openBench(database.url);
     const late = await one(bench, { id: "a" });
     await expire(bench);
@@ -206,7 +206,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(next)).to.equal(!next.lockedUntil.endsWith("000Z"));
   });
 
-  it("JOB-21 works with any time zone and date style of the sessions", async () => {
+  it("JOB-21 works with any time zone and date style in the sessions", async () => {
     await using bench = await openBench(database.url);
     const [a, b] = [await openClient(database.url), await openClient(database.url)];
     await a.query("set datestyle = 'sql, dmy'; set timezone = 'Asia/Kolkata'");
@@ -220,7 +220,7 @@ describe("claim, ack, fail and release", function () {
     await Promise.all([a.end(), b.end()]);
   });
 
-  it("JOB-21 rejects the writes of 1,000 late workers to jobs of other workers", async () => {
+  it("JOB-21 rejects writes from 1,000 late workers to other workers' jobs", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 1000 }, () => ({ task: "a" })));
     const late = await bench.table.claim(1000);
@@ -239,7 +239,7 @@ describe("claim, ack, fail and release", function () {
     expect(kept.every((held) => held)).to.equal(true);
   });
 
-  it("claims and ends jobs in a transaction of the caller", async () => {
+  it("claims and ends jobs in a caller's transaction", async () => {
     await using bench = await openBench(database.url);
     await using tx = await openClient(database.url);
     await bench.table.enqueue({ task: "a" });
@@ -251,7 +251,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("JOB-21 accepts every lease end that the server can write, and rejects those that it cannot read", async () => {
+  it("JOB-21 accepts every expiry time that the server can write, and rejects expiry times that it cannot read", async () => {
     await using bench = await openBench(database.url);
     await using tx = await openClient(database.url);
     await bench.table.enqueue({ id: "a", task: "a" });

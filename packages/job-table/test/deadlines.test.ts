@@ -28,7 +28,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 const IN_TRANSACTION = ["enqueue", "enqueueMany", "claim", "ack", "fail", "release", "retryDead"];
 const WITHOUT_STATEMENTS = ["migrations", "readiness"];
 
-describe("deadlines of a job table on a plain pool", function () {
+describe("deadlines for a job table on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   let pool: Pool;
@@ -67,7 +67,7 @@ describe("deadlines of a job table on a plain pool", function () {
       await call(createJobTable({ db: pool }));
     });
 
-    it(`${name} rejects while all connections of the pool are in use`, async () => {
+    it(`${name} rejects while all pool connections are in use`, async () => {
       const { code, error } = await whileExhausted(pool, () => call(table));
       expect(code).to.equal(CODE);
       expect((error as Error).message).to.match(/got no connection of the pool within 0\.3 s/);
@@ -78,7 +78,7 @@ describe("deadlines of a job table on a plain pool", function () {
   }
 
   for (const name of IN_TRANSACTION) {
-    it(`${name} rejects in a frozen transaction of the caller, which stays open for its rollback`, async () => {
+    it(`${name} rejects in a frozen transaction that belongs to the caller, which stays open for its rollback`, async () => {
       await using client = await openClient(postgres.url);
       await client.query("begin");
       const { code, error } = await whileFrozen(postgres.server, () => CALLS[name]!(table, { tx: client }));
@@ -91,7 +91,7 @@ describe("deadlines of a job table on a plain pool", function () {
     });
   }
 
-  it("queues a job once although the first call with its id passed the deadline", async () => {
+  it("queues a job once although the first call with its id exceeded its deadline", async () => {
     const { code } = await whileFrozen(postgres.server, () => table.enqueue({ id: "one", task: "a" }));
     expect(code).to.equal(CODE);
     // The server may execute the late statement before or after this one.
@@ -103,7 +103,7 @@ describe("deadlines of a job table on a plain pool", function () {
     expect((await pool.query("select id from svc_jobs")).rows).to.deep.equal([{ id: "one" }]);
   });
 
-  it("reports readiness as unhealthy while the database is frozen or the pool exhausted, and healthy afterwards", async () => {
+  it("reports readiness as unhealthy while the database is frozen or the pool is exhausted, and as healthy afterwards", async () => {
     const unhealthy = { healthy: false, detail: "no answer within 300 ms" };
     expect((await whileFrozen(postgres.server, ready)).value).to.deep.equal(unhealthy);
     expect((await whileExhausted(pool, ready)).value).to.deep.equal(unhealthy);
@@ -113,7 +113,7 @@ describe("deadlines of a job table on a plain pool", function () {
     });
   });
 
-  it("rejects in time when the insert ran on the connection of an idle worker", async () => {
+  it("rejects in time when the insert ran on an idle worker's connection", async () => {
     const large = openPool(postgres.url, 4);
     const busy = createJobTable({ db: large, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
@@ -131,7 +131,7 @@ describe("deadlines of a job table on a plain pool", function () {
     await large.end();
   });
 
-  it("says that the job may be queued when the worker's connection hangs and the pool has no other", async () => {
+  it("reports that the job may be queued when the worker's connection hangs and the pool has no other", async () => {
     const small = openPool(postgres.url, 2);
     const busy = createJobTable({ db: small, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
@@ -165,7 +165,7 @@ describe("deadlines of a job table on a plain pool", function () {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`answers 503 with Retry-After when a handler of ${major} does not catch a deadline error`, async () => {
+    it(`returns 503 with Retry-After when a handler in ${major} does not catch a deadline error`, async () => {
       const app = express();
       app.post("/", (_req, res, next) => {
         table.enqueue({ task: "a" }).then(() => res.end(), next);

@@ -36,7 +36,7 @@ describe("enqueue", function () {
     expect((await bench.rows())[1]?.payload).to.deep.equal({});
   });
 
-  it("JOB-3 generates UUIDv7 ids without hyphens, so that consecutive ids are neighbours in the index", async () => {
+  it("JOB-3 generates UUIDv7 ids without hyphens, so that consecutive ids are adjacent in the index", async () => {
     await using bench = await openBench(database.url);
     const before = Date.now();
     const queued = await bench.table.enqueueMany(Array.from({ length: 9000 }, () => ({ task: "a" })));
@@ -82,7 +82,7 @@ describe("enqueue", function () {
     expect((await bench.table.claim(1))[0]?.payload).to.deep.equal(payload.slice(0, 3000));
   });
 
-  it("rejects a client, a pool and a misspelt option name as transaction, because the job would outlive a rollback", async () => {
+  it("rejects a client, a pool and a misspelled option name as transaction, because the job would survive a rollback", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     await using client = await openClient(database.url);
@@ -131,7 +131,7 @@ describe("enqueue", function () {
     expect(results.filter(({ enqueued }) => enqueued)).to.have.lengthOf(1);
   });
 
-  it("JOB-3 queues many jobs in one statement and reports in order which ones were new", async () => {
+  it("JOB-3 queues many jobs in one statement and reports in order which of them were new", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ id: "b", task: "old" });
     const ids = ["c", "b", "a", "c", undefined];
@@ -182,7 +182,7 @@ describe("enqueue", function () {
     ]);
   });
 
-  it("writes in the transaction of the caller, given as tx or as db", async () => {
+  it("writes in the caller's transaction, given as tx or as db", async () => {
     await using bench = await openBench(database.url);
     const undone = rejection(
       withTransaction(bench.pool, async (tx) => {
@@ -198,7 +198,7 @@ describe("enqueue", function () {
     expect(await bench.rows()).to.have.lengthOf(1);
   });
 
-  it("notifies listeners at once, once more for jobs queued meanwhile, and at the commit of a transaction", async () => {
+  it("notifies listeners immediately, again for jobs queued shortly after, and when a transaction commits", async () => {
     let now = 0;
     await using bench = await openBench(database.url, { notifyEveryMs: 500, now: () => now });
     await using listener = await openClient(database.url);
@@ -246,7 +246,7 @@ describe("enqueue", function () {
     ["a long id", { task: "a", id: "x".repeat(256) }, "id must have 1 to 255 characters"],
     ["half a surrogate pair in the id", { task: "a", id: "\ud83d" }, "id must not contain"],
     ["a function as payload", { task: "a", payload: () => 1 }, "cannot be written as JSON: a function"],
-    ["a circle as payload", { task: "a", payload: circular }, "cannot be written as JSON"],
+    ["a circular payload", { task: "a", payload: circular }, "cannot be written as JSON"],
     ["a bigint as payload", { task: "a", payload: 1n }, "cannot be written as JSON"],
     ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or half a surrogate pair"],
     ["NUL in a key of it", { task: "a", payload: { "\0": 1 } }, "contains NUL"],
@@ -258,9 +258,9 @@ describe("enqueue", function () {
       "maxAttempts must be a whole number from 1 to 1000; it is 0",
     ],
     ["half an attempt", { task: "a", maxAttempts: 1.5 }, "maxAttempts must be a whole number"],
-    ["a delay below zero", { task: "a", delaySeconds: -1 }, "delaySeconds must be a number from 0"],
-    ["a delay of NaN", { task: "a", delaySeconds: NaN }, "delaySeconds must be a number from 0"],
-    ["a text as date", { task: "a", availableAt: "tomorrow" }, "availableAt must be a Date; it is string"],
+    ["a negative delay", { task: "a", delaySeconds: -1 }, "delaySeconds must be a number from 0"],
+    ["NaN as delay", { task: "a", delaySeconds: NaN }, "delaySeconds must be a number from 0"],
+    ["a string as date", { task: "a", availableAt: "tomorrow" }, "availableAt must be a Date; it is string"],
     ["an invalid date", { task: "a", availableAt: new Date(NaN) }, "availableAt must be a valid date"],
     ["a date too far away", { task: "a", availableAt: new Date(8.64e15) }, "from 1970 to 9999"],
     [
@@ -309,7 +309,7 @@ describe("enqueue", function () {
     });
   });
 
-  it("rejects payloads that are too long together", async () => {
+  it("rejects payloads that are too long in total", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const payload = "x".repeat(1e6);
     const error = await rejection(

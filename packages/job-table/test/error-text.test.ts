@@ -39,7 +39,7 @@ describe("errorText", () => {
     it(`JOB-13 keeps the storable part of ${what}`, () => expect(errorText(error)).to.equal(text));
   }
 
-  it("JOB-13 keeps 2,000 characters and cuts no surrogate pair", () => {
+  it("JOB-13 keeps 2,000 characters and splits no surrogate pair", () => {
     expect(errorText("x".repeat(1e6))).to.have.lengthOf(2000);
     expect(errorText(`${"x".repeat(1999)}😀`)).to.equal(`${"x".repeat(1999)}\ufffd`);
   });

@@ -8,7 +8,7 @@ import { gate, work } from "./support/working.ts";
 describe("a worker whose database fails", function () {
   this.timeout(120_000);
 
-  describe("in single statements", () => {
+  describe("in individual statements", () => {
     const database = testDatabase({ name: "job-faults" });
 
     for (const [prefetch, how] of [
@@ -43,7 +43,7 @@ describe("a worker whose database fails", function () {
       });
     }
 
-    it("retries with pauses after the table went missing, and logs it once", async () => {
+    it("retries with pauses after the table was dropped, and logs that once", async () => {
       const pool = openPool(database.url);
       const logger = collectingLogger();
       const table = createJobTable({ db: pool, name: "later" });
@@ -121,7 +121,7 @@ describe("a worker whose database fails", function () {
       expect(await bench.rows()).to.deep.equal([]);
     });
 
-    it("gives up a statement that hangs, and continues", async () => {
+    it("abandons a statement that hangs, and continues", async () => {
       await using bench = await openBench(database.url);
       await bench.table.enqueue({ task: "a" });
       const blocker = await bench.pool.connect();
@@ -136,10 +136,10 @@ describe("a worker whose database fails", function () {
   });
 
   for (const kind of ["pool", "single connection"] as const) {
-    describe(`in single statements, on a ${kind} without listening`, () => {
+    describe(`in individual statements, on a ${kind} without listening`, () => {
       const database = testDatabase({ name: "job-faults" });
 
-      it("loses no jobs to abandoned claims, and keeps no connection", async () => {
+      it("loses no jobs to abandoned claims, and keeps no connection open", async () => {
         await using bench = await openBench(database.url);
         await using client = await openClient(database.url);
         const few = openPool(database.url, 2);
@@ -163,10 +163,10 @@ describe("a worker whose database fails", function () {
     });
   }
 
-  describe("as a whole", () => {
+  describe("completely", () => {
     const postgres = testPostgresServer();
 
-    it("survives a restart: records earlier outcomes when the server is back, and stop() ends without it", async () => {
+    it("survives a restart: records earlier outcomes when the server is back, while stop() does not wait for it", async () => {
       await using bench = await openBench(postgres.url);
       const { opened, open } = gate();
       await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a" })));

@@ -6,11 +6,11 @@ import { work } from "./support/working.ts";
 
 const TRACEPARENT = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
-describe("rows of other writers", function () {
+describe("rows written by other programs", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-foreign" });
 
-  it("JOB-5 JOB-28 are claimed from a table made by hand with bigint or smallint counts and a json trace", async () => {
+  it("JOB-5 JOB-28 are claimed from a manually created table with bigint or smallint counts and a json trace", async () => {
     const pool = openPool(database.url);
     await pool.query(`create table counted (id varchar(64) primary key, task varchar not null, payload jsonb,
       attempts bigint default 0, max_attempts smallint default 3, available_at timestamptz, locked_until timestamptz,
@@ -34,7 +34,7 @@ describe("rows of other writers", function () {
     await pool.end();
   });
 
-  it("JOB-4 with odd times or counts do not block other rows", async () => {
+  it("JOB-4 do not block other rows if they have unusual times or counts", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(`insert into ${name} (id, task, available_at, attempts, max_attempts) values

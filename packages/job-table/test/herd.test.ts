@@ -50,7 +50,7 @@ function startCollecting(stack: AsyncDisposableStack, table: JobTable): readonly
   return waits;
 }
 
-describe("the workers of one table in a process", () => {
+describe("workers for one table in a process", () => {
   it("send one claim after a notification, and more only while claims are full", () => {
     const [a, b] = [countingMember(), countingMember()];
     const group = groupOf([a, b]);
@@ -73,7 +73,7 @@ describe("the workers of one table in a process", () => {
     expect(group.claims, "a notification came after the claim").to.equal(1);
   });
 
-  it("take turns", () => {
+  it("take claims in turn", () => {
     const woken: string[] = [];
     const member = (name: string): Member => ({ ...countingMember(), wake: () => void woken.push(name) });
     const [a, b] = [member("a"), member("b")];
@@ -109,7 +109,7 @@ describe("the workers of one table in a process", () => {
     this.timeout(60_000);
     const database = testDatabase({ name: "job-herd" });
 
-    it("share one listening connection with those of other tables, and give their own back when idle", async () => {
+    it("share one LISTEN connection across tables, and release their own connections when idle", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 30);
       stack.defer(() => pool.end());
@@ -148,7 +148,7 @@ describe("the workers of one table in a process", () => {
       );
     });
 
-    it("find jobs after the listening connection was lost, and while the worker that had it is stopped", async () => {
+    it("find jobs after the listening connection was lost, and while the worker that opened it is stopped", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 10);
       stack.defer(() => pool.end());
@@ -188,7 +188,7 @@ describe("the workers of one table in a process", () => {
       expect(await run()).to.equal("second");
     });
 
-    it("leave no connection when they stop before it is open", async () => {
+    it("leave no connection open when they stop before it is established", async () => {
       for (let n = 0; n < 5; n++) {
         const brief = openPool(database.url, 3);
         const worker = createWorker({
@@ -202,7 +202,7 @@ describe("the workers of one table in a process", () => {
       }
     });
 
-    it("are healthy again after a failure, without a job", async () => {
+    it("recover after a failure, even without a job", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 3);
       stack.defer(() => pool.end());
@@ -236,7 +236,7 @@ describe("the workers of one table in a process", () => {
       expect(waits[0]).to.be.below(1000);
     });
 
-    it("start a job in time that failed elsewhere", async () => {
+    it("start a job in time that failed in another worker", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 3);
       stack.defer(() => pool.end());
@@ -252,7 +252,7 @@ describe("the workers of one table in a process", () => {
       expect(waits[0]).to.be.below(1000);
     });
 
-    it("find jobs of other tables while a lock blocks the listening connection", async () => {
+    it("find jobs in other tables while a lock blocks the listening connection", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 8);
       stack.defer(() => pool.end());
@@ -278,7 +278,7 @@ describe("the workers of one table in a process", () => {
       await locker.query("rollback");
     });
 
-    it("replace a listening connection that is dead without an error and that no worker uses", async function () {
+    it("replace an unused listening connection that is dead without an error", async function () {
       // Windows has no SIGSTOP.
       if (process.platform === "win32") this.skip();
       await using stack = new AsyncDisposableStack();

@@ -157,7 +157,7 @@ async function blocksOf({ pool }: Bench, { text, values }: Slow["sent"][number])
   return (plan?.["Shared Hit Blocks"] ?? 0) + (plan?.["Shared Read Blocks"] ?? 0);
 }
 
-describe("claim() while an old snapshot keeps the rows of finished jobs", function () {
+describe("claim() while an old snapshot keeps finished jobs' rows", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-snapshot" });
 
@@ -194,7 +194,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false, false]);
   });
 
-  it("JOB-22 marks exhausted jobs as dead within a second of slow claims, and at once when too few are due", async () => {
+  it("JOB-22 marks exhausted jobs as dead within a second of slow claims, and immediately when too few jobs are due", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     const deadIds = async (): Promise<string[]> => (await bench.table.dead()).map(({ id }) => id);
@@ -221,7 +221,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, true, false, true]);
   });
 
-  it("JOB-24 JOB-25 in exact order reads the dead rows of 20,000 jobs through both indexes only", async () => {
+  it("JOB-24 JOB-25 in exact order reads the dead rows of 20,000 jobs only through both indexes", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     for (const [status, moment] of [
@@ -282,7 +282,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
   });
 
-  it("JOB-25 does not read a table with too many pages or rows for the time that an index takes", async () => {
+  it("JOB-25 does not read a table whose pages or rows would take longer than an index", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
     for (const [relpages, reltuples, isRead] of [
@@ -320,7 +320,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(await refused.table.claim()).to.have.lengthOf(1);
   });
 
-  it("JOB-25 tries both statements, continues with the faster one, and tries the other one again later", async () => {
+  it("JOB-25 tries both statements, continues with the faster one, and retries the slower one later", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
@@ -360,7 +360,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     }
   });
 
-  it("JOB-25 learns which statement is faster also from claims that find too few jobs", async () => {
+  it("JOB-25 also learns from claims that find too few jobs which statement is faster", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     [mine.took, mine.readTook] = [100, 300];
@@ -375,7 +375,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
   });
 
   for (const way of ["full statement", "both indexes", "sequential scan"] as const) {
-    it(`JOB-4 claims a job that changes while the statement runs, and skips one that is locked (${way})`, async () => {
+    it(`JOB-4 claims a job that changes while the statement runs, and skips a locked job (${way})`, async () => {
       await using bench = await openBench(database.url);
       await using other = await openClient(database.url);
       const mine = await slow(bench, "exact");
@@ -404,7 +404,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     });
   }
 
-  it("JOB-25 changes the statement after three slow claims in a row, not after one", async () => {
+  it("JOB-25 changes the statement after three consecutive slow claims, not after one", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -417,7 +417,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(mine.sent.at(-1)?.whole).to.equal(false);
   });
 
-  it("JOB-25 returns to the full statement when the other one is slower, for longer each time", async () => {
+  it("JOB-25 falls back to the full statement when the alternative is slower, with increasing back-off", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.wholeTook = 10;
@@ -453,7 +453,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     }
   });
 
-  it("JOB-25 returns to the full statement for as long when the other one fails, and counts concurrent failures once", async () => {
+  it("JOB-25 falls back to the full statement when the alternative fails, and counts concurrent failures once", async () => {
     await using bench = await openBench(database.url);
     const failing = await slow(bench, "exact");
     const lost = await slow(bench, "exact");
@@ -477,7 +477,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     }
   });
 
-  it("JOB-25 does not end this pause or shorten the next one at a claim that finds nothing", async () => {
+  it("JOB-25 does not end this back-off or shorten the next after a claim that finds nothing", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.took = 2010;
@@ -525,7 +525,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(await blocksOf(bench, stepping)).to.be.lessThan(blocks / 4);
   });
 
-  it("JOB-4 finds an earlier job of another process within a second, and its own at once", async () => {
+  it("JOB-4 finds an earlier job from another process within a second, and one from its own process immediately", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await bench.table.enqueueMany(
@@ -545,7 +545,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(await idsOf(mine.table)).to.deep.equal(["d"]);
   });
 
-  it("JOB-16 JOB-22 finds every due job when fewer are due than asked for, expired leases too", async () => {
+  it("JOB-16 JOB-22 finds every due job when fewer are due than requested, including expired leases", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await bench.table.enqueueMany([
@@ -580,7 +580,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, true, false]);
   });
 
-  it("JOB-8 JOB-11 JOB-12 finds released, failed and retried jobs, and those of a rolled-back transaction", async () => {
+  it("JOB-8 JOB-11 JOB-12 finds released, failed and retried jobs, and jobs from a rolled-back claim", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     const all = ["a", "b", "c", "d", "e", "f"];
@@ -622,7 +622,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
   });
 
   for (const order of ["exact", "relaxed"] as const) {
-    it(`JOB-4 finds every job when the server's clock goes back an hour (${order})`, async () => {
+    it(`JOB-4 finds every job when the server's clock is set back an hour (${order})`, async () => {
       await using bench = await openBench(database.url);
       const mine = await slow(bench, order);
       mine.ahead = 3_600_000;
@@ -633,7 +633,7 @@ describe("claim() while an old snapshot keeps the rows of finished jobs", functi
       expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false]);
     });
 
-    it(`JOB-4 returns every job once to two concurrent callers, including jobs queued meanwhile with a past time (${order})`, async () => {
+    it(`JOB-4 returns every job once to two concurrent callers, including jobs queued during that time with a past time (${order})`, async () => {
       await using bench = await openBench(database.url);
       const claimers = [await slow(bench, order), await slow(bench, order)];
       await bench.table.enqueueMany(Array.from({ length: 300 }, () => ({ task: "a" })));

@@ -37,7 +37,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(dead[0]?.createdAt).to.be.an.instanceOf(Date);
   });
 
-  it("JOB-12 JOB-31 retryDead() makes the given or all dead jobs pending with 0 attempts", async () => {
+  it("JOB-12 JOB-31 retryDead() makes the given dead jobs or all of them pending with 0 attempts", async () => {
     await using bench = await openBench(database.url);
     await bury(bench, "a", "b", "c");
     await bench.table.enqueue({ id: "alive", task: "x" });
@@ -83,7 +83,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(await check.check(signal)).to.include({ healthy: true });
   });
 
-  it("readiness is critical when the table cannot be reached, and gives the reason without a secret", async () => {
+  it("readiness is critical when the table cannot be reached, and shows the reason without a secret", async () => {
     const pool = openPool(database.url);
     const missing = createJobTable({ db: pool, name: "nowhere" });
     expect(await missing.readiness().check(signal)).to.deep.equal({

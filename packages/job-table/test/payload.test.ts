@@ -27,7 +27,7 @@ describe("payloads written by another language", function () {
     even: '{"n":9007199254740992}',
   };
 
-  it("are dead at once and unchanged when JavaScript would round an integer (JOB-33)", async () => {
+  it("are marked as dead immediately and stay unchanged when JavaScript would round an integer (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     await insert(bench, foreign);
     const seen = new Map<string, unknown>();
@@ -72,7 +72,7 @@ describe("payloads written by another language", function () {
     ["many at a time", { concurrency: 20, prefetch: 40 }],
     ["one at a time", { concurrency: 1 }],
   ] as const) {
-    it(`are dead when the worker claims ${title} (JOB-33)`, async () => {
+    it(`are marked as dead when the worker claims ${title} (JOB-33)`, async () => {
       await using bench = await openBench(database.url);
       const payloads = Object.fromEntries(
         Array.from({ length: 120 }, (_, n) => [

@@ -36,7 +36,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("warns with listen: true, and does not on a direct connection", async () => {
+  it("warns with listen: true, except on a direct connection", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,

@@ -35,7 +35,7 @@ function literalOf(value: unknown): string {
   return String(value);
 }
 
-describe("the plans of the statements", function () {
+describe("query plans", function () {
   this.timeout(120_000);
   const database = testDatabase({ name: "job-plans" });
   let pool: Pool;
@@ -64,7 +64,7 @@ describe("the plans of the statements", function () {
   });
   after(() => pool.end());
 
-  it("JOB-24 keeps using the indexes and the key after the table grew, with plans made for an empty table", async () => {
+  it("JOB-24 keeps using the indexes and the key after the table has grown, with plans made for an empty table", async () => {
     const table = createJobTable({ db: pool, name: "empty" });
     await table.ensureSchema();
     await pool.query("vacuum analyze empty");
@@ -143,7 +143,7 @@ describe("the plans of the statements", function () {
     ["running", "now()", "now() + n * interval '1 ms'"],
   ];
   for (const [status, available, locked] of states) {
-    it(`JOB-24 finds claimed rows by the two indexes beside ${MANY} rows that are ${status}, and finished ones by the key`, async () => {
+    it(`JOB-24 finds claimed rows by the two indexes next to ${MANY} rows that are ${status}, and finished rows by the key`, async () => {
       const name = `many_${status}`;
       await createJobTable({ db: pool, name }).ensureSchema();
       await fill(name, status, available, locked);
@@ -161,7 +161,7 @@ describe("the plans of the statements", function () {
     });
   }
 
-  it("JOB-24 finds the rows of a claim and an ack in a table and a key that are mostly empty", async () => {
+  it("JOB-24 finds the rows for a claim and an ack in a table and a key that are mostly empty", async () => {
     const name = "deserted";
     await createJobTable({ db: pool, name }).ensureSchema();
     await pool.query(

@@ -15,7 +15,7 @@ describe("README of @svc/job-table", function () {
     expect(stdout).to.equal("sending to ann attempt 1\n{ pending: 0, running: 0, dead: 0 }\n");
   });
 
-  it("shows a job of a transaction, a dead letter and its retry", async () => {
+  it("shows a job in a transaction, a dead job and its retry", async () => {
     await using sample = await runSample(readme, 1, { env: { DATABASE_URL: database.url } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

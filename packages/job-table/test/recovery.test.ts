@@ -116,7 +116,7 @@ describe("recovery of expired leases", function () {
     });
   }
 
-  it("keeps attempts, position and error of a job, and its late worker loses its lease (JOB-34 JOB-16 JOB-21)", async () => {
+  it("keeps a job's attempts, position and error, while its late worker loses the lease (JOB-34 JOB-16 JOB-21)", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await lose(bench, ["first", "second"]);
@@ -168,7 +168,7 @@ describe("recovery of expired leases", function () {
     );
   });
 
-  it("recovers all jobs of a worker killed with prefetch 1000 (JOB-34 JOB-16 JOB-23)", async () => {
+  it("recovers all jobs from a worker killed with prefetch 1000 (JOB-34 JOB-16 JOB-23)", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query("create table if not exists starts (job text, pid int)");
     await bench.table.enqueueMany(numbered(1000).map((id) => ({ id, task: "a" })));
@@ -251,7 +251,7 @@ describe("recovery of expired leases", function () {
     expect(await pauseAfter({ any: true, took_ms: 1e9 })).to.be.within(100, 10_000);
   });
 
-  it("claims from the front again after a sweep, because recovered jobs are earlier (JOB-34 JOB-25)", async () => {
+  it("claims from the beginning again after a sweep, because recovered jobs are earlier (JOB-34 JOB-25)", async () => {
     const froms: unknown[] = [];
     const session = {
       query: (name: string, _text: string, values: readonly unknown[]) => {

@@ -81,7 +81,7 @@ describe("the table", function () {
     await Promise.all(pools.map((pool) => pool.end()));
   });
 
-  it("JOB-28 is accepted when made by hand, and gets only its missing indexes", async () => {
+  it("JOB-28 is accepted when created manually, and gets only its missing indexes", async () => {
     const pool = openPool(database.url);
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const table = createJobTable({ db: pool, name: "by_hand" });
@@ -95,7 +95,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-28 is accepted with indexes of any name", async () => {
+  it("JOB-28 is accepted with indexes with any name", async () => {
     const pool = openPool(database.url);
     for (const [name, sql] of [
       ["named", BY_HAND],
@@ -109,7 +109,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-29 is checked with no lock above ACCESS SHARE when nothing is missing", async () => {
+  it("JOB-29 is checked without any lock above ACCESS SHARE when nothing is missing", async () => {
     const pool = openPool(database.url);
     await createJobTable({ db: pool, name: "busy" }).ensureSchema();
     await using holder = await openClient(database.url);
@@ -121,7 +121,7 @@ describe("the table", function () {
   const faults: readonly (readonly [string, string, string, string])[] = [
     ["a missing column", "no_trace", "trace jsonb,", "no_trace.trace is missing; it must be jsonb or json"],
     [
-      "a column of another type",
+      "a column with the wrong type",
       "no_zone",
       "available_at timestamptz",
       "no_zone.available_at must be timestamptz",
@@ -149,7 +149,7 @@ describe("the table", function () {
     });
   }
 
-  it("is rejected when a renamed table has the name of an index, or when a view has the name of the table", async () => {
+  it("is rejected when a renamed table has the index's name, or a view has the table's name", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "moved" });
     await table.ensureSchema();

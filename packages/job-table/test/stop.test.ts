@@ -18,7 +18,7 @@ describe("a worker that stops", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-stop" });
 
-  it("JOB-11 waits for running jobs, and claims no more", async () => {
+  it("JOB-11 waits for running jobs, and claims no further jobs", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 6 }, () => ({ task: "a" })));
@@ -71,7 +71,7 @@ describe("a worker that stops", function () {
     expect(rows).to.have.lengthOf(3);
   });
 
-  it("JOB-11 JOB-26 releases jobs immediately at a second stop(), with 25 s of drain time left", async () => {
+  it("JOB-11 JOB-26 releases jobs immediately at the second stop(), although 25 s of the drain time are left", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ task: "a" });
     const worker = createWorker({ table: bench.table, handlers: { a: () => new Promise(() => undefined) } });
@@ -85,7 +85,7 @@ describe("a worker that stops", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("JOB-11 finishes each of 200 running jobs or releases it with its attempt", async () => {
+  it("JOB-11 either finishes each of 200 running jobs or releases it without counting the attempt", async () => {
     await using bench = await openBench(database.url);
     for (let round = 0; round < 5; round++) {
       // Earlier rounds may have left no jobs.
@@ -109,7 +109,7 @@ describe("a worker that stops", function () {
     expect((await bench.rows()).length).to.be.below(1500);
   });
 
-  it("JOB-11 releases the jobs of a claim that returns during the stop", async () => {
+  it("JOB-11 releases jobs from a claim that returns during the stop", async () => {
     await using bench = await openBench(database.url);
     const landing = gate();
     let held = 0;
@@ -135,7 +135,7 @@ describe("a worker that stops", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("can be stopped twice without a start, and reports it at /ready", async () => {
+  it("can be stopped twice without a start, and /ready reports that it stopped", async () => {
     await using bench = await openBench(database.url);
     const worker = createWorker({ table: bench.table, handlers: { a: () => undefined } });
     const check = worker.readiness();
@@ -188,7 +188,7 @@ describe("a job that takes too long", function () {
     });
   });
 
-  it("JOB-19 fails before its lease ends if it ignores its signal; too many of them stop further claims", async () => {
+  it("JOB-19 fails before its lease expires if it ignores its signal; too many such jobs stop further claims", async () => {
     await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 8 });
     const logger = collectingLogger();
     const never = gate();
@@ -209,7 +209,7 @@ describe("a job that takes too long", function () {
     expect(working.ids("lease_lost")).to.deep.equal([]);
   });
 
-  it("JOB-11 JOB-19 fails when it has timed out before the worker stops", async () => {
+  it("JOB-11 JOB-19 fails if it timed out before the worker stops", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ task: "a" });
     let late: AbortSignal | undefined;
@@ -229,7 +229,7 @@ describe("a job that takes too long", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 1 });
   });
 
-  it("JOB-6 JOB-21 changes nothing when it ends after its lease; the loss is reported and logged", async () => {
+  it("JOB-6 JOB-21 changes nothing when it ends after its lease has expired; the loss is reported and logged", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const { opened, open } = gate();
@@ -277,7 +277,7 @@ describe("a job that takes too long", function () {
     await pool.end();
   });
 
-  it("does not wait, and causes no Node warning, when its time limit has passed before the wait", async () => {
+  it("does not wait, and causes no Node warning, when its time limit has already passed", async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);

@@ -85,7 +85,7 @@ describe("svc-jobs", function () {
     });
   });
 
-  it("creates a table, queues jobs and runs them with the handlers of a module", async () => {
+  it("creates a table, queues jobs and runs them with handlers from a module", async () => {
     const file = join(folder, "handlers.mjs");
     await writeFile(file, "export function good() {} export default { bad() { throw new Error('no'); } };");
     const at = ["--table", "by_command"] as const;
@@ -128,7 +128,7 @@ describe("svc-jobs", function () {
     expect((await draining).text).to.include("done      1\n");
   });
 
-  it("drain waits for a slow claim, so that no due job is left", async () => {
+  it("drain waits for a slow claim, so that no due job remains", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany([{ task: "good" }, { task: "good" }]);
     const file = join(folder, "slow.mjs");
@@ -161,7 +161,7 @@ describe("svc-jobs", function () {
     }
   });
 
-  it("drain ends when it is done, even if the module holds connections open", async () => {
+  it("drain ends when its work is done, even if the module holds connections open", async () => {
     await using bench = await openBench(database.url);
     const file = join(folder, "holds.mjs");
     await writeFile(file, "setInterval(() => {}, 1000); export function t() {}");
@@ -179,7 +179,7 @@ describe("svc-jobs", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("lists dead jobs of a table made by hand with any creation time", async () => {
+  it("lists a manually created table's dead jobs with any creation time", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(`alter table ${name} alter created_at drop not null;
@@ -188,7 +188,7 @@ describe("svc-jobs", function () {
     expect((await run("dead", "--table", name, "--json")).text).to.include('"id":"a"');
   });
 
-  it("reports an invalid DATABASE_URL without its value", async () => {
+  it("reports an invalid DATABASE_URL without showing its value", async () => {
     for (const url of ["secret", "host=127.0.0.1 password=secret", "mysql://ann:secret@127.0.0.1/x"]) {
       const error = await rejection(runJobCommand(["stats"], { databaseUrl: url, width: 80, interrupted }));
       expect(error).to.include({ code: "ERR_SVC_JOBS_USAGE" });
@@ -241,7 +241,7 @@ describe("svc-jobs", function () {
     expect(down.stderr).not.to.include("secret");
   });
 
-  it("runs as a program: help, exit code 2 for wrong use, and a table", async () => {
+  it("runs as a program: help, exit code 2 for invalid arguments, and a table", async () => {
     await using bench = await openBench(database.url);
     const [help, wrong, stats] = await Promise.all([
       spawned(database.url, "--help"),

@@ -8,7 +8,7 @@ describe("tableAccess()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-access" });
 
-  it("JOB-3 queues a job as a part of a statement that decides whether to queue it", async () => {
+  it("JOB-3 queues a job in a statement that also decides whether to queue it", async () => {
     await using bench = await openBench(database.url);
     const access = tableAccess("mine()", bench.table, 5000);
     expect([access.db, access.channel]).to.deep.equal([bench.pool, `svc_job:${bench.table.name}`]);
@@ -35,7 +35,7 @@ describe("tableAccess()", function () {
     expect(row).to.deep.include({ request_id: "r-1", tenant_id: null, trace: null });
   });
 
-  it("ends a statement at its deadline, and has no channel with notify: false", async () => {
+  it("ends a statement at its deadline, and returns no channel with notify: false", async () => {
     const table = createJobTable({ db: { query: () => new Promise(() => undefined) }, notify: false });
     const access = tableAccess("mine()", table, 20);
     expect(access.channel).to.equal(undefined);

@@ -68,7 +68,7 @@ describe("the table's schema", function () {
     await pool.end();
   });
 
-  it("JOB-2 JOB-28 is accepted when created from the columns of the README", async () => {
+  it("JOB-2 JOB-28 is accepted when created with the columns in the README", async () => {
     const pool = openPool(database.url);
     const sql = documented("by_readme");
     expect(sql).to.include("max_attempts integer not null default 3").and.include("trace jsonb");
@@ -88,7 +88,7 @@ describe("the table's schema", function () {
     await pool.end();
   });
 
-  it("JOB-30 is created once by 16 processes that start at once on an empty database", async () => {
+  it("JOB-30 is created once by 16 processes that start concurrently on an empty database", async () => {
     await using gate = await openClient(database.url);
     await gate.query("select pg_advisory_lock(5)");
     const processes = Array.from({ length: 16 }, () => {

@@ -115,7 +115,7 @@ describe("createWorker", function () {
     expect(policies).to.have.deep.members([{ tenant: "acme" }, { tenant: "umbrella" }]);
   });
 
-  it("JOB-10 JOB-20 marks a job without a handler as dead at once, even for names of Object.prototype", async () => {
+  it("JOB-10 JOB-20 marks a job without a handler as dead immediately, even for names in Object.prototype", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     await bench.table.enqueueMany(
@@ -136,7 +136,7 @@ describe("createWorker", function () {
     expect(logger.at("error")).to.include("job is dead");
   });
 
-  it("JOB-8 JOB-9 JOB-13 stores the error of a handler, and retries the job until it is dead", async () => {
+  it("JOB-8 JOB-9 JOB-13 stores a handler's error, and retries the job until it is dead", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const thrown: readonly unknown[] = ["a text", undefined, new Error("the third")];
@@ -174,7 +174,7 @@ describe("createWorker", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-23 claims prefetch additional jobs, and releases them with their attempt at a stop", async () => {
+  it("JOB-23 claims prefetch additional jobs, and releases them without counting the attempt when stopped", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -191,7 +191,7 @@ describe("createWorker", function () {
     expect(rows.every(({ status, attempts }) => status === "pending" && attempts === 0)).to.equal(true);
   });
 
-  it("JOB-23 releases a job that waited until its lease is too short, without starting it", async () => {
+  it("JOB-23 releases a job that waited until its lease is too short to start it", async () => {
     await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 30 });
     const { opened, open } = gate();
     const begun: string[] = [];
@@ -215,7 +215,7 @@ describe("createWorker", function () {
     expect(begun).to.deep.equal(["a", "b"]);
   });
 
-  it("JOB-16 JOB-22 JOB-25 takes over jobs of lost workers, and reports the dead ones", async () => {
+  it("JOB-16 JOB-22 JOB-25 takes over lost workers' jobs, and reports dead jobs", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany([
       { id: "lost", task: "a" },
@@ -235,7 +235,7 @@ describe("createWorker", function () {
     await working.told("done", 2);
   });
 
-  it("starts a job queued while it is idle at the notification, before the next poll", async () => {
+  it("starts a job that is queued while it is idle when notified, before the next poll", async () => {
     await using bench = await openBench(database.url);
     await using working = work(bench, { pollMs: 1000, handlers: { a: () => undefined } });
     await until("it listens", async () => {
@@ -284,7 +284,7 @@ describe("createWorker", function () {
     await pool.end();
   });
 
-  it("works on a pool of another driver, which accepts only texts and emits no notifications", async () => {
+  it("works with another driver's pool, which accepts only strings and emits no notifications", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     const other = {
@@ -398,7 +398,7 @@ describe("createWorker", function () {
     await working.told("depth", 2);
   });
 
-  it("reports the depth of the table, and continues when its listener throws", async () => {
+  it("reports the number of jobs, and continues when its listener throws", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const depths: unknown[] = [];
@@ -450,7 +450,7 @@ describe("createWorker", function () {
     }
   });
 
-  it("JOB-20 warns about workers with other handlers on its table, and not about those with the same handlers", async () => {
+  it("JOB-20 warns only about workers with different handlers for its table", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const quiet = collectingLogger();

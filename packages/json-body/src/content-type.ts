@@ -4,16 +4,16 @@ interface WithStream extends IncomingMessage {
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }
 
-/** Whether the head of a request announces a body. */
+/** Whether a request's headers announce a body. */
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers["content-length"];
   if (length !== undefined) return length !== "0";
   if (req.httpVersionMajor < 2) return req.headers["transfer-encoding"] !== undefined;
-  // HTTP/2 needs no header for a body: a request without a body ends with its headers.
+  // In HTTP/2 a body needs no header, but a request without a body ends with its headers.
   return (req as WithStream).stream?.endAfterHeaders !== true;
 }
 
-/** Returns `type/subtype` in lower case without parameters; "" without a type. */
+/** Returns `type/subtype` in lower case, without parameters; "" if there is no type. */
 export function essenceOf(contentType: string | undefined): string {
   if (contentType === undefined) return "";
   const end = contentType.indexOf(";");
@@ -22,7 +22,7 @@ export function essenceOf(contentType: string | undefined): string {
 
 /** Returns `json` for a JSON body in UTF-8, `charset` for JSON in another charset, `other` for other types. */
 export function classify(contentType: string | undefined): "json" | "charset" | "other" {
-  // Nearly every client sends this.
+  // Nearly every client sends this value.
   if (contentType === "application/json") return "json";
   const essence = essenceOf(contentType);
   if (essence !== "application/json" && !isJsonSuffixed(essence)) return "other";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { ProblemError } from "@svc/problem";
 
-/** The codes of the problems of this package, for programs and logs; clients never see them. */
+/** Codes of this package's problems, for programs and logs. Clients never see them. */
 export type JsonBodyCode =
   | "ERR_SVC_BODY_TOO_LARGE"
   | "ERR_SVC_BODY_INCOMPLETE"
@@ -15,7 +15,7 @@ export type JsonBodyCode =
   | "ERR_SVC_BODY_FORBIDDEN_KEY"
   | "ERR_SVC_CONTENT_TYPE";
 
-/** 413 (LIM-1). Closes the connection, so that the rest of the body is not read. */
+/** Returns a 413 (LIM-1). It closes the connection, so that the rest of the body is not read. */
 export function tooLarge(maxBytes: number): ProblemError {
   return new ProblemError(413, `the body is larger than ${maxBytes} bytes`, {
     code: "ERR_SVC_BODY_TOO_LARGE",
@@ -23,19 +23,19 @@ export function tooLarge(maxBytes: number): ProblemError {
   });
 }
 
-/** 400 with a text that does not quote the body. */
+/** Returns a 400 whose detail does not quote the body. */
 export function malformed(code: JsonBodyCode, detail: string): ProblemError {
   return new ProblemError(400, detail, { code });
 }
 
-/** 415 for a body that has not been read. */
+/** Returns a 415 for a body that has not been read. */
 export function unsupported(
   req: IncomingMessage,
   code: JsonBodyCode,
   detail: string,
   accepts?: Readonly<Record<string, string>>,
 ): ProblemError {
-  // On an open connection, Node reads an unread body to its end, so close it unless the body is short.
+  // On an open connection, Node reads an unread body to its end, so close the connection unless the body is short.
   const isShort = Number(req.headers["content-length"] ?? Infinity) <= SHORT;
   return new ProblemError(415, detail, {
     code,

@@ -7,7 +7,7 @@ type Inflate = (body: Buffer, maxBytes: number, done: Done) => void;
 type Callback = (error: NodeJS.ErrnoException | null, result: Buffer) => void;
 type Decode = (body: Buffer, options: zlib.ZlibOptions & zlib.ZstdOptions, callback: Callback) => void;
 
-// A zstd body may ask for a window of at most 8 MiB (RFC 9659).
+// A zstd body may require a window of at most 8 MiB (RFC 9659).
 const ZSTD_PARAMETERS = { [zlib.constants.ZSTD_d_windowLogMax]: 23 };
 const EMPTY = Buffer.alloc(0);
 
@@ -33,12 +33,12 @@ function inflateWith(decode: Decode, options?: zlib.ZstdOptions): Inflate {
   };
 }
 
-/** The supported content codings, for the `Accept-Encoding` of a 415. */
+/** The supported content codings, for the `Accept-Encoding` header in a 415. */
 export const acceptedEncodings: string = [...inflaters.keys()].filter((name) => name !== "x-gzip").join(", ");
 
 /**
- * Returns the function that decodes a content coding: undefined for a body without one, "unknown" for an unsupported one.
- * Inflation stops as soon as its output is over the limit.
+ * Returns the function that decodes a content coding: undefined for a body without a coding, "unknown" for an
+ * unsupported one. Inflation stops as soon as its output exceeds the limit.
  */
 export function inflaterOf(contentEncoding: string | undefined): Inflate | "unknown" | undefined {
   if (contentEncoding === undefined) return undefined;

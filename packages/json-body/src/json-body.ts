@@ -17,11 +17,11 @@ interface WithBody extends IncomingMessage {
 }
 
 /**
- * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Ignores requests without a body,
- * bodies that other code has parsed or read, and other types unless `otherTypes` refuses them. Answers every other fault of
- * a client with a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3).
+ * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Ignores requests without a
+ * body, bodies that other code has parsed or read, and other types unless `otherTypes` is `refuse`. Every other client
+ * fault results in a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3).
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function jsonBody(options?: JsonBodyOptions): Middleware {
   const { maxBytes, maxDepth, inflate, strict, otherTypes } = jsonBodyOptions.resolve(options);
@@ -69,7 +69,7 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
 }
 
 /**
- * Returns the parsed body of a request; undefined without a body, or when no parser has read it. Never throws, even when
+ * Returns a request's parsed body; undefined without a body, or if no parser has read it. Never throws, even if
  * `otherTypes` makes `req.body` throw.
  */
 export function bodyOf(req: IncomingMessage): unknown {
@@ -92,7 +92,7 @@ function refusalOf(
   });
 }
 
-// The listeners of a request run outside every async context, the one of this collection and those of other libraries.
+// A request's listeners run outside every async context, both this project's and those of other libraries.
 function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (error?: unknown) => void {
   const restore = AsyncLocalStorage.snapshot();
   return (error) => {

@@ -1,7 +1,7 @@
 /**
- * Returns the offset in UTF-16 code units at which a text stops being JSON: the first unexpected character, or the length
- * of a text that ends too early. Call it only for a text that `JSON.parse` has refused, because its own messages quote the
- * text and often have no position. Not recursive.
+ * Returns the offset in UTF-16 code units at which a string stops being JSON: the first unexpected character, or the
+ * string's length if it ends too early. Call it only for a string that `JSON.parse` has rejected, because the messages
+ * of `JSON.parse` quote the string and often have no position. Not recursive.
  */
 export function faultPosition(text: string): number {
   const closers: string[] = [];

@@ -5,18 +5,18 @@ import { malformed } from "./faults.ts";
 import { hasForbiddenKey } from "./forbidden-keys.ts";
 import { faultPosition } from "./json-fault.ts";
 
-/** The limits of a JSON text. */
+/** Limits for JSON. */
 export interface JsonRules {
   readonly maxDepth: number;
   readonly strict: boolean;
 }
 
-/** The value of JSON bytes, or the problem for the client. */
+/** The value parsed from JSON bytes, or the problem for the client. */
 export type Parsed = { readonly value: unknown } | { readonly fault: ProblemError };
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Parses the bytes of a body. Never throws, for any bytes. */
+/** Parses a body's bytes. Never throws, whatever the bytes are. */
 export function parseJson(bytes: Buffer, { maxDepth, strict }: JsonRules): Parsed {
   if (!isUtf8(bytes)) return fault("ERR_SVC_BODY_NOT_UTF8", "the body is not valid UTF-8");
   if (isDeeperThan(bytes, maxDepth)) {

@@ -3,8 +3,8 @@ import type { ProblemError } from "@svc/problem";
 import { malformed, tooLarge } from "./faults.ts";
 
 /**
- * Reads a request to its end and calls `done` once, with the body or with the fault that ended it. Counts while the body
- * arrives (LIM-3). Uses memory of at most twice the limit, even when the body arrives in chunks of one byte.
+ * Reads a request to its end. Calls `done` once, with the body or with the fault that ended it. Counts the bytes as
+ * they arrive (LIM-3). Uses at most twice the limit in memory, even if the body arrives in chunks of one byte.
  */
 export function readBody(
   req: IncomingMessage,
@@ -46,7 +46,7 @@ export function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
-// A list of chunks would cost a hundred bytes per byte for a client that sends single bytes.
+// A list of chunks would use a hundred bytes per byte if a client sends single bytes.
 function appended(held: Buffer, size: number, chunk: Buffer, maxBytes: number): Buffer {
   const total = size + chunk.length;
   let target = held;

@@ -4,7 +4,7 @@ import { tooLarge } from "./faults.ts";
 import { readBody } from "./read-body.ts";
 
 const readTextOptions = defineOptions("readText()", {
-  /** The largest body, in bytes as sent (LIM-1). Required, because a good limit depends on the kind of text. */
+  /** Maximum size of a body, in bytes as sent (LIM-1). Required, because a good limit depends on the type of text. */
   maxBytes: { kind: k.integer({ min: 1 }) },
 });
 
@@ -12,13 +12,14 @@ const readTextOptions = defineOptions("readText()", {
 export type ReadTextOptions = OptionsOf<typeof readTextOptions>;
 
 /**
- * Reads the body of a request of any type as UTF-8 text, with U+FFFD for invalid bytes. For a small body that no parser
- * reads, such as a form or a token. Refuses a too large `Content-Length` before reading (LIM-2), and otherwise counts the
- * bytes as they arrive (LIM-3). Inflates no body. Returns the empty text when other code has read the body to its end.
+ * Reads the body of a request of any type as UTF-8 text, with U+FFFD for invalid bytes. For small bodies that no parser
+ * reads, such as a form or a token. Rejects a `Content-Length` over the limit before reading (LIM-2), and otherwise
+ * counts the bytes as they arrive (LIM-3). Inflates no body. Returns an empty string if other code has read the body to
+ * its end.
  *
- * @throws ProblemError 413 `ERR_SVC_BODY_TOO_LARGE`, which closes the connection; 400 `ERR_SVC_BODY_INCOMPLETE` when
- * the client disconnects
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ProblemError 413 `ERR_SVC_BODY_TOO_LARGE`, which closes the connection; 400 `ERR_SVC_BODY_INCOMPLETE` if the
+ *   client disconnects
+ * @throws ConfigurationError for unknown or invalid options
  */
 export async function readText(req: IncomingMessage, options: ReadTextOptions): Promise<string> {
   const { maxBytes } = readTextOptions.resolve(options);

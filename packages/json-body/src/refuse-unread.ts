@@ -2,25 +2,25 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ProblemError, sendProblem } from "@svc/problem";
 import { unsupported } from "./faults.ts";
 
-/** Marks a request with a `body` that throws a 415 until it is read. All copies of this package share it. */
+/** Marks a request whose `body` throws a 415 until it is read. All copies of this package share the mark. */
 const UNREAD: unique symbol = Symbol.for("@svc/json-body/unread") as never;
 
 interface Refusing extends IncomingMessage {
   body?: unknown;
   _body?: unknown;
   [UNREAD]?: true;
-  /** Both majors of Express set this when a route matches, and keep it afterwards. */
+  /** Both major versions of Express set this when a route matches, and keep it afterwards. */
   readonly route?: unknown;
   params?: unknown;
 }
 
-/** The request and response of each refusal. */
+/** The request and response that belong to each refusal. */
 const refused = new WeakMap<object, { readonly req: IncomingMessage; readonly res: ServerResponse }>();
 
 /**
- * Makes reading `req.body` in a route throw a 415 problem until code sets it or begins to read the request (ERR-18). A parser
- * of the route replaces the property by setting `req.body`. Middleware sees undefined, because a parser may follow, and so do
- * error handlers, because a refusal there would hide the error.
+ * Makes reading `req.body` in a route throw a 415 problem until code sets it or starts reading the request (ERR-18). A
+ * parser in the route replaces the property by setting `req.body`. Middleware sees undefined, because a parser may
+ * follow. Error handlers see undefined too, because a refusal there would hide their error.
  */
 export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
   // Parsers for Express 4 read `_body` and then write `req.body = req.body || {}`, even for types that they do not parse.
@@ -40,7 +40,7 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
       get() {
         const isParser = parser === "asks";
         parser = isParser ? "sets" : "none";
-        // After an answer has begun or the client has disconnected, an error could no longer be answered.
+        // After a response has begun or the client has disconnected, an error response can no longer be sent.
         const canAnswer = !res.headersSent && !res.destroyed;
         if (!isParser && isInRoute && canAnswer && isUnread(req)) throw refusalOf(req, res);
         return undefined;
@@ -61,7 +61,8 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
         settle("_body", value);
       },
     },
-    // Both majors set `params` for each layer that they run, and set `route` just before when the layer is a route.
+    // Both major versions set `params` for each layer that they run. If the layer is a route, they set `route` just
+    // before.
     params: {
       configurable: true,
       enumerable: true,
@@ -75,15 +76,15 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
   });
 }
 
-/** Whether the `body` of a request may throw. */
+/** Whether a request's `body` may throw. */
 export function isRefusing(req: Refusing): boolean {
   return req[UNREAD] === true;
 }
 
 /**
- * Sends a refusal that reached no error handler; returns whether the error was a refusal. For listeners for
- * `unhandledRejection` and `uncaughtException`: Express 4 ignores the promise of a handler, and neither major sees an error
- * thrown in a callback, so a client could end the process by a wrong content type.
+ * Sends a refusal that reached no error handler. Returns whether the error was a refusal. For listeners on
+ * `unhandledRejection` and `uncaughtException`: Express 4 ignores a handler's promise, and no version sees an error
+ * thrown in a callback, so a client could end the process with a wrong content type.
  */
 export function answerRefusal(error: unknown): boolean {
   const answer = typeof error === "object" && error !== null ? refused.get(error) : undefined;

@@ -6,11 +6,12 @@ import { unsupported } from "./faults.ts";
 const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
 
 /**
- * Refuses bodies of every other type with a 415 that names the accepted types, in its text and as `Accept` (ERR-18). A
- * request without a body passes.
+ * Rejects bodies of all other types with a 415 that names the accepted types, in its detail and in the `Accept` header
+ * (ERR-18). A request without a body passes.
  *
- * @param types lower case, without parameters; `image/*` accepts every subtype, `application/*+json` every such suffix
- * @throws ConfigurationError without a type, and for an invalid one
+ * @param types lower case, without parameters; `image/*` accepts every subtype, `application/*+json` every subtype with
+ *   this suffix
+ * @throws ConfigurationError if there is no type, and for an invalid type
  */
 export function requireContentType(...types: string[]): Middleware {
   const wrong = types.filter((type) => typeof type !== "string" || !PATTERN.test(type));

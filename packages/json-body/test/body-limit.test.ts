@@ -49,7 +49,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       return made;
     }
 
-    it("LIM-1 LIM-3 counts a chunked body of any type as it arrives and answers 413", async () => {
+    it("LIM-1 LIM-3 counts a chunked body of any type as it arrives and returns 413", async () => {
       await using server = await listen(app());
       const answer = await sendChunks(`${server.url}/count`, [
         "a".repeat(60),
@@ -61,14 +61,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(JSON.parse(answer.text)).to.include({ title: "Payload Too Large", status: 413 });
     });
 
-    it("accepts a chunked body of exactly the limit", async () => {
+    it("accepts a chunked body whose size equals the limit", async () => {
       await using server = await listen(app());
       const answer = await sendChunks(`${server.url}/count`, ["a".repeat(60), "b".repeat(40)]);
       expect(answer.status).to.equal(200);
       expect(JSON.parse(answer.text)).to.deep.equal({ size: 100 });
     });
 
-    it("LIM-2 refuses a Content-Length over the limit before the body is sent", async () => {
+    it("LIM-2 rejects a Content-Length over the limit before the body is sent", async () => {
       await using server = await listen(app());
       const status = await new Promise<number | undefined>((resolve, reject) => {
         const req = request(`${server.url}/count`, { method: "POST", headers: { "content-length": "101" } });
@@ -82,7 +82,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(status).to.equal(413);
     });
 
-    it("LIM-3 answers with one 413, and logs no error, when jsonBody follows", async () => {
+    it("LIM-3 sends one 413, and logs no error, when jsonBody follows", async () => {
       const levels: string[] = [];
       let tell: () => void = () => undefined;
       const logged = new Promise<void>((resolve) => (tell = resolve));
@@ -113,7 +113,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(levels).to.deep.equal(["debug"]);
     });
 
-    it("LIM-3 ends the body with an error for its reader, instead of a normal end or no end", async () => {
+    it("LIM-3 ends the body with an error for its reader", async () => {
       let tell: (error: unknown) => void = () => undefined;
       const told = new Promise<unknown>((resolve) => (tell = resolve));
       const made = express();
@@ -127,7 +127,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await told).to.include({ status: 413, code: "ERR_SVC_BODY_TOO_LARGE" });
     });
 
-    it("LIM-3 discards a later answer of the handler, which would otherwise end the process", async () => {
+    it("LIM-3 discards the handler's later response, which would otherwise end the process", async () => {
       let tell: (outcome: unknown) => void = () => undefined;
       const told = new Promise<unknown>((resolve) => (tell = resolve));
       const made = express();
@@ -161,13 +161,13 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("bodyLimit options", () => {
-  it("refuses an invalid limit", () => {
+  it("rejects an invalid limit", () => {
     expect(() => bodyLimit({ maxBytes: 0 })).to.throw(ConfigurationError, "maxBytes");
   });
 });
 
 describe("bodyLimit before another refusal", () => {
-  it("ERR-18 does not replace the answer to a chunked body that was refused for another reason", async () => {
+  it("ERR-18 keeps the response to a chunked body that was refused for another reason", async () => {
     const app = expressMajors["express 5"]();
     app.use(bodyLimit({ maxBytes: 1000 }), jsonBody({ maxBytes: 1000 }));
     app.use(notFound(), problemHandler());

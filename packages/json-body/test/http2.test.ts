@@ -52,8 +52,8 @@ async function send(middleware: Middleware, body: string | undefined, type: stri
 
 const json = "application/json";
 
-describe("bodies of HTTP/2 without a Content-Length", () => {
-  it("LIM-1 are parsed, and refused when they are too large", async () => {
+describe("HTTP/2 bodies without a Content-Length", () => {
+  it("LIM-1 are parsed, and rejected when they are too large", async () => {
     expect(await send(jsonBody(), '{"a":1}', json)).to.deep.equal({ status: 200, body: { got: { a: 1 } } });
     const refused = await send(jsonBody({ maxBytes: 20 }), JSON.stringify(["x".repeat(100)]), json);
     expect([refused.status, refused.body["detail"]]).to.deep.equal([413, "the body is larger than 20 bytes"]);
@@ -65,7 +65,7 @@ describe("bodies of HTTP/2 without a Content-Length", () => {
     expect((await send(limit, "x".repeat(21), "text/csv")).status).to.equal(413);
   });
 
-  it("LIM-3 are read by readText, and refused when they are too large", async () => {
+  it("LIM-3 are read by readText, and rejected when they are too large", async () => {
     const echo: Middleware = (req, res, next) => {
       readText(req, { maxBytes: 20 }).then((text) => sendJson(req, res, 200, { text }), next);
     };
@@ -75,13 +75,13 @@ describe("bodies of HTTP/2 without a Content-Length", () => {
     expect([refused.status, refused.body["detail"]]).to.deep.equal([413, "the body is larger than 20 bytes"]);
   });
 
-  it("ERR-18 are refused for a wrong type, and a request without a body passes", async () => {
+  it("ERR-18 are rejected when they have a wrong type, while a request without a body passes", async () => {
     const guard = requireContentType(json);
     expect((await send(guard, "x", "text/plain")).status).to.equal(415);
     expect((await send(guard, undefined, "text/plain")).status).to.equal(200);
   });
 
-  it("are refused without the HTTP/1 header Connection", async () => {
+  it("are rejected without the HTTP/1 header Connection", async () => {
     const warnings: string[] = [];
     const note = (warning: Error): void => void warnings.push(warning.message);
     process.on("warning", note);

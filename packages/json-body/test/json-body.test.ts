@@ -22,7 +22,7 @@ function raw(headers: string, body: string | Buffer = ""): Buffer {
 }
 
 describe("jsonBody", () => {
-  it("refuses unknown and wrong options", () => {
+  it("rejects unknown and invalid options", () => {
     expect(() => jsonBody({ maxByte: 5 } as never)).to.throw(ConfigurationError, "did you mean maxBytes?");
     expect(() => jsonBody({ maxBytes: 0 })).to.throw(ConfigurationError, "at least 1");
     expect(() => jsonBody({ maxDepth: 1_001 })).to.throw(ConfigurationError, "from 1 to 1000");
@@ -33,7 +33,7 @@ describe("jsonBody", () => {
 
 for (const stack of stacks) {
   describe(`jsonBody on ${stack}`, () => {
-    it("parses application/json and +json types, with any letter case and charset utf-8", async () => {
+    it("parses application/json and +json types, in any letter case and with charset utf-8", async () => {
       await using server = await serve(stack);
       for (const type of [
         "application/json",
@@ -81,7 +81,7 @@ for (const stack of stacks) {
       expect((await post(server.url, '\ufeff{"a":1}')).body.body).to.deep.equal({ a: 1 });
     });
 
-    it("LIM-1 LIM-2 refuses a length one byte over the limit without reading the body", async () => {
+    it("LIM-1 LIM-2 rejects a length one byte over the limit without reading the body", async () => {
       await using server = await serve(stack, { maxBytes: 10 });
       expect((await post(server.url, '{"a":1234}')).body.body).to.deep.equal({ a: 1234 });
       const { status, body, headers } = await post(server.url, '{"a":12345}');
@@ -129,7 +129,7 @@ for (const stack of stacks) {
       expect(Buffer.concat(chunks).toString()).to.contain('"status":413');
     });
 
-    it("LIM-3 joins chunks of one byte without keeping each one", async () => {
+    it("LIM-3 joins chunks of one byte without keeping each chunk", async () => {
       await using server = await serve(stack);
       const text = JSON.stringify({ list: Array.from({ length: 3_000 }, (_, i) => i) });
       const chunks = text.replace(/./g, "1\r\n$&\r\n");
@@ -159,7 +159,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("LIM-1 stops inflating at the limit: answers 48 KB that inflate to 50 MB with 413 in little memory", async () => {
+    it("LIM-1 stops inflating at the limit: rejects 48 KB that inflate to 50 MB with 413, using little memory", async () => {
       await using server = await serve(stack);
       const bomb = Buffer.alloc(50 * 1024 * 1024, 0x20);
       for (const [encoding, bytes] of [
@@ -178,7 +178,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("LIM-1 inflates exactly maxBytes, and refuses one byte more", async () => {
+    it("LIM-1 inflates exactly maxBytes, and rejects one more byte", async () => {
       await using server = await serve(stack, { maxBytes: 50 });
       const send = (length: number): ReturnType<typeof post> => {
         const packed = zlib.gzipSync(`{}${" ".repeat(length - 2)}`);
@@ -188,7 +188,7 @@ for (const stack of stacks) {
       expect((await send(51)).status).to.equal(413);
     });
 
-    it("ERR-18 refuses unknown encodings, and all encodings with inflate: false", async () => {
+    it("ERR-18 rejects unknown encodings, and all encodings with inflate: false", async () => {
       await using server = await serve(stack);
       await using plain = await serve(stack, { inflate: false });
       const { status, headers, body } = await post(server.url, "{}", {
@@ -202,7 +202,7 @@ for (const stack of stacks) {
       expect((await post(plain.url, new Uint8Array(zlib.gzipSync("{}")), gzip)).status).to.equal(415);
     });
 
-    it("ERR-19 refuses bytes that are not in the declared encoding, or are incomplete", async () => {
+    it("ERR-19 rejects bytes that do not match the declared encoding, or are incomplete", async () => {
       await using server = await serve(stack);
       const packed = zlib.gzipSync('{"a":"some longer text"}');
       for (const bytes of [Buffer.from("{}"), packed.subarray(0, packed.length - 9)]) {
@@ -213,7 +213,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("refuses a zstd body that asks for a window of more than 8 MiB", async () => {
+    it("rejects a zstd body that requires a window of more than 8 MiB", async () => {
       await using server = await serve(stack);
       const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
       const stream = zlib.createZstdCompress({ params });
@@ -223,7 +223,7 @@ for (const stack of stacks) {
       expect((await post(server.url, new Uint8Array(packed), headers)).status).to.equal(400);
     });
 
-    it("ERR-18 refuses every charset except utf-8", async () => {
+    it("ERR-18 rejects every charset except utf-8", async () => {
       await using server = await serve(stack);
       for (const charset of ["latin1", "utf-16", '""', "'utf-8'"]) {
         const { status, body } = await post(server.url, "{}", {
@@ -233,7 +233,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ERR-19 names the position of malformed JSON without quoting it", async () => {
+    it("ERR-19 reports the position of malformed JSON without quoting it", async () => {
       await using server = await serve(stack);
       const { status, body } = await post(server.url, '{\n "password": hunter2 }');
       expect(status).to.equal(400);
@@ -242,13 +242,13 @@ for (const stack of stacks) {
       expect((await post(server.url, " ")).body.detail).to.contain("position 1 (line 1, column 2)");
     });
 
-    it("ERR-19 refuses bytes that are not UTF-8", async () => {
+    it("ERR-19 rejects bytes that are not UTF-8", async () => {
       await using server = await serve(stack);
       const { status, body } = await post(server.url, new Uint8Array([0x22, 0xff, 0x22]));
       expect([status, body.detail]).to.deep.equal([400, "the body is not valid UTF-8"]);
     });
 
-    it("refuses nesting over the limit with 400, even when JSON.stringify would run out of stack", async () => {
+    it("rejects nesting over the limit with 400, even when JSON.stringify would overflow the stack", async () => {
       await using server = await serve(stack);
       const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
       expect((await post(server.url, nested(100))).status).to.equal(200);
@@ -264,7 +264,7 @@ for (const stack of stacks) {
       expect((await post(server.url, JSON.stringify(value))).body.body).to.deep.equal(value);
     });
 
-    it("refuses keys that pollute prototypes, even in escaped form", async () => {
+    it("rejects keys that pollute prototypes, even in escaped form", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"__proto__":{"admin":true}}',
@@ -280,7 +280,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("accepts names of prototypes as values, and harmless uses of them as keys", async () => {
+    it("accepts prototype names as values, and harmless uses of them as keys", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"a":"__proto__"}',
@@ -293,7 +293,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("refuses a lone scalar value, and accepts it with strict: false", async () => {
+    it("rejects a lone scalar value, and accepts it with strict: false", async () => {
       await using server = await serve(stack);
       await using loose = await serve(stack, { strict: false });
       for (const text of ["null", "5", '"x"', "true"]) {
@@ -361,7 +361,7 @@ for (const stack of stacks) {
       expect(isProblemError(fault) && fault.code).to.equal("ERR_SVC_BODY_INCOMPLETE");
     });
 
-    it("answers a body shorter than its Content-Length with 400", async () => {
+    it("rejects a body shorter than its Content-Length with 400", async () => {
       await using server = await serve(stack);
       const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
       let text = "";
@@ -385,7 +385,7 @@ for (const stack of stacks) {
       expect(Buffer.concat(chunks).toString()).to.equal('{"parsed":true,"body":{"a":1}}');
     });
 
-    it("COR-4 runs later middleware in the request's context, and in those of other libraries", async () => {
+    it("COR-4 runs later middleware in the request's context, and in other libraries' contexts", async () => {
       const foreign = new AsyncLocalStorage<string>();
       const enter: Middleware = (req, res, next) => {
         openContext(req).requestId = "the-request";
@@ -413,7 +413,7 @@ for (const stack of stacks) {
       expect((await post(server.url, "{}")).body.body).to.equal("kept");
     });
 
-    it("ERR-19 never answers 5xx, for any bytes", async () => {
+    it("ERR-19 never returns 5xx, for any bytes", async () => {
       await using server = await serve(stack);
       let seed = 42;
       const random = (max: number): number => {
@@ -449,7 +449,7 @@ for (const stack of stacks) {
 
 describe("jsonBody with other parsers and attachProblems", () => {
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`works together with the parser of ${major}, in either order`, async () => {
+    it(`works together with ${major}'s parser, in either order`, async () => {
       for (const parsers of [
         [express.json(), jsonBody()],
         [jsonBody(), express.json()],
@@ -465,7 +465,7 @@ describe("jsonBody with other parsers and attachProblems", () => {
     });
   }
 
-  it("ERR-21 answers an invalid chunk in the body with one problem", async () => {
+  it("ERR-21 responds to an invalid chunk in the body with one problem", async () => {
     const parser = jsonBody();
     const onError = problemHandler();
     const server = createServer(problemServerOptions, (req, res) => {
@@ -484,7 +484,7 @@ describe("jsonBody with other parsers and attachProblems", () => {
     expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
   });
 
-  it("ERR-21 answers a body that does not arrive with one 408 problem", async () => {
+  it("ERR-21 responds to a body that does not arrive with one 408 problem", async () => {
     const parser = jsonBody();
     const onError = problemHandler();
     const { promise, resolve } = deferred();

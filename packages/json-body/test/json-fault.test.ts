@@ -42,7 +42,7 @@ describe("the position of malformed JSON", () => {
     });
   }
 
-  it("ERR-19 equals the position of the parser, when its message has one, and is always inside the text", () => {
+  it("ERR-19 equals the parser's position, if its message has one, and is always within the string", () => {
     const good = '{"a":[1,-2.5e3,"x\\u00e9\\n",{"b":null}],"c":{"d":true,"e":[]}, "f" : false}';
     let compared = 0;
     for (let index = 0; index <= good.length; index += 1) {

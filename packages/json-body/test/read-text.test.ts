@@ -43,13 +43,13 @@ for (const stack of stacks) {
       expect(await read(raw("Content-Length: 2\r\n", broken))).to.eql({ text: "a\ufffd" });
     });
 
-    it("returns the empty text without a body, and for an empty one", async () => {
+    it("returns an empty string for a missing or empty body", async () => {
       await using server = await serveAll(stack, [], echo);
       expect(await (await fetch(server.url)).json()).to.eql({ text: "" });
       expect(await (await fetch(server.url, { method: "POST", body: "" })).json()).to.eql({ text: "" });
     });
 
-    it("LIM-2 refuses a length over the limit before reading, and accepts one at the limit", async () => {
+    it("LIM-2 rejects a length over the limit before reading, and accepts a length at the limit", async () => {
       const { watch, fault } = watching();
       await using server = await serveAll(stack, [], watch);
       const fits = await rawRequest(server.port, raw("Content-Length: 20\r\n", "x".repeat(20)));
@@ -97,7 +97,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("returns the empty text at once when other code has read the body to its end", async () => {
+    it("returns an empty string immediately when other code has read the body to its end", async () => {
       const reader: Middleware = (req, _res, next) => {
         req.resume();
         req.once("end", () => setImmediate(next));
@@ -109,7 +109,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("COR-4 continues in the context of its request", async () => {
+    it("COR-4 continues in its request's context", async () => {
       const enter: Middleware = (req, res, next) => {
         openContext(req).requestId = "the-request";
         enterContext(req, res, next);
@@ -134,7 +134,7 @@ describe("readText options", () => {
     [{ maxBytes: 5, encoding: "latin1" }, "encoding: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`refuses ${inspect(options)}, because a limit is required`, async () => {
+    it(`rejects ${inspect(options)}, because a limit is required`, async () => {
       await using server = await serveAll("bare http", [], (req, res) => {
         void rejection(() => readText(req, options as never)).then(({ name, message: text }) =>
           sendJson(req, res, 200, { name, text }),

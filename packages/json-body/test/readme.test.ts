@@ -5,7 +5,7 @@ import { post } from "./support/stacks.ts";
 const readme = new URL("../README.md", import.meta.url);
 
 describe("the README", () => {
-  it("ERR-18 LIM-1 has a sample with a route that accepts only JSON", async () => {
+  it("ERR-18 LIM-1 has a sample whose route accepts only JSON", async () => {
     await using sample = await runSample(readme, 0);
     const url = `${await sample.url}/orders`;
     expect((await post(url, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
@@ -18,7 +18,7 @@ describe("the README", () => {
     );
   });
 
-  it("LIM-3 has a sample with a handler that reads a small form", async () => {
+  it("LIM-3 has a sample whose handler reads a small form", async () => {
     await using sample = await runSample(readme, 1);
     const url = `${await sample.url}/subscribe`;
     const form = { "Content-Type": "application/x-www-form-urlencoded" };

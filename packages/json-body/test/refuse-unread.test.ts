@@ -15,7 +15,7 @@ describe("jsonBody({ otherTypes })", () => {
     }
   });
 
-  it("rejects another value", () => {
+  it("rejects any other value", () => {
     // @ts-expect-error -- JavaScript callers can pass any value
     expect(() => jsonBody({ otherTypes: "reject" })).to.throw("otherTypes: must be one of");
   });
@@ -30,7 +30,7 @@ describe("jsonBody({ otherTypes })", () => {
         return listen(made);
       }
 
-      it("answers 415 when a route reads req.body (ERR-18)", async () => {
+      it("returns 415 when a route reads req.body (ERR-18)", async () => {
         await using server = await app((req, res) => res.json({ got: req.body as unknown }));
         const { status, headers, body } = await post(server.url, "a", text);
         expect([status, headers.get("accept"), body.detail]).to.deep.equal([
@@ -42,7 +42,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect((await post(server.url, undefined, text)).body).to.deep.equal({});
       });
 
-      it("answers 415 each time that a route reads req.body, and closes the connection of a long body (ERR-18)", async () => {
+      it("returns 415 each time a route reads req.body, and closes the connection of a long body (ERR-18)", async () => {
         let thrown = 0;
         await using server = await app((req, res) => {
           for (let n = 0; n < 2; n++) {
@@ -71,7 +71,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect((await post(begun.url, "a", text)).body).to.deep.equal({ got: null });
       });
 
-      it("returns undefined after the answer has begun or the client has disconnected (ERR-18)", async () => {
+      it("returns undefined after the response has begun or the client has disconnected (ERR-18)", async () => {
         const begun = Promise.withResolvers<unknown>();
         const gone = Promise.withResolvers<unknown>();
         await using server = await app((req, res) => {
@@ -90,7 +90,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect(await gone.promise).to.equal(undefined);
       });
 
-      it("bodyOf() returns undefined while req.body throws, and later the value of a parser (ERR-18)", async () => {
+      it("bodyOf() returns undefined while req.body throws, and later the parser's value (ERR-18)", async () => {
         await using server = await app(async (req, res) => {
           const before = bodyOf(req) === undefined;
           req.body = await readText(req, { maxBytes: 10 });
@@ -103,7 +103,7 @@ describe("jsonBody({ otherTypes })", () => {
         });
       });
 
-      it("answerRefusal() answers a refusal that no error handler received, once (ERR-18)", async () => {
+      it("answerRefusal() responds once to a refusal that no error handler received (ERR-18)", async () => {
         const answered: boolean[] = [];
         await using server = await app((req) => {
           try {

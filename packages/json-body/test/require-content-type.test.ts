@@ -5,7 +5,7 @@ import { rawRequest } from "@svc/test-support";
 import { post, serveAll, stacks } from "./support/stacks.ts";
 
 describe("requireContentType", () => {
-  it("refuses an empty list of types, and malformed types", () => {
+  it("rejects an empty list of types, and malformed types", () => {
     expect(() => requireContentType()).to.throw(ConfigurationError, "at least one media type");
     expect(() => requireContentType("json")).to.throw(ConfigurationError, "json:");
     expect(() => requireContentType("Application/JSON")).to.throw(ConfigurationError, "lower case");
@@ -22,7 +22,7 @@ describe("requireContentType", () => {
 
 for (const stack of stacks) {
   describe(`requireContentType on ${stack}`, () => {
-    it("ERR-18 answers a body of another type, or without one, with 415 and names the accepted types", async () => {
+    it("ERR-18 rejects a body with another type, or without one, with 415 and names the accepted types", async () => {
       await using server = await serveAll(stack, [requireContentType("application/json", "text/csv")]);
       const { status, headers, body } = await post(server.url, "x", { "Content-Type": "text/plain" });
       expect(status).to.equal(415);
@@ -46,7 +46,7 @@ for (const stack of stacks) {
       expect((await fetch(server.url)).status).to.equal(200);
     });
 
-    it("LIM-2 closes the connection of a refused body of unknown length", async () => {
+    it("LIM-2 closes the connection of a rejected body with unknown length", async () => {
       await using server = await serveAll(stack, [requireContentType("application/json")]);
       const { status, headers } = await rawRequest(
         server.port,

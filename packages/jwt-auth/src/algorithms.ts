@@ -20,7 +20,7 @@ export const algorithms = [
 /** A signature algorithm of RFC 7518 or RFC 8037. */
 export type Algorithm = (typeof algorithms)[number];
 
-/** Kind of a list of algorithms that {@link checkAlgorithms} then checks in full. */
+/** Option kind for a list of algorithms, which {@link checkAlgorithms} then validates in full. */
 export const algorithmTexts = listOf(string()) as Kind<readonly Algorithm[]>;
 
 /** Returns whether a value is the name of a supported algorithm. */
@@ -37,13 +37,13 @@ export function isSymmetric(algorithm: Algorithm): boolean {
 export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 /**
- * Checks the list of allowed algorithms: only known ones (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
+ * Checks the list of allowed algorithms: only known algorithms (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
  *
  * @param subject name of the factory for the error message, such as `jwtAuth()`
  * @param given the configured list
- * @param key option, key of the file or variable that holds the list. Default: `algorithms`
+ * @param key name of the option, file key or variable that holds the list. Default: `algorithms`
  * @returns the list without duplicates, frozen
- * @throws ConfigurationError with the wrong algorithms and the remedy
+ * @throws ConfigurationError that names the wrong algorithms and the remedy
  */
 export function checkAlgorithms(subject: string, given: unknown, key = "algorithms"): readonly Algorithm[] {
   const message = faultOf(given);

@@ -8,9 +8,9 @@ const SCHEME = [98, 101, 97, 114, 101, 114] as const;
 const CASE_BIT = 32;
 
 /**
- * Returns the token of `Authorization: Bearer <token>` (AUTH-33), with the scheme in any case. Returns undefined without
- * the header or with another scheme. Returns `""` for an invalid header: no token, several tokens, or a repeated header,
- * of which a proxy may have read the other one. Takes linear time on any input.
+ * Returns the token of `Authorization: Bearer <token>` (AUTH-33), with the scheme in any case. Returns undefined without the
+ * header or with another scheme. Returns `""` for an invalid header: no token, several tokens, or a repeated header, since a
+ * proxy may have read another value. Takes linear time on any input.
  */
 export function bearerToken(req: IncomingMessage): string | undefined {
   const header = req.headers.authorization;

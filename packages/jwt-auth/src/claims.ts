@@ -6,11 +6,11 @@ import { own } from "./token-parser.ts";
 export interface ClaimRules {
   /** Required value of `iss`, if set (AUTH-6). */
   readonly issuer: string | undefined;
-  /** If not empty, `aud` must contain one of them (AUTH-6). */
+  /** If non-empty, `aud` must contain one of these values (AUTH-6). */
   readonly audiences: readonly string[];
   readonly leewaySeconds: number;
   readonly tokenUse: "access" | "refresh";
-  /** Name of the claim with the tenant. Its value is a string, or null for none. */
+  /** Name of the tenant claim, whose value is a string, or null for no tenant. */
   readonly tenantClaim: string;
 }
 
@@ -24,7 +24,7 @@ export interface CheckedClaims {
   readonly reason?: undefined;
 }
 
-/** Largest accepted date in seconds: that of the largest `Date` (AUTH-23). */
+/** Largest accepted date in seconds, equal to the largest `Date` (AUTH-23). */
 export const MAX_DATE = 8.64e12;
 
 /**
@@ -57,7 +57,7 @@ export function checkClaims(
   };
 }
 
-/** Finds a missing claim or one of the wrong type (AUTH-9, AUTH-23, AUTH-28, AUTH-39). */
+/** Finds a missing claim or a claim of the wrong type (AUTH-9, AUTH-23, AUTH-28, AUTH-39). */
 function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: string): Refused | undefined {
   for (const name of ["exp", "iat", "sub"]) {
     if (!Object.hasOwn(claims, name)) return refuse("claim_missing", name);
@@ -80,7 +80,7 @@ function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: strin
   return tenant === "" || isTenantId(tenant) ? undefined : refuse("claim_type", tenantClaim);
 }
 
-/** Compares the kind of token with `tokenUse` (AUTH-10, CLAIM-4). */
+/** Compares the token's use with `tokenUse` (AUTH-10, CLAIM-4). */
 function useFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): Refused | undefined {
   const isRefresh = own(claims, "typ") === "refresh";
   return isRefresh === (rules.tokenUse === "refresh") ? undefined : refuse("token_use", "typ");
@@ -126,7 +126,7 @@ function isDate(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= MAX_DATE;
 }
 
-/** Returns whether a value is a text that logs, databases and other services can store (AUTH-39). */
+/** Returns whether a value is a string that logs, databases and other services can store (AUTH-39). */
 function isName(value: unknown): value is string {
   return typeof value === "string" && isPlainText(value);
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 // context, which currentPrincipal() needs.
 
 /**
- * Admits any verified caller (AUTH-14). Answers 401 to other requests (AUTH-11).
+ * Admits any verified caller (AUTH-14). Rejects other requests with a 401 (AUTH-11).
  *
  * @throws ConfigurationError when called with arguments, as for a route that was given `requireAuth` without `()`
  */
@@ -20,10 +20,10 @@ export function requireAuth(...nothing: readonly undefined[]): Middleware {
 }
 
 /**
- * Admits a caller with all of the scopes (AUTH-15). Answers 403 with the missing ones (ERR-13), or 401 without a caller
- * (AUTH-13).
+ * Admits a caller with all of the scopes (AUTH-15). Rejects others with a 403 that lists the missing scopes (ERR-13), or
+ * with a 401 if there is no caller (AUTH-13).
  *
- * @throws ConfigurationError without a scope, and for one that no token can hold
+ * @throws ConfigurationError without a scope, or for a scope that no token can contain
  */
 export function requireScopes(...scopes: readonly string[]): Middleware {
   const wanted = checked("requireScopes()", "scopes", scopes, /^\S+$/, "a scope without white space");
@@ -36,10 +36,10 @@ export function requireScopes(...scopes: readonly string[]): Middleware {
 }
 
 /**
- * Admits a caller with at least one of the roles (AUTH-16). Answers 403 with the list of roles (ERR-14), or 401 without
- * a caller (AUTH-13).
+ * Admits a caller with at least one of the roles (AUTH-16). Rejects others with a 403 that lists the roles (ERR-14), or with
+ * a 401 if there is no caller (AUTH-13).
  *
- * @throws ConfigurationError without a role, and for an empty one
+ * @throws ConfigurationError without a role, or for an empty role
  */
 export function requireRoles(...roles: readonly string[]): Middleware {
   const wanted = checked("requireRoles()", "roles", roles, /\S/, "the name of a role");
@@ -52,7 +52,7 @@ export function requireRoles(...roles: readonly string[]): Middleware {
 }
 
 /**
- * Admits every request (AUTH-17). Marks for readers and for tools that the route uses the caller, if there is one.
+ * Admits every request (AUTH-17). Tells readers and tools that the route uses the caller, if there is one.
  *
  * @throws ConfigurationError when called with arguments, as for a route that was given `optionalAuth` without `()`
  */

@@ -23,16 +23,16 @@ interface GivenKey {
   getPublicKey(): string;
 }
 
-// A call of a client without a timeout may hang forever, and each call holds a connection.
+// A call to a client without a timeout may hang forever, and each call holds a connection.
 const MOST_PENDING = 4;
 
 /**
- * Creates a key source from the application's own `jwks-rsa` client, with its proxy agent and headers. Calls the client
- * for the whole set, never for a single key, under the rules of `createKeySetSource()`: one set, one call at a time,
- * deadline, breaker, stale keys, `/ready`. The client itself bounds body, redirects and attempts. Keys from its
- * `getKeysInterceptor` are not in the set.
+ * Creates a key source from the application's own `jwks-rsa` client, including its proxy agent and headers. Always requests
+ * the whole set, under the rules of `createKeySetSource()`: one call at a time, with a deadline, a circuit breaker, stale
+ * keys and a readiness check. The client itself limits body size, redirects and attempts. Keys from its `getKeysInterceptor`
+ * are not in the set.
  *
- * @throws ConfigurationError for wrong options, and for a value that is not a client
+ * @throws ConfigurationError for invalid options, or a value that is not a client
  */
 export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {}): RefreshedKeySource {
   const { algorithms, ...plan } = refreshPlan(refreshOptions.resolve(options));
@@ -57,7 +57,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
   return refreshedKeys({ ...plan, place: "jwks-rsa", load });
 }
 
-// The client's message may contain the body of the answer.
+// The client's message may contain the response body.
 function clientFailure(error: unknown): unknown {
   return error instanceof Error && error.name === "JwksError"
     ? new KeySetError("the client of jwks-rsa failed, or returned no usable key")

@@ -22,7 +22,10 @@ export interface JwtAuth extends Middleware, AsyncDisposable {
   readonly verifier: Verifier;
   /** Creates the check `auth` for `/ready`. It never fetches or waits. */
   readiness(): ReadinessCheck;
-  /** Stops timer and fetch of its key source, not of one given as `keys`. Requests then use the current keys. */
+  /**
+   * Stops the timer and the fetch of its own key source, but not of a source given as `keys`. Requests then use the current
+   * keys.
+   */
   stop(): void;
 }
 
@@ -35,15 +38,15 @@ type Next = (err?: unknown) => void;
 type Refusal = ProblemError | undefined;
 
 /**
- * Verifies the bearer token of a request and puts the caller into its context (AUTH-1). A request with no token or a bad
- * one continues without a caller (AUTH-12), and guards decide whether the route needs one. The reason for a bad token
- * goes to the log only (AUTH-11). A caller that is already in the context is kept.
+ * Verifies the bearer token of a request and puts the caller into its context (AUTH-1). A request without a valid token
+ * continues without a caller (AUTH-12), and guards decide whether the route needs a caller. The reason for refusing a token
+ * is only logged (AUTH-11). A caller that is already in the context is kept.
  *
- * Answers itself only in three cases: 503 to a valid token while the revocation store is down and `revocationFailOpen`
- * is false (REV-5), 403 to an unsafe request from another origin with a token of `tokenFrom` (AUTH-34), and 500 when it
- * fails itself.
+ * Responds itself only in three cases: with 503 to a valid token while the revocation store is down and `revocationFailOpen`
+ * is false (REV-5), with 403 to an unsafe request from another origin with a token from `tokenFrom` (AUTH-34), and with 500
+ * after an internal error.
  *
- * @throws ConfigurationError for unknown, wrong or forbidden options (AUTH-5, AUTH-31, AUTH-32)
+ * @throws ConfigurationError for unknown, invalid or forbidden options (AUTH-5, AUTH-31, AUTH-32)
  */
 export function jwtAuth(options: JwtAuthOptions): JwtAuth {
   const resolved = resolveJwtAuth(options);
@@ -94,7 +97,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     found: Verification,
     fromElsewhere: boolean,
   ): Refusal | Promise<Refusal> {
-    // Test an own property of refusals, because a polluted prototype could supply `principal`.
+    // Test a property that refusals themselves have, because a polluted prototype could supply `principal`.
     if (found.reason !== undefined) return ignored(req, context, found);
     if (fromElsewhere && !mayCarryCookies(req)) return crossSite();
     if (gate === undefined) {

@@ -9,8 +9,8 @@ export interface Retry {
 }
 
 /**
- * Thrown when the keys cannot be fetched. `reason` is safe to show: it contains no part of the URL, and only the status
- * of the endpoint's answer.
+ * Thrown when the keys cannot be fetched. `reason` is safe to show: it contains no part of the URL, and of the endpoint's
+ * response only the status.
  */
 export class KeySetError extends Error {
   override readonly name = "KeySetError";

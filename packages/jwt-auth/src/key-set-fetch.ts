@@ -8,9 +8,9 @@ const MOST_BYTES = 1_048_576;
 /** Settings of one fetch of a key set. */
 export interface FetchPlan {
   readonly url: URL;
-  /** Most attempts, including the first. */
+  /** Maximum number of attempts, including the first. */
   readonly attempts: number;
-  /** Timeout for all attempts, their pauses and the body. */
+  /** Timeout for all attempts together, including pauses and the body. */
   readonly timeoutMs: number;
   readonly fetch: typeof globalThis.fetch;
   /** Monotonic clock in milliseconds. */
@@ -21,9 +21,9 @@ export interface FetchPlan {
 const HEADERS = { accept: "application/jwk-set+json, application/json" } as const;
 
 /**
- * Fetches a JSON document. Retries after 429, 5xx, network errors and attempts that hang (KEY-7, KEY-8), within one
- * deadline (KEY-6). Each attempt except the last gets an even share of the remaining time, so that one that hangs leaves
- * time for the next.
+ * Fetches a JSON document. Retries after 429, 5xx, network errors and attempts that hang (KEY-7, KEY-8), within one deadline
+ * (KEY-6). Each attempt except the last gets an equal share of the remaining time, so that a hanging attempt leaves time for
+ * the next.
  *
  * @param signal from the caller; aborts at the deadline of the plan
  * @throws KeySetError when no attempt succeeds
@@ -47,7 +47,7 @@ export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promi
   }
 }
 
-/** Returns the pause before the next attempt, or undefined when there is none. */
+/** Returns the pause before the next attempt, or undefined if there is no next attempt. */
 function pauseMs(failure: KeySetError, usual: number, left: number): number | undefined {
   if (!failure.retryable || usual >= left) return undefined;
   const { retryAfterMs = 0 } = failure;
@@ -66,7 +66,7 @@ async function tryOnce({ url, fetch }: FetchPlan, timeoutMs: number, signal: Abo
   return document;
 }
 
-/** @throws KeySetError for an answer that has no keys */
+/** @throws KeySetError for a response that cannot contain keys */
 function checkAnswer({ status, ok, type, headers }: Response): void {
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
     throw new KeySetError(`the endpoint redirects (${status}), which is not followed`);

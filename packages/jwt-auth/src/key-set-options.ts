@@ -23,20 +23,20 @@ export const refreshOptions = defineOptions("fromJwksRsa()", {
   timeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 60 }), 5) },
   /** Consecutive failed refreshes that open the circuit breaker; 0 turns it off (KEY-9). Default: 3. */
   breakerFailures: { kind: k.withDefault(k.integer({ min: 0, max: 100 }), 3) },
-  /** Time for which the breaker stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
+  /** How long the breaker stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
   breakerCoolDownSeconds: { kind: k.withDefault(k.number({ min: 1, max: 3600 }), 30) },
   /** Age at which keys are fetched again, in seconds, 1 to 86,400, varied by up to a tenth. Default: 600. */
   maxAgeSeconds: { kind: k.withDefault(k.number({ min: 1, max: 86_400 }), 600) },
   /**
-   * Age at which keys are dropped when they cannot be fetched again, in seconds; at least twice `maxAgeSeconds`.
-   * Without keys, no token is accepted. Default: keys remain in use throughout an outage (KEY-4).
+   * Age in seconds at which keys are dropped if they cannot be refreshed; at least twice `maxAgeSeconds`. Without keys, no
+   * token is accepted. Default: keys remain in use throughout an outage (KEY-4).
    */
   maxStaleSeconds: { kind: k.optional(k.number({ min: 2 })) },
   /** Logs a change of the keys, a failed refresh, and the first success after a failure. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn")) },
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
-  /** Returns a random number from 0 to below 1, for tests. Default: `Math.random`. */
+  /** Returns a random number in [0, 1), for tests. Default: `Math.random`. */
   random: { kind: k.withDefault(k.func<() => number>(), () => Math.random()) },
 }).withCheck(refreshFaults);
 

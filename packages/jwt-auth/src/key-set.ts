@@ -15,11 +15,11 @@ export interface UsableKey {
   readonly key: KeyObject;
 }
 
-/** An immutable set of keys; a refresh replaces it whole. */
+/** An immutable set of keys; a refresh replaces the whole set. */
 export interface KeySet {
   /** Number of usable keys. */
   readonly size: number;
-  /** Equal for equal keys with equal ids, in any order. */
+  /** Identical for sets with the same keys and ids, in any order. */
   readonly identity: string;
   /** Returns whether a key has this id. */
   has(kid: string): boolean;
@@ -65,7 +65,7 @@ export function keySetOf(keys: readonly UsableKey[]): KeySet {
 /** The empty set, in use before the first fetch. */
 export const noKeys: KeySet = keySetOf([]);
 
-/** Most keys imported from one set; further keys are skipped. */
+/** Maximum number of keys imported from one set; further keys are skipped. */
 export const MOST_KEYS = 64;
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;

@@ -15,7 +15,7 @@ export interface KeySource {
    * when the keys cannot be fetched. Absent when the keys never change.
    */
   refresh?(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
-  /** Creates the check of the keys for `/ready`. Absent when they cannot become unavailable. */
+  /** Creates the check of the keys for `/ready`. Absent when the keys cannot become unavailable. */
   readiness?(): ReadinessCheck;
   /** Stops timers and running requests. */
   stop?(): void;

@@ -33,8 +33,8 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
     kind: k.optional(k.secret(k.either(k.string(), k.bytes()))),
   },
   /**
-   * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with `secret`: `["HS256"]`; with `keys`:
-   * those of that source, if it lists any.
+   * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with `secret`: `["HS256"]`; with `keys`: the
+   * source's algorithms, if it lists any.
    */
   algorithms: { key: "algorithms", env: "SVC_AUTH_ALGORITHMS", kind: k.optional(algorithmList) },
   ...fileOptions(verifierOptions),
@@ -44,7 +44,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   jwksAttempts: { ...keySetOptions.keys.attempts, key: "jwks_attempts" },
   /** Consecutive failed fetches that open the circuit breaker; 0 turns it off. Default: 3. */
   jwksBreakerFailures: { ...keySetOptions.keys.breakerFailures, key: "jwks_breaker_failures" },
-  /** Seconds for which the breaker stays open. Default: 30. */
+  /** How long the circuit breaker stays open, in seconds. Default: 30. */
   jwksBreakerCoolDownSeconds: {
     ...keySetOptions.keys.breakerCoolDownSeconds,
     key: "jwks_breaker_cool_down",
@@ -67,7 +67,7 @@ export const jwtAuthOptions = defineOptions("jwtAuth()", {
   keys: { kind: k.optional(k.objectWith<KeySource>("a key source", "find")) },
   /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
   env: { kind: k.environmentKind },
-  /** Logs startup warnings, and reasons of refused tokens when the context has no logger. Default: none. */
+  /** Logs startup warnings, and the reasons for refused tokens when the context has no logger. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`, and a monotonic clock for waits. */
   now: { kind: k.optional(k.func<() => number>()) },

@@ -13,13 +13,13 @@ export { reducedAuth, reducedMode } from "./reduced-profile.ts";
 export type Signing =
   | "refused"
   | {
-      /** The keys that verify tokens in place of those of the mode, if any. */
+      /** The keys that verify tokens instead of the mode's keys, if any. */
       readonly keys: KeySource | undefined;
       /** The store to which sign-outs are written. */
       readonly store: RevocationCheck;
     };
 
-/** What the verifier needs from a package of its own layer; a service offers it as `tokenStores`. */
+/** The stores that the verifier needs from a package of its own layer; a service offers them as `tokenStores`. */
 export interface RevocationStores {
   /** Returns the store of revoked tokens and sessions that all replicas share (REV-3); undefined without a cache. */
   readonly shared: (() => Promise<RevocationCheck>) | undefined;
@@ -35,7 +35,7 @@ export const authPlugin = definePlugin({
     const { env, profile } = service;
     refuseInReduced(context, "revocation", "keys");
     const signing = part<Signing>("signing");
-    // Without its keys, the verifier would report that it has none.
+    // Without signing keys, the verifier would report a second error about missing keys.
     if (signing === "refused") return {};
     const keys = options.keys ?? signing?.keys;
     const { jwtAuth } = await import("./jwt-auth.ts");
@@ -78,7 +78,7 @@ const passedOn = [
   "tokenFrom",
 ] as const;
 
-/** Returns the keys that verify tokens; given keys replace those of the mode. */
+/** Returns the keys that verify tokens; given keys replace the mode's keys. */
 function keyMaterial(
   { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
   keys: KeySource | undefined,
@@ -91,8 +91,8 @@ function keyMaterial(
 }
 
 /**
- * Refuses options in code that only the full profile has. The reduced one does not check revocation, so revoked tokens would
- * still work (PROF-3).
+ * Refuses options in code that only the full profile has. The reduced profile does not check revocation, so revoked tokens
+ * would still work (PROF-3).
  *
  * @throws ConfigurationError
  */

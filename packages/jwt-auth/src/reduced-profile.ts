@@ -33,7 +33,7 @@ export function reducedMode(
     );
   }
   if (mode === undefined) return undefined;
-  // Another word is refused when the variable is read.
+  // Any other value is refused when the variable is read.
   return mode === "secret" ? "secret" : "public_key";
 }
 

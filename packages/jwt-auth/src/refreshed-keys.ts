@@ -10,8 +10,8 @@ import type { KeySource } from "./key-source.ts";
 /** Settings of the fetch and the cache of keys. */
 export interface RefreshPlan {
   /**
-   * Fetches all keys. Receives the previous keys, to reuse their objects. Its errors may hold unsafe text: the caller
-   * removes it.
+   * Fetches all keys. Receives the previous keys, to reuse their objects. Its errors may contain unsafe text, which the
+   * caller removes.
    */
   readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
   /** Origin of the keys for log lines, without secrets. */
@@ -47,9 +47,8 @@ const SHORTEST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
- * Creates a source that fetches its keys at once, again by age, and again for an unknown key id. It replaces the whole
- * set at a time, and shares one running fetch among all callers (KEY-5, KEY-15). A failed fetch leaves the keys
- * unchanged (KEY-4).
+ * Creates a source that fetches its keys at once, again by age, and for an unknown key id. Each fetch replaces the whole
+ * set, and all callers share a running fetch (KEY-5, KEY-15). A failed fetch leaves the keys unchanged (KEY-4).
  */
 export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
   const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, now, random } = plan;
@@ -127,7 +126,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     }
   }
 
-  /** Returns the pause before the next background fetch, after one that just ended. */
+  /** Returns the pause between the fetch that just ended and the next background fetch. */
   function restMs(): number {
     // Spread the fetches of replicas that started together.
     if (failure === undefined) return maxAgeMs * (0.9 + 0.2 * random());

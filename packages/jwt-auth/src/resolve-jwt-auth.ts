@@ -79,8 +79,8 @@ function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): 
 }
 
 /**
- * Returns the allowed algorithms and checks that they suit the kind of key. Undefined means those of the application's
- * own key source.
+ * Returns the allowed algorithms and checks that they suit the kind of key. Undefined means that the application's own key
+ * source decides.
  */
 function algorithmsOf(
   options: GivenOptions,

@@ -23,11 +23,11 @@ export interface RevocableToken {
 
 /** Reports revoked tokens. Called at every use of a token; the result is not cached. */
 export interface RevocationCheck {
-  /** Throws or rejects when the store does not answer. May return the result without a promise. */
+  /** Throws or rejects when the store does not respond. May return the result without a promise. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
 }
 
-/** `unknown`: the store did not answer. */
+/** `unknown`: the store did not respond. */
 export type RevocationAnswer = "valid" | "revoked" | "unknown";
 
 export type RevocationGate = ReturnType<typeof createRevocationGate>;
@@ -100,9 +100,9 @@ export function createRevocationGate(options: RevocationGateOptions) {
     return heard(log, revoked);
   }
 
-  /** Asks the store. Throws a TypeError when it answers neither true nor false: that is a bug, not an outage. */
+  /** Queries the store. Throws a TypeError when the result is neither true nor false: that is a bug, not an outage. */
   function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
-    // While the breaker is closed, a synchronous answer needs no attempt object.
+    // While the breaker is closed, a synchronous result needs no attempt object.
     const trial = breaker.state === "closed" ? undefined : breaker.attempt();
     if (trial === undefined && breaker.state !== "closed") {
       warn(log, undefined);
@@ -122,7 +122,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
 
   return {
     ask,
-    /** Whether the store answered the last query. */
+    /** Whether the store responded to the last query. */
     get answering(): boolean {
       return answering;
     },

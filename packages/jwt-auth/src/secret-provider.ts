@@ -9,9 +9,9 @@ interface DecodedToken {
 }
 
 /**
- * Creates the option `secret` of `express-jwt` 7 or 8 from a key source. Resolves with undefined for an unknown key, so
- * that `express-jwt` refuses the token; rejects when the keys cannot be fetched. Set the option `algorithms` of
- * `express-jwt` to those of the source.
+ * Creates the option `secret` of `express-jwt` 7 or 8 from a key source. Resolves with undefined for an unknown key, so that
+ * `express-jwt` refuses the token; rejects when the keys cannot be fetched. Set the option `algorithms` of `express-jwt` to
+ * the source's algorithms.
  */
 export function expressJwtSecret(
   source: KeySource,

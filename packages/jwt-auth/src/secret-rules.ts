@@ -5,8 +5,9 @@ import type { EnvironmentName } from "@svc/options";
 export const MIN_SECRET_BYTES = 32;
 
 /**
- * Returns why a value must not be an HMAC secret, or undefined. Rejects an empty one, a key for another mode (PEM, SSH,
- * JWK, DER; in every environment, AUTH-32), whose public half clients know, and one too short for `prod` (AUTH-31).
+ * Returns why a value must not be an HMAC secret, or undefined. Rejects an empty value, a value too short for `prod`
+ * (AUTH-31) and, in every environment, a key for another mode (PEM, SSH, JWK, DER), whose public half clients know
+ * (AUTH-32).
  */
 export function secretFault(secret: string | Uint8Array, env: EnvironmentName): string | undefined {
   const bytes = Buffer.from(secret);

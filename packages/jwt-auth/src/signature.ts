@@ -13,7 +13,7 @@ export type SignatureCheck = (
 ) => boolean | Promise<boolean>;
 
 /**
- * Returns the check for an algorithm. HMAC and RSA run synchronously, because a hand-over to a thread costs more than it
+ * Returns the check for an algorithm. HMAC and RSA run synchronously, because handing them to a thread costs more than it
  * saves. Elliptic curves run synchronously or, with `inThreadPool`, in the thread pool.
  */
 export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): SignatureCheck {

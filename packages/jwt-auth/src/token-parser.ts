@@ -38,10 +38,9 @@ const endsOfOneByte = "AQgw";
 const endsOfTwoBytes = "AEIMQUYcgkosw048";
 
 /**
- * Parses a token and checks all that needs no cryptography: its size (AUTH-20), three parts in canonical base64url of
- * valid UTF-8 without a byte order mark (AUTH-21), JSON objects as header and payload, an allowed `alg` (AUTH-3,
- * AUTH-4), the length of `kid` (AUTH-22), no `crit` (AUTH-24) and no unencoded payload. Of duplicate members the last
- * one counts.
+ * Parses a token and checks everything that needs no cryptography: its size (AUTH-20), three parts in canonical base64url of
+ * valid UTF-8 without a byte order mark (AUTH-21), JSON objects as header and payload, an allowed `alg` (AUTH-3, AUTH-4),
+ * the length of `kid` (AUTH-22), no `crit` (AUTH-24) and no unencoded payload. The last of several duplicate members counts.
  */
 export function parseToken(
   token: string,
@@ -129,12 +128,12 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Returns whether a value is an object and no list. */
+/** Returns whether a value is an object but not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns an own member of an object, so that a polluted prototype cannot supply one. */
+/** Returns an object's own member, so that a polluted prototype cannot supply it. */
 export function own(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

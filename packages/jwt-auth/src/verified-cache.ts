@@ -12,7 +12,7 @@ export interface CachedToken {
   readonly until: number;
   /** Generation of the key source when it last contained `key`. */
   generation: number;
-  /** Estimated memory of the entry. */
+  /** Estimated memory of the entry in bytes. */
   readonly bytes: number;
 }
 
@@ -22,7 +22,7 @@ export function cacheId(token: string): string {
 }
 
 /**
- * Estimates the memory of a cached token, in bytes, from above. Counts the objects in the claims, because small objects
+ * Returns an upper estimate of a cached token's memory, in bytes. Counts the objects in the claims, because small objects
  * take far more memory than their text, especially with different member names.
  */
 export function cacheCost(tokenLength: number, claims: object): number {
@@ -43,18 +43,18 @@ interface Link {
   newer: Link | undefined;
   older: Link | undefined;
   nextInBucket: Link | undefined;
-  /** Value of the counter of uses when the entry last moved to the front. */
+  /** Value of the use counter when the entry last moved to the front. */
   turn: number;
 }
 
 const MAX_BUCKETS = 65_536;
 
 /**
- * Creates the cache of the most recently used tokens, bounded by count and bytes: a list ordered by last use, exact to an
+ * Creates the cache of the most recently used tokens, bounded by count and bytes: a list ordered by last use, accurate to an
  * eighth of its length, with hash buckets for look-up. A Map would need more memory: moved and removed entries leave gaps,
- * and each outgrown table keeps the next one and its contents alive until a full garbage collection.
+ * and each outgrown table keeps its successor and all entries alive until a full garbage collection.
  *
- * @param maxEntries most tokens, at least 1
+ * @param maxEntries maximum number of tokens, at least 1
  */
 export function createVerifiedCache(maxEntries: number, maxBytes: number) {
   const length = powerOfTwoFrom(Math.min(maxEntries, MAX_BUCKETS));

@@ -16,8 +16,8 @@ export const verifierOptions = defineOptions("createVerifier()", {
   /** Where the keys come from. Required. */
   keys: { kind: k.objectWith<KeySource>("a key source", "find") },
   /**
-   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
-   * `["RS256"]` when it lists none.
+   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: the key source's algorithms, or
+   * `["RS256"]` if it lists none.
    */
   algorithms: { kind: k.optional(algorithmTexts) },
   /** Required value of `iss` (AUTH-6); empty: not checked. Default: empty. */
@@ -27,7 +27,9 @@ export const verifierOptions = defineOptions("createVerifier()", {
     wins: "env",
     kind: k.withDefault(k.string({ allowEmpty: true }), ""),
   },
-  /** Makes `aud` required; it must contain this audience, or one of these (AUTH-6); empty: not checked. Default: empty. */
+  /**
+   * Accepted audience or audiences; `aud` must contain at least one of them (AUTH-6); empty: not checked. Default: empty.
+   */
   audience: {
     key: "audience",
     env: "SVC_AUTH_AUDIENCE",
@@ -52,13 +54,16 @@ export const verifierOptions = defineOptions("createVerifier()", {
   },
   /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
   tokenUse: { kind: k.withDefault(k.oneOf("access", "refresh"), "access") },
-  /** Most cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
+  /** Maximum number of cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
   cacheTokens: { key: "cache_tokens", kind: k.withDefault(k.integer({ min: 0, max: 1_000_000 }), 5000) },
-  /** Most memory of the cache, in estimated bytes, at least 65,536. Default: 33,554,432 (32 MiB). */
+  /**
+   * Maximum memory of the verified-token cache in bytes (upper-bound estimate), at least 65,536. Default: 33,554,432 (32
+   * MiB).
+   */
   cacheBytes: { kind: k.withDefault(k.integer({ min: 65_536 }), 32 * 1024 * 1024) },
   /**
-   * Whether ES* and EdDSA signatures are checked in the thread pool: `verify` then returns a promise for a token that
-   * is not cached. RSA and HMAC are always checked synchronously. Default: true.
+   * Whether ES* and EdDSA signatures are verified asynchronously in the thread pool: `verify` then returns a promise for a
+   * token that is not cached. RSA and HMAC are always verified synchronously. Default: true.
    */
   useThreadPool: { kind: k.withDefault(k.boolean(), true) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
@@ -81,7 +86,7 @@ export type ResolvedVerifierOptions = ReturnType<typeof resolveVerifierOptions>;
 /**
  * Validates the options and fills in the defaults.
  *
- * @throws ConfigurationError that lists every unknown and every wrong option
+ * @throws ConfigurationError that lists all unknown and invalid options
  */
 export function resolveVerifierOptions(given: VerifierOptions) {
   const { audience, algorithms, issuer, ...options } = verifierOptions.resolve(given);

@@ -37,10 +37,10 @@ export interface Verifier {
 }
 
 /**
- * Creates a verifier of JSON Web Tokens. It checks shape, header and claims first, because they need no cryptography,
- * then finds the key, and checks the signature last.
+ * Creates a verifier of JSON Web Tokens. It checks shape, header and claims first, because they need no cryptography, then
+ * finds the key, and checks the signature last.
  *
- * @throws ConfigurationError that lists every unknown and every wrong option
+ * @throws ConfigurationError that lists all unknown and invalid options
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const settings = resolveVerifierOptions(options);

@@ -15,13 +15,13 @@ describe("checkAlgorithms", () => {
     for (const each of algorithms) expect(checkAlgorithms("jwtAuth()", [each])).to.deep.equal([each]);
   });
 
-  it("returns several of one family frozen and without duplicates", () => {
+  it("returns several algorithms of one family frozen and without duplicates", () => {
     const list = checkAlgorithms("jwtAuth()", ["RS256", "EdDSA", "RS256"]);
     expect(list).to.deep.equal(["RS256", "EdDSA"]);
     expect(list).to.be.frozen;
   });
 
-  it("rejects `none` in upper or lower case, alone and among others (AUTH-4)", () => {
+  it("rejects `none` in upper or lower case, alone or with other algorithms (AUTH-4)", () => {
     for (const none of ["none", "None", "NONE", "nOnE"]) {
       expect(refused([none])).to.match(/must not have none/);
       expect(refused(["RS256", none])).to.match(/must not have none/);

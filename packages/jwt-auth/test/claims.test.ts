@@ -95,7 +95,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("may have any tenant id, and an empty tenant means none (AUTH-39)", () => {
+  it("may have any tenant id; an empty string means no tenant (AUTH-39)", () => {
     for (const tenant_id of goodTenantIds) {
       expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", tenant_id);
     }
@@ -120,7 +120,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("may have exactly the tenants, subjects and ids that the definition accepts (AUTH-39)", () => {
+  it("accept exactly the tenants, subjects and ids that the definition allows (AUTH-39)", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 260 }),
       fc

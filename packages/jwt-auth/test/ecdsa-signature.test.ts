@@ -25,7 +25,7 @@ describe("derSignature()", () => {
     });
   }
 
-  it("writes numbers in minimal length, with a leading zero for one that would look negative", () => {
+  it("writes numbers with minimal length, adding a leading zero if a number would look negative", () => {
     const zero = Buffer.alloc(4);
     expect(derSignature(zero).toString("hex")).to.equal("3006" + "020100" + "020100");
     expect(derSignature(Buffer.from("0080ff00", "hex")).toString("hex")).to.equal(
@@ -36,7 +36,7 @@ describe("derSignature()", () => {
     );
   });
 
-  it("writes a length of two bytes for a signature that needs it", () => {
+  it("writes a two-byte length for a signature that needs one", () => {
     const der = derSignature(Buffer.alloc(132, 0xff));
     expect(der.subarray(0, 3).toString("hex")).to.equal("30818a");
     expect(der.length).to.equal(3 + 0x8a);

@@ -28,7 +28,7 @@ const principal: Principal = {
 };
 
 describe("guards", () => {
-  it("describe what they demand, sorted, without duplicates and frozen", () => {
+  it("describe their requirements as sorted, frozen lists without duplicates", () => {
     const cases = [
       [requireAuth(), { kind: "auth", values: [] }],
       [requireScopes("b", "a", "b"), { kind: "scopes", values: ["a", "b"] }],
@@ -66,7 +66,7 @@ describe("guards", () => {
     }
   });
 
-  it("reject no names, a list, a request, and names that no token can hold", () => {
+  it("reject missing names, a list, a request, and names that no token can contain", () => {
     const request = { method: "GET", headers: {} };
     const wrong: readonly (readonly [unknown[], RegExp])[] = [
       [[], /needs at least one; for any verified caller there is requireAuth\(\)/],
@@ -93,7 +93,7 @@ describe("guards", () => {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`answer 500 instead of hanging when they were not called, on ${major}`, async () => {
+    it(`return 500 instead of hanging when passed without being called, on ${major}`, async () => {
       const uncalled = [requireAuth, optionalAuth] as unknown as ReturnType<typeof requireAuth>[];
       for (const guard of uncalled) {
         const faults: unknown[] = [];
@@ -146,7 +146,7 @@ describe("guards", () => {
     ]);
   });
 
-  it("answer with the error's status even without a problem handler (AUTH-11)", async () => {
+  it("return the error's status even without a problem handler (AUTH-11)", async () => {
     for (const express of Object.values(expressMajors)) {
       const app = express();
       app.set("env", "test");
@@ -159,7 +159,7 @@ describe("guards", () => {
 });
 
 describe("accessors", () => {
-  it("return the caller of a request or job; without one, return undefined or throw the 401 (AUTH-18)", async () => {
+  it("return the caller of a request or job; without a caller, return undefined or throw the 401 (AUTH-18)", async () => {
     await using server = await listen((req, res) => {
       const before = principalOf(req);
       openContext(req).principal = principal;

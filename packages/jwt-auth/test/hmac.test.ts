@@ -44,7 +44,7 @@ describe("HMAC", () => {
     });
   }
 
-  it("agrees with node:crypto on keys and texts of any length, with alternating keys (AUTH-26)", () => {
+  it("agrees with node:crypto on keys and strings of any length, with alternating keys (AUTH-26)", () => {
     const random = createRandom(11);
     const bytes = (length: number): Buffer => Buffer.from(Array.from({ length }, () => random.whole(256)));
     for (const bits of hashes) {
@@ -63,7 +63,7 @@ describe("HMAC", () => {
     }
   });
 
-  it("refuses a digest of another length or with a changed bit, and a text longer than any token", () => {
+  it("refuses a digest with another length or a changed bit, and a string longer than any token", () => {
     const secret = Buffer.alloc(32, 1);
     for (const bits of hashes) {
       const check = hmacCheck(bits);

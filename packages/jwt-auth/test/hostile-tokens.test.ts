@@ -47,11 +47,11 @@ describe("hostile tokens", () => {
     });
   }
 
-  describe("public keys as secrets", () => {
+  describe("a public key as the secret", () => {
     // A modulus cannot be distinguished from a random secret.
     const forms = Object.entries(secretsOfPublicKey()).filter(([how]) => how !== "its modulus");
     for (const [how, secret] of forms) {
-      it(`does not start with ${how} (AUTH-32)`, () => {
+      it(`is rejected in the form of ${how} (AUTH-32)`, () => {
         for (const env of ["local", "prod"] as const) {
           expect(() => createSecretSource({ secret, env })).to.throw(
             ConfigurationError,

@@ -85,7 +85,7 @@ describe("fromJwksRsa()", () => {
     expect(logger.texts.join("\n")).not.to.include("no keys here");
   });
 
-  it("keeps the object of an unchanged key, and finds a new key at its first token (KEY-2)", async () => {
+  it("keeps the object of an unchanged key, and finds a new key for its first token (KEY-2)", async () => {
     await using keys = await issuer(jwkOf("rsa2048"));
     using source = fromJwksRsa(clientOf(keys.url));
     const key = await source.refresh("rsa2048", "RS256");
@@ -104,7 +104,7 @@ describe("fromJwksRsa()", () => {
     }
   });
 
-  it("bounds a client that hangs by a deadline and by four concurrent calls (KEY-6)", async () => {
+  it("limits a hanging client by a deadline and to four concurrent calls (KEY-6)", async () => {
     const clock = stoppedClock();
     let calls = 0;
     const release = Promise.withResolvers<never>();
@@ -183,7 +183,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("refuses tokens of other keys, without a fetch for each of them (KEY-1)", async () => {
+      it("refuses tokens signed with other keys, without a fetch for each token (KEY-1)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         const key = keyFixture("otherRsa2048").privateKey;
@@ -197,7 +197,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("refuses a token of an algorithm without a key, and one signed with the public key as a secret (AUTH-26)", async () => {
+      it("refuses a token whose algorithm has no key, and a token signed with the public key as a secret (AUTH-26)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         expect(await get(source, tokenOf({ algorithm: "HS256" }))).to.equal(401);

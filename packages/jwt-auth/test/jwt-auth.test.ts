@@ -58,7 +58,7 @@ for (const stack of stacks) {
       expect([status, body.caller, body.inContext]).to.eql([200, "ada", true]);
     });
 
-    it("leaves guards answering 401 when jwtAuth() is missing (AUTH-1, AUTH-14)", async () => {
+    it("makes guards return 401 when jwtAuth() is missing (AUTH-1, AUTH-14)", async () => {
       await using server = await serve(stack, [], routes);
       expect((await ask(`${server.url}/open`, bearer(token))).body.caller).to.equal(null);
       for (const path of ["/me", "/scoped", "/admin"]) {
@@ -84,7 +84,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/mixed`)).body.caller).to.equal(null);
     });
 
-    it("answers every bad token with the same 401, and logs the reason (AUTH-11)", async () => {
+    it("returns the same 401 for every bad token, and logs the reason (AUTH-11)", async () => {
       const logger = collectingLogger();
       const revocation = { isRevoked: ({ jti }: { jti: string | undefined }) => jti === "revoked" };
       const auth = jwtAuth({ ...options, revocation, logger });
@@ -121,7 +121,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("answers 401 without a caller, and 403 without one of the listed scopes (AUTH-13, AUTH-15)", async () => {
+    it("returns 401 without a caller, and 403 if a listed scope is missing (AUTH-13, AUTH-15)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/scoped`)).status).to.equal(401);
       expect((await ask(`${server.url}/scoped`, bearer(token))).status).to.equal(200);
@@ -135,7 +135,7 @@ for (const stack of stacks) {
       expect(body.missing_scopes).to.eql(["delete", "write"]);
     });
 
-    it("answers 401 without a caller, and 403 without any of the listed roles (AUTH-13, AUTH-16, ERR-14)", async () => {
+    it("returns 401 without a caller, and 403 without any of the listed roles (AUTH-13, AUTH-16, ERR-14)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/admin`)).status).to.equal(401);
       const { status, body } = await ask(`${server.url}/admin`, bearer(token));
@@ -248,7 +248,7 @@ for (const stack of stacks) {
       expect((await ask(`${given.url}/me`, bearer(token))).body.caller).to.equal("somebody");
     });
 
-    it("finds the caller in a second instance when the first one refuses the token", async () => {
+    it("finds the caller in a second instance when the first instance refuses the token", async () => {
       const logger = collectingLogger();
       const first = jwtAuth({ ...options, issuer: "one", logger });
       const second = jwtAuth({ ...options, issuer: "two", logger });
@@ -291,7 +291,7 @@ for (const stack of stacks) {
 }
 
 describe("jwtAuth()", () => {
-  it("calls next synchronously when the verifier answers synchronously", async () => {
+  it("calls next synchronously when the verifier returns synchronously", async () => {
     const auth = jwtAuth(options);
     const order: string[] = [];
     await using server = await listen((req, res) => {
@@ -317,7 +317,7 @@ describe("jwtAuth()", () => {
     expect(logger.at("info")).to.eql([]);
   });
 
-  it("answers even when the logger throws", async () => {
+  it("responds even when the logger throws", async () => {
     const logger = collectingLogger();
     const fails = (): never => {
       throw new Error("disk full");

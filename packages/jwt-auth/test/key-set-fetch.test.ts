@@ -56,7 +56,7 @@ describe("the fetch of a key set", () => {
     });
   }
 
-  it("retries after a connection that broke before or during the answer (KEY-7)", async () => {
+  it("retries after the connection broke before or during the response (KEY-7)", async () => {
     const breaks: readonly Answer[] = [
       (req) => req.socket.destroy(),
       (req, res) => {
@@ -76,7 +76,7 @@ describe("the fetch of a key set", () => {
     }
   });
 
-  it("retries up to its attempts when no server listens (KEY-7)", async () => {
+  it("makes all its attempts when no server listens (KEY-7)", async () => {
     // Use the local port of an open connection, because no server can listen on it.
     await using other = await issuer();
     const held = connect(Number(new URL(other.url).port), "127.0.0.1");
@@ -137,7 +137,7 @@ describe("the fetch of a key set", () => {
       expect(signals).to.have.lengthOf(2);
     });
 
-    it("fetches keys of full age when their timer fires while the clock reaches that age", async () => {
+    it("fetches keys at their maximum age even if the timer fires slightly early", async () => {
       for (let early = 0.2; early < 3; early += 0.2) {
         const { fetch, signals } = hangingFirst(0);
         let stepMs = 0;
@@ -155,7 +155,7 @@ describe("the fetch of a key set", () => {
       }
     });
 
-    it("ends at the one deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
+    it("ends at the overall deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
       const { fetch, signals } = hangingFirst(Infinity);
       const options = { fetch, timeoutSeconds: 2, attempts: 2, now: () => clock };
       using source = sourceOf("http://127.0.0.1:9/", options);
@@ -190,7 +190,7 @@ describe("the fetch of a key set", () => {
     }
   });
 
-  it("respects a Retry-After within the deadline, and ignores a longer one (KEY-6, KEY-8)", async () => {
+  it("respects a Retry-After within the deadline, and ignores a longer delay (KEY-6, KEY-8)", async () => {
     const pause = async (seconds: string): Promise<number> => {
       await using keys = await issuer();
       const arrivals: number[] = [];
@@ -283,7 +283,7 @@ describe("the fetch of a key set", () => {
     expect(await reasonOf(announcing, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
   });
 
-  it("applies the bound to the decompressed body (KEY-13)", async () => {
+  it("applies the limit to the decompressed body (KEY-13)", async () => {
     const packed = gzipSync(Buffer.alloc(64 * MIB, " "));
     expect(packed.length).to.be.below(MIB);
     const reason = await reasonOf((_req, res) => {
@@ -312,7 +312,7 @@ describe("the fetch of a key set", () => {
     expect(elsewhere.requests).to.equal(0);
   });
 
-  it("reports why an answer is not a key set", async () => {
+  it("reports why a response is not a key set", async () => {
     const body =
       (text: string | Buffer): Answer =>
       (_req, res) =>
@@ -333,7 +333,7 @@ describe("the fetch of a key set", () => {
     for (const [text, reason] of cases) expect(await reasonOf(body(text))).to.equal(reason);
   });
 
-  it("shows neither the URL's query nor the endpoint's answer", async () => {
+  it("shows neither the URL's query nor the endpoint's response", async () => {
     const logger = collectingLogger();
     await using keys = await issuer();
     keys.answer((_req, res) => {

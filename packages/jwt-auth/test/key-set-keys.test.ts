@@ -65,7 +65,7 @@ describe("the keys of a key set", () => {
     expect(servedBy(source, "rsa2048")).to.deep.equal(["PS384"]);
   });
 
-  it("skips keys for other purposes, and imports the others (KEY-12)", async () => {
+  it("skips keys for other purposes, and imports the remaining keys (KEY-12)", async () => {
     const others: readonly object[] = [
       jwkOf("p256", { use: "enc" }),
       jwkOf("p256", { use: null }),
@@ -119,7 +119,7 @@ describe("the keys of a key set", () => {
     expect(servedBy(source, "weak")).to.deep.equal([]);
   });
 
-  it("skips keys with invalid numbers, one by one", async () => {
+  it("skips each key with invalid numbers", async () => {
     const zeros = Buffer.alloc(32).toString("base64url");
     const broken: readonly object[] = [
       jwkOf("rsa2048", { n: "" }),
@@ -159,7 +159,7 @@ describe("the keys of a key set", () => {
     expect(servedBy(source, "good")).to.deep.equal(["ES384"]);
   });
 
-  it("uses the first of two keys with one kid for the algorithms that both fit (CLAIM-6)", async () => {
+  it("uses the first of two keys with the same kid for the algorithms that both fit (CLAIM-6)", async () => {
     const source = await fetched([
       jwkOf("p256", { kid: "same" }),
       jwkOf("rsa2048", { kid: "same", alg: "RS256" }),

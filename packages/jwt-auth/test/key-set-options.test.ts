@@ -29,7 +29,7 @@ describe("the options of createKeySetSource()", () => {
     take({});
   });
 
-  it("rejects a URL that is not http or https, and one with user and password", () => {
+  it("rejects a URL that is not http or https, and a URL with user and password", () => {
     expect(faultOf({ url: undefined })).to.include("url is required");
     expect(faultOf({ url: "" })).to.include("url must be a string that is not empty");
     expect(faultOf({ url: "issuer.test/jwks" })).to.equal("url must be a URL; it is not one");
@@ -44,7 +44,7 @@ describe("the options of createKeySetSource()", () => {
     }
   });
 
-  it("rejects none and symmetric algorithms (AUTH-4, AUTH-5)", () => {
+  it("rejects the algorithm none and symmetric algorithms (AUTH-4, AUTH-5)", () => {
     expect(faultOf({ algorithms: ["HS256"] })).to.include("algorithms has HS256; a key set is public");
     expect(faultOf({ algorithms: ["HS256", "RS256"] })).to.include("pick one family");
     expect(faultOf({ algorithms: ["none"] })).to.include("must not have none");

@@ -41,7 +41,7 @@ describe("a key set during an outage", () => {
     expect(keys.requests).to.equal(requests);
   });
 
-  it("recovers without a token (RDY-25)", async () => {
+  it("recovers without receiving a token (RDY-25)", async () => {
     await using keys = await issuer();
     keys.answer(failing());
     using source = sourceOf(keys.url);
@@ -69,7 +69,7 @@ describe("a key set during an outage", () => {
     expect(await readinessOf(source)).to.include({ healthy: true });
   });
 
-  it("fetches three times a second apart without keys, and then every thirty seconds (KEY-9, KEY-10)", async () => {
+  it("without keys, fetches three times at intervals of one second, then every thirty seconds (KEY-9, KEY-10)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
     keys.answer(failing());
@@ -221,7 +221,7 @@ describe("a key set during an outage", () => {
     expect(source.generation).to.equal(1);
   });
 
-  it("drops keys at maxStaleSeconds, if set, and is critical then", async () => {
+  it("drops keys at maxStaleSeconds, if set, and is then critical", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, maxStaleSeconds: 3600 });

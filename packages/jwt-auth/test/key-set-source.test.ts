@@ -193,7 +193,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(6);
   });
 
-  it("refuses tokens of a removed key, including cached ones (KEY-2)", async () => {
+  it("refuses tokens of a removed key, including cached tokens (KEY-2)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"), jwkOf("otherP256"));
     using source = sourceOf(keys.url, { now: clock.now });

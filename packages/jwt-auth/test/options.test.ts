@@ -45,7 +45,7 @@ describe("the options of jwtAuth()", () => {
     auth.stop();
   });
 
-  it("reject no key, several keys, and a key of another mode (AUTH-2)", () => {
+  it("reject a missing key, several keys, and a key of another mode (AUTH-2)", () => {
     for (const [options, expected] of [
       [{}, /^jwksUrl: is missing: give jwksUrl, publicKey, secret or keys$/],
       [{ mode: "jwks" }, /^jwksUrl: is required in mode jwks$/],
@@ -80,7 +80,7 @@ describe("the options of jwtAuth()", () => {
     }
   });
 
-  it("reject none, unknown algorithms and an empty list (AUTH-4, AUTH-26)", () => {
+  it("reject the algorithm none, unknown algorithms and an empty list (AUTH-4, AUTH-26)", () => {
     for (const algorithms of [["none"], ["RS256", "NONE"], ["RS255"], [], ["HS256 "], [7]]) {
       const faults = faultsOf({ publicKey, algorithms });
       expect(faults, JSON.stringify(algorithms)).to.have.length(1);
@@ -125,7 +125,7 @@ describe("the options of jwtAuth()", () => {
     }
   });
 
-  it("reject a private key, a short key and a text that is not a key as publicKey (AUTH-25)", () => {
+  it("reject a private key, a short key and a string that is not a key as publicKey (AUTH-25)", () => {
     const { privateKey } = keyFixture("rsa2048");
     const wrong = [
       privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
@@ -256,7 +256,7 @@ describe("the key source and members of jwtAuth()", () => {
     expect(faultsOf({ keys, algorithms: ["HS256"] })[0]).to.match(/^algorithms: has HS256, for which/);
   });
 
-  it("does not stop a key source of the application", async () => {
+  it("does not stop the application's own key source", async () => {
     const keys = counted();
     {
       await using auth = jwtAuth({ keys });
@@ -265,7 +265,7 @@ describe("the key source and members of jwtAuth()", () => {
     expect(keys.stopped).to.equal(0);
   });
 
-  it("stops its own key set, and may be stopped twice", async () => {
+  it("stops its own key set, and can be stopped twice", async () => {
     await using auth = jwtAuth({ jwksUrl: "https://issuer.invalid/jwks", jwksAttempts: 1 });
     auth.stop();
     auth.stop();

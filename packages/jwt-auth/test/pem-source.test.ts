@@ -39,7 +39,7 @@ describe("createPemSource", () => {
     accepts(pem.trim());
   });
 
-  it("uses a key for every algorithm that it fits (AUTH-26)", async () => {
+  it("uses a key for every configured algorithm that it fits (AUTH-26)", async () => {
     const fitting: readonly (readonly [KeyName, readonly Algorithm[]])[] = [
       ["rsa2048", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
       ["p256", ["ES256"]],
@@ -56,7 +56,7 @@ describe("createPemSource", () => {
     }
   });
 
-  it("rejects a key that does not fit one of the algorithms, and names those that it fits (AUTH-26)", () => {
+  it("rejects a key that does not fit one of the algorithms, and names the algorithms that it fits (AUTH-26)", () => {
     expect(refused({ publicKey: pemOf("p256") })).to.contain(
       "RS256 needs a key of type rsa, not ec; the key fits ES256",
     );
@@ -79,7 +79,7 @@ describe("createPemSource", () => {
     expect(refused({ publicKey })).to.contain("odd public exponent of at least 3; use another key");
   });
 
-  it("rejects algorithms of secrets (AUTH-5, AUTH-26)", () => {
+  it("rejects HMAC algorithms (AUTH-5, AUTH-26)", () => {
     expect(refused({ publicKey: pemOf("rsa2048"), algorithms: ["HS256"] })).to.contain(
       "HS256 needs a secret",
     );
@@ -101,7 +101,7 @@ describe("createPemSource", () => {
     );
   });
 
-  it("rejects a text that is not exactly one readable PEM (AUTH-2)", () => {
+  it("rejects a string that is not exactly one readable PEM (AUTH-2)", () => {
     const pem = pemOf("rsa2048");
     const jwk = JSON.stringify(keyFor("RS256").publicKey.export({ format: "jwk" }));
     for (const publicKey of [

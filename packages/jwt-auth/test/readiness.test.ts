@@ -26,7 +26,7 @@ describe("the check auth", () => {
     });
   });
 
-  it("is critical when the keys are, and reports their detail (RDY-14)", async () => {
+  it("is critical when the key source is, and reports its detail (RDY-14)", async () => {
     const never = { healthy: false, detail: "no key was ever fetched" };
     const check = jwtAuth({ keys: source(never) }).readiness();
     expect([check.name, check.critical]).to.eql(["auth", true]);
@@ -45,7 +45,7 @@ describe("the check auth", () => {
     expect(await check.check(signal)).to.eql({ healthy: true, detail: "2 keys", critical: false });
   });
 
-  it("answers synchronously in every mode, even before the first fetch (RDY-14)", () => {
+  it("returns synchronously in every mode, even before the first fetch (RDY-14)", () => {
     const url = "https://issuer.invalid/jwks";
     for (const auth of [jwtAuth({ secret: "s".repeat(32) }), jwtAuth({ jwksUrl: url, jwksAttempts: 1 })]) {
       expect(auth.readiness().check(signal)).to.have.property("healthy");

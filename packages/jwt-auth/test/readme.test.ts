@@ -53,7 +53,7 @@ describe("the README of @svc/jwt-auth", () => {
     expect([await said("session-7"), await said("session-8")]).to.eql(["nobody", "ada"]);
   });
 
-  it("accepts a cookie from a page of the same origin, and refuses one of another origin (AUTH-33, AUTH-34)", async () => {
+  it("accepts a cookie from a page of the same origin, and refuses it from another origin (AUTH-33, AUTH-34)", async () => {
     await using sample = await runSample(readme, 2);
     const url = `${await sample.url}/orders`;
     const Cookie = `__Host-session=${token()}`;

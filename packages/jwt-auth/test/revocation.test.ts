@@ -40,8 +40,8 @@ function answering(revoked: ReadonlySet<string>): Readonly<Record<string, Revoca
   const isRevoked = ({ jti, fam }: RevocableToken): boolean =>
     revoked.has(jti ?? "") || revoked.has(fam ?? "");
   return {
-    "answers synchronously": { isRevoked },
-    "answers by a promise": { isRevoked: async (each) => (await new Promise(setImmediate), isRevoked(each)) },
+    "returns synchronously": { isRevoked },
+    "returns a promise": { isRevoked: async (each) => (await new Promise(setImmediate), isRevoked(each)) },
   };
 }
 
@@ -79,7 +79,7 @@ for (const stack of stacks) {
         expect(JSON.stringify(logger.lines)).to.not.include("password");
       });
 
-      it(`answers 503 to every valid token without revocationFailOpen, with a store ${how} (REV-5, REV-6)`, async () => {
+      it(`returns 503 for every valid token without revocationFailOpen, with a store ${how} (REV-5, REV-6)`, async () => {
         const revocation = { revocation: check, revocationTimeoutSeconds: 0.02, revocationFailOpen: false };
         await using server = await serve(stack, [jwtAuth({ ...options, ...revocation })], routes);
         for (const path of ["/me", "/open", "/me", "/open"]) {
@@ -95,7 +95,7 @@ for (const stack of stacks) {
       });
     }
 
-    it("answers 500 when isRevoked returns neither true nor false", async () => {
+    it("returns 500 when isRevoked returns neither true nor false", async () => {
       for (const wrong of [1, 0, "yes", undefined, null, {}]) {
         for (const isRevoked of [() => wrong, async () => wrong]) {
           const logger = collectingLogger();
@@ -141,7 +141,7 @@ describe("the revocation check", () => {
     expect(auth.verifier.cachedTokens).to.equal(1_000);
   });
 
-  it("is called at every use of a valid token, and never for an invalid one", async () => {
+  it("is called at every use of a valid token, and never for an invalid token", async () => {
     let asked = 0;
     const revocation = { isRevoked: () => (asked++, false) };
     await using server = await serve("bare http", [jwtAuth({ ...options, revocation })], routes);
@@ -151,7 +151,7 @@ describe("the revocation check", () => {
     expect(asked).to.equal(5);
   });
 
-  it("stops calling the store after three consecutive failures, and tries it with one request after 2 s (REV-8)", async () => {
+  it("stops calling the store after three consecutive failures, and tests it with one request after 2 s (REV-8)", async () => {
     let asked = 0;
     const time = clock();
     const revocation = {
@@ -173,7 +173,7 @@ describe("the revocation check", () => {
   });
 
   for (const how of ["at once", "later"]) {
-    it(`counts only consecutive failures, and closes the breaker when a trial is answered ${how} (REV-8)`, async () => {
+    it(`counts only consecutive failures, and closes the breaker when a trial succeeds ${how} (REV-8)`, async () => {
       let asked = 0;
       let isDown = true;
       const time = clock();
@@ -241,7 +241,7 @@ describe("the revocation check", () => {
   });
 
   for (const failOpen of [true, false]) {
-    it(`checks again within one cool-down after the store answers (REV-${failOpen ? "4" : "5"})`, async () => {
+    it(`checks again within one cool-down after the store responds (REV-${failOpen ? "4" : "5"})`, async () => {
       let isDown = true;
       const revoked = new Set<string>();
       const time = clock();
@@ -290,7 +290,7 @@ describe("the revocation check", () => {
     });
   }
 
-  it("calls next synchronously when the store answers synchronously", async () => {
+  it("calls next synchronously when the store returns synchronously", async () => {
     const order: string[] = [];
     const auth = jwtAuth({ ...options, revocation: { isRevoked: () => false } });
     await using server = await serve(

@@ -22,7 +22,7 @@ describe("examples of the RFCs", () => {
     const name = `RFC ${rfc} ${section}, ${what}`;
 
     if (signed !== undefined) {
-      it(`verifies the signature, and refuses a changed one: ${name} (AUTH-26)`, async () => {
+      it(`verifies the signature, and refuses a changed signature: ${name} (AUTH-26)`, async () => {
         const bytes = Buffer.from(signed.signature, "base64url");
         const other = bytes.map((byte, index) => (index === 7 ? byte ^ 1 : byte));
         for (const inThreadPool of [false, true]) {
@@ -43,7 +43,7 @@ describe("examples of the RFCs", () => {
     });
   }
 
-  it("accepts the claims of RFC 7519 3.1 with sub and iat, signed with its key, until they expire (AUTH-9)", async () => {
+  it("accepts the claims of RFC 7519 3.1 plus sub and iat, signed with the RFC's key, until they expire (AUTH-9)", async () => {
     const claims = { iss: "joe", exp: 1_300_819_380, "http://example.com/is_root": true };
     const key = keyOf("hmac");
     const token = forge({

@@ -42,7 +42,7 @@ describe("createSecretSource", () => {
     expect(both.find(undefined, "HS256")).to.equal(undefined);
   });
 
-  it("rejects algorithms of public keys (AUTH-5, AUTH-26)", () => {
+  it("rejects asymmetric algorithms (AUTH-5, AUTH-26)", () => {
     expect(refused({ secret: good, algorithms: ["RS256"] })).to.contain("must be HS256, HS384 or HS512");
     expect(refused({ secret: good, algorithms: ["HS256", "RS256"] })).to.contain("pick one family");
     expect(refused({ secret: good, algorithms: [] })).to.contain("is empty");

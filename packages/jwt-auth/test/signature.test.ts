@@ -48,7 +48,7 @@ const rsa = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
 
 describe("signatures", () => {
   for (const algorithm of algorithms) {
-    it(`are accepted for ${algorithm} only with every bit, the length and the key right (AUTH-26)`, async () => {
+    it(`are accepted for ${algorithm} only if every bit, the length and the key are right (AUTH-26)`, async () => {
       const token = forge({ algorithm });
       for (const useThreadPool of [true, false]) {
         const verifier = createVerifier({ keys: everyKey(), algorithms: [algorithm], now, useThreadPool });
@@ -155,7 +155,7 @@ describe("keys that do not fit", () => {
     });
   }
 
-  it("refuses a correct signature of an RSA key of 1,024 bits (AUTH-25)", async () => {
+  it("refuses a correct signature made with an RSA key of 1,024 bits (AUTH-25)", async () => {
     const { privateKey: key, publicKey } = keyFixture("rsa1024");
     for (const algorithm of ["RS256", "PS256"] as const) {
       expect(keyFault(publicKey, algorithm)).to.contain("2048 bits; this one has 1024");
@@ -215,7 +215,7 @@ describe("keys that do not fit", () => {
     }
   });
 
-  it("refuses a value of the source that is not a key", async () => {
+  it("refuses a value from the source that is not a key", async () => {
     for (const answer of ["", "secret", {}, 7, null]) {
       const keys = { generation: 0, find: () => answer } as object as KeySource;
       await refusedBy(keys, "HS256", forge({ algorithm: "HS256" }), "unknown_key");

@@ -76,7 +76,7 @@ describe("toPrincipal", () => {
     expect(toPrincipal({ sub: "a" }, odd)).to.deep.include({ scopes: [], roles: [], tenant: undefined });
   });
 
-  it("returns no scopes and roles for a refresh token with such claims (CLAIM-5, CLAIM-7)", () => {
+  it("returns no scopes or roles for a refresh token that has these claims (CLAIM-5, CLAIM-7)", () => {
     const claims = { typ: "refresh", scope: "a", roles: ["admin"], grt: { scopes: ["a"], roles: ["admin"] } };
     const verification = judge(claims, { tokenUse: "refresh" });
     expect(verification).to.deep.nested.include({ "principal.scopes": [], "principal.roles": [] });

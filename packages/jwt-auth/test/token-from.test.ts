@@ -65,7 +65,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("answers 403 to an unsafe method from another origin, even on open routes (AUTH-34)", async () => {
+    it("returns 403 for an unsafe method from another origin, even on open routes (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { port } = new URL(server.url);
       const foreign: readonly Readonly<Record<string, string>>[] = [
@@ -109,7 +109,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("answers 500 when the function throws or returns no string, and logs why", async () => {
+    it("returns 500 when the function throws or does not return a string, and logs why", async () => {
       const faults: readonly (() => unknown)[] = [
         () => {
           throw new Error("a bug");

@@ -32,7 +32,7 @@ describe("parseToken", () => {
     expect(reasonOf(".".repeat(1_000_000))).to.equal("too_large");
   });
 
-  it("refuses a text without exactly three parts", () => {
+  it("refuses a string that does not have exactly three parts", () => {
     for (const text of ["", ".", "..", "...", "a", "a.b", "a.b.c.d", "a..c", ".b.c", "a.b.", "a.b.c.d.e"]) {
       expect(reasonOf(text), text).to.equal("malformed");
     }
@@ -107,7 +107,7 @@ describe("parseToken", () => {
     }
   });
 
-  it("accepts only an alg of the list, compared exactly (AUTH-3, AUTH-4)", () => {
+  it("accepts only an alg that exactly equals a listed algorithm (AUTH-3, AUTH-4)", () => {
     for (const alg of ["none", "None", "", "hs256", "HS256 ", "RS256", "HS384", "__proto__", "constructor"]) {
       expect(reasonOf(token(JSON.stringify({ alg }))), alg).to.equal("algorithm_not_allowed alg");
     }
@@ -152,7 +152,7 @@ describe("parseToken", () => {
     expect(reasonOf(token(header, `{"a":${deep("[", "]")}}`))).to.equal(undefined);
   });
 
-  it("parses a header that differs from the known one (AUTH-3)", () => {
+  it("parses a header that differs from the known header (AUTH-3)", () => {
     const verifier = verifierWith({ cacheTokens: 0 });
     expect(verifier.verify(hs256())).to.have.property("principal");
     expect(verifier.verify(hs256({ claims: { sub: "eve" } }))).to.have.nested.property(

@@ -64,7 +64,7 @@ describe("the types", () => {
     expect(auth).not.to.equal(optional);
   });
 
-  it("accept stores that answer synchronously or by a promise", () => {
+  it("accept stores that return a result or a promise", () => {
     const now: RevocationCheck = { isRevoked: ({ jti }) => jti === "x" };
     const later: RevocationCheck = { isRevoked: async ({ fam }) => fam === "x" };
     // @ts-expect-error -- a count is not a boolean
@@ -72,7 +72,7 @@ describe("the types", () => {
     expect([now, later, count]).to.have.length(3);
   });
 
-  it("reject unknown options, and accept undefined for known ones", () => {
+  it("reject unknown options, and accept undefined for known options", () => {
     const keys: KeySource = { generation: 0, find: () => undefined };
     jwtAuth({ keys, issuer: undefined, audience: "a", revocation: undefined, logger: undefined });
     // @ts-expect-error -- misspelled option

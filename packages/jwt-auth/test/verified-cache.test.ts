@@ -57,7 +57,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(2);
   });
 
-  it("refuses a token that differs from a cached one only in its last character", () => {
+  it("refuses a token that differs from a cached token only in its last character", () => {
     const verifier = verifierWith();
     const token = hs256();
     void verifier.verify(token);
@@ -81,7 +81,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("refuses a cached token from the second on in which it expires (AUTH-30)", () => {
+  it("refuses a cached token as of the second in which it expires (AUTH-30)", () => {
     let seconds = nowSeconds;
     const verifier = verifierWith({ now: () => seconds * 1000 });
     const token = hs256({ claims: { exp: nowSeconds + 10 } });
@@ -257,7 +257,7 @@ describe("createVerifiedCache", () => {
     expect(cache).to.include({ size: 0, bytes: 0 });
   });
 
-  it("does not store an entry larger than maxBytes, and keeps the others", () => {
+  it("does not store an entry larger than maxBytes, and keeps the other entries", () => {
     const cache = createVerifiedCache(10, 1000);
     cache.set("a", entry(900));
     cache.set("b", entry(1001));
@@ -270,7 +270,7 @@ describe("createVerifiedCache", () => {
     expect(cacheId(token)).not.to.contain(token.slice(0, 8));
   });
 
-  it("estimates the memory of claims, not only the length of their text", () => {
+  it("estimates the memory of claims, not only their JSON length", () => {
     expect(cacheCost(600, { sub: "ada" })).to.be.within(1200, 4000);
     const lists = { sub: "ada", lists: Array.from({ length: 1500 }, () => []) };
     expect(cacheCost(6400, lists)).to.be.above(1500 * 64);

@@ -24,13 +24,13 @@ describe("createVerifier", () => {
     expect(error.message).to.contain("algorithms: has HS256, for which the key source has no keys");
   });
 
-  it("rejects none and mixed families (AUTH-4, AUTH-5)", () => {
+  it("rejects the algorithm none and mixed families (AUTH-4, AUTH-5)", () => {
     const algorithms = ["none"] as unknown as ["RS256"];
     expect(thrownBy(() => verifierWith({ algorithms })).message).to.contain("must not have none");
     expect(thrownBy(() => verifierWith({ algorithms: ["ES256", "HS256"] })).message).to.contain("one family");
   });
 
-  it("reports every wrong option at once", () => {
+  it("reports all invalid options at once", () => {
     const wrong = { leeway: 3, cacheTokens: -1, tokenUse: "any", audience: 7 } as object;
     const error = thrownBy(() => verifierWith(wrong));
     expect(error).to.be.instanceOf(ConfigurationError);
@@ -71,7 +71,7 @@ describe("createVerifier", () => {
     for (const token of bad) expect(JSON.stringify(verifierWith().verify(token))).not.to.contain(secret);
   });
 
-  it("passes kid and algorithm of the header to its source (CLAIM-6)", () => {
+  it("passes the header's kid and algorithm to its source (CLAIM-6)", () => {
     const asked: unknown[] = [];
     const inner = everyKey();
     const keys: KeySource = {

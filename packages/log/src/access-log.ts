@@ -18,11 +18,10 @@ import { quote } from "./quote.ts";
 import { timeField } from "./timestamp.ts";
 
 /**
- * Writes one line per request at the end of its response (LOG-3, LOG-4): `message` is `request`, with
- * `http_method`, `http_path`, `http_status`, `duration_ms`, `request_id` and, when known, `trace_id`, `tenant_id`
- * and `tenant_claimed`. A response on a broken connection has `aborted: true`, and the status 0 when no part of it was
- * sent. Sets `log` of the request's context, so that other packages log through it. While the level is off, a request
- * costs one comparison.
+ * Writes one line per request at the end of its response (LOG-3, LOG-4): `message` is `request`, with `http_method`,
+ * `http_path`, `http_status`, `duration_ms`, `request_id` and, when known, `trace_id`, `tenant_id` and `tenant_claimed`. A
+ * response on a broken connection has `aborted: true`, and the status 0 when nothing was sent. Sets `log` of the request's
+ * context, so that other packages log through it. While the level is disabled, a request costs one comparison.
  *
  * @throws ConfigurationError
  */
@@ -33,7 +32,7 @@ export function accessLog(options: AccessLogOptions): Middleware {
   const quiet = new Set(quietPaths);
   return function accessLogMiddleware(req, res, next) {
     openContext(req).log = logger;
-    // The level of quiet paths is the lowest one, so when the normal line is off, the quiet one is off too.
+    // Quiet paths use the lowest level, so when the normal level is disabled, theirs is disabled too.
     if (line.enabled()) {
       const isQuiet = quiet.size > 0 && quiet.has(pathOf(req));
       if (!isQuiet) onResponseEnd(req, res, line.write);
@@ -64,7 +63,7 @@ function accessLine(logger: Logger, level: AccessLevel): AccessLine {
         const answer: unknown = logger[level](accessFields(req, res, aborted), "request");
         if (answer instanceof Promise) answer.catch(() => undefined);
       } catch {
-        // An error thrown from a listener for the end of a response would end the process.
+        // An error thrown from a response's end listener would end the process.
       }
     },
   };
@@ -75,7 +74,7 @@ const ownNames =
     " ",
   );
 
-/** Builds the line as text, exactly as the logger would write it, at a fifth of the cost of an object. */
+/** Builds the line as a string, exactly as the logger would write it, at a fifth of the cost of an object. */
 function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnParts): AccessLine["write"] {
   const bound = boundNames(logger);
   const { [symbols.needsMetadataGsym]: needsMetadata } = parts.stream;
@@ -94,7 +93,7 @@ function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnPart
         )},"http_path":${quote(redact(shortPathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${durationOf(context)}${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
       );
     } catch {
-      // Ignore, for the same reason; the logger itself guards all its other lines.
+      // Ignore, for the same reason; the logger itself guards all other lines.
     }
   };
 }
@@ -121,7 +120,7 @@ function shortPathOf(req: IncomingMessage): string {
   return pathOf(req).slice(0, longestPath);
 }
 
-/** Returns the status that was sent; 0 when the connection closed before one was sent. */
+/** Returns the status that was sent; 0 when the connection closed before that. */
 function statusOf(res: ServerResponse, aborted: boolean): number {
   return aborted && !res.headersSent ? 0 : res.statusCode;
 }

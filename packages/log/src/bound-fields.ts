@@ -1,7 +1,7 @@
 import { symbols } from "pino";
 import type { Logger as PinoLogger } from "pino";
 
-/** The members of every line; a field with the same name gets a `_` at its end. */
+/** The members of every line; a field with one of these names gets a trailing `_`. */
 export const reserved: ReadonlySet<string> = new Set([
   "level",
   "time",
@@ -14,7 +14,7 @@ export const reserved: ReadonlySet<string> = new Set([
 const FIRST: unique symbol = Symbol("first members");
 const BOUND: unique symbol = Symbol("bound fields");
 
-/** The bound fields that pino stores on a logger, and ours beside them; children inherit both. */
+/** The bound fields that pino stores on a logger, and this package's own; children inherit both. */
 interface WithBound {
   [symbols.chindingsSym]: string;
   [FIRST]: string;
@@ -35,7 +35,7 @@ export function boundNames(logger: PinoLogger): ReadonlyMap<string, string> {
   return internals(logger)[BOUND];
 }
 
-/** Prepares a root logger, so that every name is unique on its lines and those of its children. */
+/** Prepares a root logger, so that every name is unique on its lines and on its children's lines. */
 export function trackBoundFields(root: PinoLogger): void {
   const held = internals(root);
   held[FIRST] = held[symbols.chindingsSym];
@@ -49,7 +49,7 @@ export function trackBoundFields(root: PinoLogger): void {
   };
 }
 
-/** Makes the bound names of a new child unique. For pino's `onChild`. */
+/** Makes the bound names of a new child unique; used as pino's `onChild`. */
 export function childMade(child: PinoLogger): void {
   const parent = Object.getPrototypeOf(child) as WithBound;
   rebind(child, parent[symbols.chindingsSym]);
@@ -68,7 +68,7 @@ function rebind(logger: PinoLogger, before: string): void {
   held[symbols.chindingsSym] = held[FIRST] + members(bound);
 }
 
-/** Returns a logger for one line, without the bound fields that the fields of the line replace. */
+/** Returns a logger for one line, without the bound fields that the line's own fields replace. */
 export function withoutBound(logger: PinoLogger, names: ReadonlySet<string>): PinoLogger {
   const once = Object.create(logger) as PinoLogger & WithBound;
   const left = new Map([...boundNames(logger)].filter(([name]) => !names.has(name)));

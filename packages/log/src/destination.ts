@@ -8,11 +8,11 @@ import { timeField } from "./timestamp.ts";
 export interface Destination extends LineDestination {
   /** Writes as much as possible now, and calls `done` once the queue is empty. */
   flush(done?: (error?: Error) => void): void;
-  /** Writes as much as the reader takes now, without waiting. */
+  /** Writes as much as the reader accepts now, without waiting. */
   flushSync(): void;
-  /** Bytes that wait for the reader. */
+  /** Bytes waiting for the reader. */
   readonly queuedBytes: number;
-  /** Lines dropped since the start, because the queue was full or the reader closed. */
+  /** Lines dropped since startup because the queue was full or the reader had closed. */
   readonly droppedLines: number;
 }
 
@@ -32,15 +32,15 @@ interface Chunk {
   readonly lines: number;
 }
 
-// Large enough to make the cost of a system call per line small, and not larger than the buffer of a pipe.
+// Large enough to keep the system call cost per line low, and no larger than a pipe's buffer.
 const batchBytes = 64 * 1024;
 const firstRetryMs = 5;
 const lastRetryMs = 100;
 
 /**
- * Creates a destination that collects the lines of one turn of the event loop and writes them with one system call at its
- * end. Writes the rest when the process ends, including by `process.exit()` or an uncaught exception, and a fatal line at once.
- * Make only one per descriptor.
+ * Creates a destination that collects the lines of one event-loop iteration and writes them with one system call. Writes a
+ * fatal line immediately, and the remaining lines when the process ends, including after `process.exit()` or an uncaught
+ * exception. Create only one per descriptor.
  *
  * @throws ConfigurationError
  */
@@ -204,7 +204,7 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
   return destination;
 }
 
-/** Returns the message of the line that reports dropped lines. */
+/** Returns the message for the line that reports dropped lines. */
 export function notice(count: number): string {
   return `${count} log ${count === 1 ? "line was" : "lines were"} dropped`;
 }
@@ -231,7 +231,7 @@ function ignore(): void {}
 
 const word = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks the thread for `ms` milliseconds; only for the end of the process. */
+/** Blocks the thread for `ms` milliseconds; use only while the process exits. */
 function sleepSync(ms: number): void {
   Atomics.wait(word, 0, 0, ms);
 }
@@ -241,7 +241,10 @@ interface WithShared {
 }
 const SHARED: unique symbol = Symbol.for("@svc/log/1/standard-output") as never;
 
-/** Returns the destination for standard output that all loggers of the process share; two would mix parts of their lines. */
+/**
+ * Returns the destination for standard output that all loggers of the process share; two destinations would mix fragments of
+ * their lines.
+ */
 export function standardOutput(): Destination {
   const holder = globalThis as WithShared;
   return (holder[SHARED] ??= createDestination());

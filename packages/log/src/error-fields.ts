@@ -11,8 +11,8 @@ export interface ErrorFields {
 }
 
 /**
- * Returns the type, message, code and status of an error, and its stack with the stacks of its causes. Omits its other
- * properties, which often hold requests, rows and headers. Returns a value that is not an error unchanged.
+ * Returns the type, message, code and status of an error, and its stack with the stacks of its causes. Omits other
+ * properties, which often contain requests, rows and headers. Returns a value that is not an error unchanged.
  */
 export function errorFields(thrown: unknown): unknown {
   if (!isErrorLike(thrown)) return thrown;
@@ -65,7 +65,7 @@ function stackWithCauses(error: ErrorLike, depth: number): string {
   return text;
 }
 
-/** Truncates a text to the limit for one text of an error. */
+/** Truncates a string to the limit for one string of an error. */
 export function cut(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText)}...` : text;
 }

@@ -1,5 +1,5 @@
-// Positions in JSON text, found without parsing it. `depth` is the number of backslashes before a quote that opens or
-// closes a string: 0 in the text itself, 1 for JSON in one of its strings, 3 for JSON in a string of that.
+// Positions in JSON text, found without parsing it. `depth` is the number of backslashes before a quote that opens or closes
+// a string: 0 in the text itself, 1 for JSON inside a string, 3 for JSON inside a string of that JSON.
 
 const space = 0x20;
 const quoteMark = 0x22;
@@ -12,7 +12,9 @@ const between = /^[\s\d{}[\],:.+\-Eaeflnrstu]*$/;
 const control = /[\u0000-\u001f]/;
 const escape = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-/** Returns the position after the closing quote of the string that opens at `at`, or the end of the text without one. */
+/**
+ * Returns the position after the closing quote of the string that opens at `at`, or the end of the text if there is none.
+ */
 export function stringEnd(text: string, at: number): number {
   return quotedEnd(text, at, 0);
 }
@@ -31,8 +33,8 @@ export function quotedEnd(text: string, at: number, depth: number): number {
 }
 
 /**
- * Returns the end of the value that starts at `at`, or `at` when it is not secret: true, false and null, and numbers
- * under a plural name, which are counts.
+ * Returns the end of the value that starts at `at`, or `at` when the value is not secret. Not secret are true, false and
+ * null, and numbers under a plural name, which are counts.
  */
 export function valueEnd(text: string, at: number, plural: boolean): number {
   literal.lastIndex = at;
@@ -77,8 +79,8 @@ export function followsColon(text: string, at: number): boolean {
 }
 
 /**
- * Whether a text consists of JSON strings and the characters that JSON allows between them: JSON, several JSON texts, or
- * the beginning of one. Does not parse, because many texts that only look like JSON would make failed parses expensive.
+ * Whether a text consists of JSON strings and the characters that JSON allows between them: one or more JSON documents, or
+ * the beginning of one. Does not parse, because failed parses of texts that only look like JSON would be expensive.
  */
 export function isJson(text: string): boolean {
   if (!opening.test(text)) return false;

@@ -6,8 +6,8 @@ import { boundNames, reserved, withoutBound } from "./bound-fields.ts";
 type Write = (this: PinoLogger, ...args: never[]) => void;
 
 /**
- * Writes a line with unique names and a string as message, and never throws to the code that logs. It is pino's
- * `logMethod` hook.
+ * Writes a line with unique names and a string message, and never throws to the code that logs. Used as pino's `logMethod`
+ * hook.
  */
 export function writeLine(this: PinoLogger, args: unknown[], write: Write): void {
   try {
@@ -18,7 +18,7 @@ export function writeLine(this: PinoLogger, args: unknown[], write: Write): void
     try {
       write.apply(this, [{}, `a log line could not be written: ${kind}`] as never[]);
     } catch {
-      // The destination itself fails, so no way to report this is left.
+      // The destination itself fails, so this cannot be reported.
     }
   }
 }

@@ -15,9 +15,9 @@ const OWN: unique symbol = Symbol("own parts");
 
 /** The internals of a logger of this package that the access line uses; children inherit them. */
 export interface OwnParts {
-  /** Takes finished JSON lines. */
+  /** Receives finished JSON lines. */
   readonly stream: DestinationStream & { [symbols.needsMetadataGsym]?: boolean };
-  /** Redacts a text before it becomes part of such a line. */
+  /** Redacts a string before it becomes part of a line. */
   readonly redact: (text: string) => string;
 }
 
@@ -31,11 +31,10 @@ export function ownParts(logger: object): OwnParts | undefined {
 }
 
 /**
- * Creates a pino logger that writes one JSON object per line (LOG-1): `level`, `time`, `service`, `env`, inside a
- * request or job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the fields of
- * the call and `message`. Every name is unique on a line: a field with the name of a member of every line gets a `_` at
- * its end. Errors are written under `err` with type, message and stack. Secrets are redacted in the finished line.
- * Logging never throws.
+ * Creates a pino logger that writes one JSON object per line (LOG-1): `level`, `time`, `service`, `env`, inside a request or
+ * job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the fields of the call and
+ * `message`. Every name is unique on a line: a field with the name of a built-in member gets a trailing `_`. Errors are
+ * written under `err` with type, message and stack. Secrets are redacted in the finished line. Logging never throws.
  *
  * @throws ConfigurationError
  */
@@ -56,7 +55,7 @@ export function createLogger(options: LoggerOptions): PinoLogger {
       mixin: (_fields, _level, target) => unboundContextFields(target),
       onChild: childMade,
       hooks: {
-        // A detached method, as in .catch(logger.error), has no logger as this, but its line must be written.
+        // In a detached method, as in .catch(logger.error), `this` is not a logger, but the line must be written.
         logMethod(args: unknown[], write) {
           writeLine.call((this as PinoLogger | undefined) ?? logger, args, write);
         },

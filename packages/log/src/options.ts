@@ -31,20 +31,20 @@ export const loggerOptions = defineOptions("createLogger()", {
   service: { kind: k.string() },
   /** The environment, on every line. Required. */
   env: { kind: k.string() },
-  /** The service's version, on every line when given. Default: none. */
+  /** The service's version, on every line if set. Default: none. */
   version: { kind: k.optional(k.string()) },
   /**
    * The lowest level to write: trace, debug, info, warn (or warning), error, fatal (or critical) or silent, in upper or
    * lower case. Default: `"INFO"`.
    */
   level: { kind: k.withDefault(level, "INFO") },
-  /** JSON lines; false writes text for people (LOG-6). Default: true. */
+  /** Whether to write JSON lines; false writes human-readable text (LOG-6). Default: true. */
   json: { kind: k.withDefault(k.boolean(), true) },
   /** Where the lines go. Default: one destination for standard output, shared by all loggers of the process. */
   destination: { kind: k.optional(k.objectWith<LineDestination>("a destination", "write")) },
   /**
-   * Additional names of fields with secret values; case, `-` and `_` do not matter, and a name also covers longer names
-   * that end in it. Default: `[]`, which leaves the names that are always covered.
+   * Additional names of fields with secret values; case, `-` and `_` are ignored, and a name also covers longer names that
+   * end in it. Default: `[]`; the built-in names are always covered.
    */
   redact: {
     kind: k.withDefault(
@@ -59,13 +59,13 @@ export const loggerOptions = defineOptions("createLogger()", {
 /** Options of {@link createLogger}. */
 export type LoggerOptions = OptionsOf<typeof loggerOptions>;
 
-/** Returns pino's name of a level. */
+/** Returns pino's name for a level. */
 export function pinoLevel(given: string): string {
   return names[given.toLowerCase()] ?? "info";
 }
 
 export const accessLogOptions = defineOptions("accessLog()", {
-  /** The logger of `createLogger()`, another pino logger, or an object with the same methods. Required. */
+  /** The logger from `createLogger()`, another pino logger, or an object with the same methods. Required. */
   logger: { kind: k.objectWith<Logger>("a logger", "debug", "info", "warn", "error") },
   /** The level of the access lines. Default: `"info"`. */
   level: { kind: k.withDefault(k.oneOf("debug", "info", "warn", "error"), "info") },
@@ -84,9 +84,9 @@ export type AccessLogOptions = OptionsOf<typeof accessLogOptions>;
 export const destinationOptions = defineOptions("createDestination()", {
   /** The open file descriptor to write to. Default: 1, standard output. */
   fd: { kind: k.withDefault(k.integer({ min: 0 }), 1) },
-  /** The most bytes to queue for a reader that does not read; further lines are dropped. Default: 8 MiB. */
+  /** Maximum number of bytes to queue for a reader that does not read; further lines are dropped. Default: 8 MiB. */
   maxQueuedBytes: { kind: k.withDefault(k.integer({ min: 1024 }), 8 * 1024 * 1024) },
-  /** How long a process at its end waits for such a reader, in milliseconds. Default: 1000. */
+  /** How long an exiting process waits for such a reader, in milliseconds. Default: 1000. */
   exitWaitMs: { kind: k.withDefault(k.integer({ min: 0, max: 60_000 }), 1000) },
 });
 

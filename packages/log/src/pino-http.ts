@@ -7,9 +7,9 @@ import { accessFields } from "./access-log.ts";
 import { type AccessLogOptions, pinoHttpLogOptions } from "./options.ts";
 
 /**
- * Returns options for pino-http 10 and 11 that give its line the fields of `accessLog()`, each once, without `req`,
- * `res`, `responseTime` and an invented `err`. For applications that already use pino-http; `accessLog()` is faster. The
- * logger must be a pino logger, for example of `createLogger()`. Lines of `quietPaths` have debug level.
+ * Returns options for pino-http 10 and 11 that give its line the fields of `accessLog()`, each once, without `req`, `res`,
+ * `responseTime` and a made-up `err`. For applications that already use pino-http; `accessLog()` is faster. The logger must
+ * be a pino logger, for example from `createLogger()`. Lines for `quietPaths` have debug level.
  *
  * @throws ConfigurationError
  */
@@ -25,7 +25,7 @@ export function pinoHttpOptions(options: AccessLogOptions): Options<IncomingMess
     accessFields(req, res, !res.writableFinished);
   return {
     logger,
-    // pino-http calls this first for every request, so the duration starts here at the latest.
+    // pino-http calls this first for every request, so the duration is measured from here at the latest.
     genReqId: (req) => {
       const context = openContext(req);
       context.log ??= logger;

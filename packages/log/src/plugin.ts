@@ -3,7 +3,9 @@ import { definePlugin } from "@svc/plugin";
 import { accessLog } from "./access-log.ts";
 import { accessLogOptions } from "./options.ts";
 
-/** `[plugin.observability]`: the access line. Request ids and problems are part of every service, with or without it. */
+/**
+ * `[plugin.observability]`: writes access log lines. Every service has request ids and problems, even without this plugin.
+ */
 export const observabilityPlugin = definePlugin({
   name: "observability",
   options: defineOptions("[plugin.observability]", {

@@ -3,7 +3,7 @@ const plain = /^[ !#-[\]-~]*$/;
 const unseen = /[\u007f-\u009f\u2028\u2029]/;
 const everyUnseen = new RegExp(unseen, "g");
 
-/** Returns a text as a JSON string, quickly when the text needs no escaping. */
+/** Returns a string as JSON, with a fast path when nothing needs escaping. */
 export function quote(text: string): string {
   return plain.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text));
 }

@@ -1,7 +1,7 @@
 import { quotedEnd, runEnd, textEnd, valueEnd } from "./json-scan.ts";
 import { withoutUserInfo } from "./user-info.ts";
 
-/** Replaces a secret on a line. */
+/** Replacement for a secret on a line. */
 export const censor = "[redacted]";
 
 const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
@@ -10,8 +10,8 @@ const anyScheme = /[^\s"&]+[ \t]+/y;
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
 
 /**
- * Redacts a text that is not JSON as a whole: the values after the names that `named` finds, in `name=value`,
- * `name: 'value'`, header lines and fragments of JSON, and the user-info of URLs, bearer tokens and JSON web tokens.
+ * Redacts a text that is not entirely JSON: values after the names that `named` finds (in `name=value`, `name: 'value'`,
+ * header lines and fragments of JSON), URL credentials, bearer tokens and JWTs.
  */
 export function redactText(text: string, named: RegExp): string {
   let clean = withoutNamed(text, named);
@@ -32,7 +32,7 @@ function withoutNamed(text: string, named: RegExp): string {
     else if (escapes !== undefined) end = endOfMember(text, at, isPlural(whole));
     else end = endInText(text, at, whole, separator);
     if (end <= at) continue;
-    // The result stays a string for a quoted value and for a JSON member; plain text needs no quotes.
+    // A quoted value and a JSON member stay strings; plain text needs no quotes.
     const around = quotes ?? (escapes === undefined ? "" : `${escapes.length % 2 === 0 ? "" : escapes}"`);
     clean += `${text.slice(copied, at)}${around}${censor}${around}`;
     copied = named.lastIndex = end;
@@ -45,7 +45,7 @@ function quotesAt(text: string, at: number): string | undefined {
   if (text[at] === "'" || text[at] === "`") return text[at];
   let end = at;
   while (text[end] === "\\") end++;
-  // An even number of backslashes is escaped text, so the quote does not open a string.
+  // After an even number of backslashes, the quote does not open a string.
   return text[end] === '"' && (end === at || (end - at) % 2 === 1) ? text.slice(at, end + 1) : undefined;
 }
 
@@ -60,7 +60,7 @@ function endOfQuoted(text: string, at: number, quotes: string): number {
 }
 
 function endOfMember(text: string, at: number, plural: boolean): number {
-  // In cut JSON, or JSON inside other text, closing brackets are not reliable, so redact the rest.
+  // In truncated JSON, or JSON inside other text, closing brackets are not reliable, so redact the rest.
   return text[at] === "{" || text[at] === "[" ? text.length : valueEnd(text, at, plural);
 }
 

@@ -4,9 +4,9 @@ import { censor, redactText } from "./redact-text.ts";
 import { secretNames } from "./secret-names.ts";
 
 /**
- * Returns functions that redact the values of secret names at any depth, the values after a secret header in a list, and
- * in every text `name=value` pairs, bearer tokens, JSON web tokens and the user-info of URLs. `more` adds names to those
- * that are always redacted. They take linear time; a line without a hint of a secret costs one scan.
+ * Returns the redaction functions. They redact values of secret names at any depth, values after a secret header in a list,
+ * and in strings: `name=value` pairs, bearer tokens, JWTs and URL credentials. `more` adds to the names that are always
+ * redacted. The functions take linear time; a line without a hint of a secret costs one scan.
  */
 export function createRedactor(more: readonly string[]) {
   const names = secretNames(more);
@@ -31,7 +31,7 @@ export function createRedactor(more: readonly string[]) {
     function redactMember(end: number, colon: number): number {
       const name = unquoted(document, at, end);
       const cleanName = suspicious(name);
-      // The number keeps names distinct that differ only in their secrets.
+      // The number keeps apart names that differ only in their secrets.
       if (cleanName !== name) replace(at, end, quote(`${cleanName} (${++renamed})`));
       return names.isSecret(name) ? redactValue(skipSpace(document, colon + 1), end, /s$/i.test(name)) : end;
     }
@@ -62,7 +62,7 @@ export function createRedactor(more: readonly string[]) {
       return Math.max(to, end);
     }
 
-    // A string before a colon is a name, a string after a colon is a value; other strings are elements of a list.
+    // A string before a colon is a name, a string after a colon is a value; other strings are list elements.
     let next = hint;
     while (at !== -1 && next !== -1) {
       let end = stringEnd(document, at);

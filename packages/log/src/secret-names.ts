@@ -23,7 +23,7 @@ const hints = [
 // Only header names count in lists: a list with another secret name, such as "token", is usually a list of words.
 const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
 
-/** Combines the names that are always secret with those of an application; case, `-` and `_` do not matter. */
+/** Combines the names that are always secret with an application's names; case, `-` and `_` are ignored. */
 export function secretNames(more: readonly string[]) {
   const extra = more.map((name) => name.replaceAll(/[-_]/g, "").split("").map(escapeChar).join("[-_]?"));
   const names = [...alwaysSecret, ...extra].join("|");
@@ -37,10 +37,10 @@ export function secretNames(more: readonly string[]) {
     },
     /** Whether a member with this name has a secret value. */
     isSecret: (name: string) => secret.test(name),
-    /** Whether a name is that of a header with a secret value. */
+    /** Whether a header with this name has a secret value. */
     isHeader: (name: string) => header.test(name) && secret.test(name),
     /**
-     * Finds a secret name and its separator in a text. Group 1 has the backslashes before the closing quote of a JSON
+     * Finds a secret name and its separator in a text. Group 1 contains the backslashes before the closing quote of a JSON
      * name, group 2 the separator after a name in plain text.
      */
     named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]? *([:=]) *)`, "gi"),

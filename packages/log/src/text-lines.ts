@@ -6,7 +6,7 @@ interface Flushable extends LineDestination {
   flushSync?(): void;
 }
 
-/** Wraps a destination so that it gets JSON lines as text for people (LOG-6). */
+/** Wraps a destination so that it receives JSON lines as human-readable text (LOG-6). */
 export function textLines(destination: LineDestination): Flushable {
   const inner: Flushable = destination;
   return {
@@ -22,8 +22,8 @@ const unprintable = /[\p{Cc}\u2028\u2029]/gu;
 const bare = /^[\w.:/@+-]+$/;
 
 /**
- * Returns `time LEVEL message name=value ...` as one line, then the stack of an error, each line indented by four
- * spaces. Escapes control characters everywhere, so that no text can start a line or move the cursor.
+ * Returns `time LEVEL message name=value ...` as one line, then an error's stack, each line indented by four spaces. Escapes
+ * control characters everywhere, so that no value can start a line or move the cursor.
  */
 export function readable(line: string): string {
   let fields: Record<string, unknown>;

@@ -1,13 +1,13 @@
 import { scan } from "./json-scan.ts";
 
-// `name:rest` with a rest that is not a port number: the slash after it is part of an unescaped password.
+// `name:rest` where `rest` is not a port number: a slash after it belongs to an unescaped password.
 const passwordLike = /^[^:[\]]*:(?!\d*$)/;
 
 function endsUrl(code: number): boolean {
   return code <= 0x20 || code === 0x22 || code === 0x3c || code === 0x3e || code === 0x60;
 }
 
-/** Replaces the user-info of every URL in a text, `user:password@`, in one pass. */
+/** Replaces the `user:password@` of every URL in a text, in one pass. */
 export function withoutUserInfo(text: string, censor: string): string {
   let clean = "";
   let copied = 0;

@@ -159,7 +159,7 @@ describe("accessLog()", () => {
     expect(byHand).to.equal(byLogger);
   });
 
-  it("adds no listener while its level is off, and follows the level at run time", async () => {
+  it("adds no listener while its level is disabled, and follows level changes at run time", async () => {
     const out = lines();
     const logger = createLogger({ ...base, level: "WARN", destination: out });
     const listeners: number[] = [];
@@ -192,7 +192,7 @@ describe("accessLog()", () => {
     ]);
   });
 
-  it("includes the fields of a child logger, with every name once", async () => {
+  it("includes a child logger's fields, each name once", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const plain = logger.child({ part: "api" });
@@ -252,7 +252,7 @@ describe("accessLog()", () => {
     expect(errors.records()).to.have.length(1);
   });
 
-  it("LOG-6 writes text when the logger writes text", async () => {
+  it("LOG-6 writes a text line when the logger writes text", async () => {
     const out = lines();
     const logger = createLogger({ ...base, json: false, destination: out });
     await supertest(serve(identify, accessLog({ logger }))).get("/x");
@@ -282,7 +282,7 @@ describe("accessLog()", () => {
     expect(records[2]).to.include({ http_path: "*" });
   });
 
-  it("answers normally when a destination throws, or a logger throws or rejects", async () => {
+  it("responds normally when a destination throws, or a logger throws or rejects", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -306,7 +306,7 @@ describe("accessLog()", () => {
     }
   });
 
-  it("LOG-3 cuts a path at 2,048 characters", async () => {
+  it("LOG-3 truncates a path at 2,048 characters", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     await supertest(serve(accessLog({ logger }))).get(`/${"p".repeat(5000)}`);
@@ -356,7 +356,7 @@ describe("accessLog()", () => {
     expect(runs).to.equal(10_000);
   }).timeout(60_000);
 
-  it("refuses wrong options", () => {
+  it("rejects invalid options", () => {
     expect(() => accessLog({} as never)).to.throw(ConfigurationError, /logger: is required/);
     const logger = createLogger({ ...base, destination: lines() });
     expect(() => accessLog({ logger, level: "loud" as never, quietPaths: ["health"] }))

@@ -45,7 +45,7 @@ function turn(): Promise<void> {
 }
 
 describe("createDestination()", () => {
-  it("LOG-1 writes all lines of a turn with one call", async () => {
+  it("LOG-1 writes all lines of an event-loop iteration with one call", async () => {
     const reader = new Reader();
     const destination = reader.destination();
     for (let i = 0; i < 100; i++) destination.write(`line ${i}\n`);
@@ -56,7 +56,7 @@ describe("createDestination()", () => {
     expect(destination.queuedBytes).to.equal(0);
   });
 
-  it("writes before the end of the turn when it has 64 KiB", () => {
+  it("writes before the end of the iteration once it has 64 KiB", () => {
     const reader = new Reader();
     const destination = reader.destination(1024 * 1024);
     for (let i = 0; i < 700; i++) destination.write(`${"x".repeat(99)}\n`);
@@ -100,7 +100,7 @@ describe("createDestination()", () => {
     expect(messages.slice(-2)).to.deep.equal([`${dropped} log lines were dropped`, "flows again"]);
   });
 
-  it("LOG-2 reports dropped lines in a line with the members of the logger", async () => {
+  it("LOG-2 reports dropped lines in a line with the logger's members", async () => {
     const reader = new Reader();
     reader.room = 0;
     const destination = reader.destination(1024);
@@ -169,7 +169,7 @@ describe("createDestination()", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("refuses wrong options", () => {
+  it("rejects invalid options", () => {
     expect(() => createDestination({ fd: -1, maxQueuedBytes: 1, exitWaitMs: 1e9 }))
       .to.throw(ConfigurationError)
       .with.property("faults")
@@ -214,7 +214,7 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(["first", "last"]);
   });
 
-  it("LOG-1 has complete lines of several loggers, even more than a pipe holds", async () => {
+  it("LOG-1 has complete lines of several loggers, even beyond the capacity of a pipe", async () => {
     // At its end, the child waits at most a second for this process to read. With its clock stopped, that second never passes.
     const { messages } = await run(`
       const other = createLogger({ service: "shop", env: "local" });
@@ -242,7 +242,7 @@ describe("standard output of a process", () => {
     expect(rest).to.deep.equal(["still here", "7"]);
   });
 
-  it("neither blocks nor grows without a reader, and reports dropped lines when one reads", async () => {
+  it("neither blocks nor grows without a reader, and reports dropped lines once it is read", async () => {
     // A stream buffers this much before its first read. Fill it first, so that it does not make room later.
     const readAhead = getDefaultHighWaterMark(false);
     await using child = start(`

@@ -38,7 +38,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("writes the line when a method is called without the logger as this", async () => {
+  it("writes the line when `this` is not the logger in a method call", async () => {
     const out = lines();
     // oxlint-disable-next-line typescript/unbound-method -- applications write this
     const { error } = createLogger({ service: "shop", env: "local", destination: out });
@@ -46,7 +46,7 @@ describe("createLogger()", () => {
     expect(out.records().map(({ message }) => message)).to.deep.equal(["lost"]);
   });
 
-  it("LOG-2 has a string as message for any logged value", () => {
+  it("LOG-2 writes a string message for any logged value", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const log = logger as unknown as Record<"info", (...args: unknown[]) => void>;
@@ -133,7 +133,7 @@ describe("createLogger()", () => {
     }
   });
 
-  it("cuts the texts of a long error", () => {
+  it("truncates the strings of a long error", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const circular = new Error("y".repeat(100_000));
@@ -202,7 +202,7 @@ describe("createLogger()", () => {
     expect(logger).to.respondTo("fatal");
   });
 
-  it("refuses wrong options and names each of them", () => {
+  it("rejects invalid options and names each", () => {
     const wrong = { env: "local", level: "loud", destination: {}, redact: ["a b"], leve: 1 };
     expect(() => createLogger(wrong as never))
       .to.throw(ConfigurationError)

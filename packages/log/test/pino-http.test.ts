@@ -12,7 +12,7 @@ const base = { service: "shop", env: "local" };
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`pinoHttpOptions() on ${name}`, () => {
-    it("LOG-3 LOG-4 COR-4 gives the line of pino-http the fields of the access line, each once", async () => {
+    it("LOG-3 LOG-4 COR-4 gives the pino-http line the fields of the access line, each once", async () => {
       const out = lines();
       const logger = createLogger({ ...base, destination: out });
       const app = express();

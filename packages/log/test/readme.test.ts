@@ -27,7 +27,7 @@ describe("the README of @svc/log", () => {
     expect(line).to.match(/^\S+Z INFO {2}request .*http_path=\/hello http_status=200/);
   });
 
-  it("LOG-3 has a sample of pino-http with the same fields", async () => {
+  it("LOG-3 has a pino-http sample with the same fields", async () => {
     await using sample = await runSample(readme, 2);
     await fetch(await sample.url);
     const [inside, request] = (await linesOf(sample, 2)).map((line) => JSON.parse(line) as object);

@@ -59,7 +59,7 @@ describe("redaction of generated records", () => {
     expect(records).to.equal(10_000);
   }).timeout(120_000);
 
-  it("redacts secrets in the texts of errors and keeps their members (LOG-1)", () => {
+  it("redacts secrets in the strings of errors and keeps their members (LOG-1)", () => {
     fc.assert(
       fc.property(text, text, text, fields, (first, second, code, detail) => {
         const out = lines();

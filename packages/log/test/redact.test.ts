@@ -22,7 +22,7 @@ describe("redaction", () => {
     "password_confirmation",
   ];
   for (const name of names) {
-    it(`redacts the value of ${name} at any depth and in texts (LOG-1)`, () => {
+    it(`redacts the value of ${name} at any depth and in strings (LOG-1)`, () => {
       const shapes: object[] = [
         { [name]: canary },
         { a: { b: [{ [name]: canary }] } },
@@ -82,7 +82,7 @@ describe("redaction", () => {
       expect(JSON.parse(line)).to.deep.include({ ...fields, message: "bearer token refused" });
     });
 
-    it(`keeps the members of JSON in a text after a field with the value ${header} (LOG-2)`, () => {
+    it(`keeps the members of JSON in a string after a field with the value ${header} (LOG-2)`, () => {
       const body = JSON.stringify({ at: header, message: "kept", [header]: null }, null, 1);
       expect(JSON.parse(written({ body, note: `got ${body}` }))).to.deep.include({
         body,
@@ -184,7 +184,7 @@ describe("redaction", () => {
     expect(JSON.parse(record.body)).to.deep.equal(clean);
   });
 
-  it("redacts the user-info of a URL with any password (LOG-1)", () => {
+  it("redacts a URL's credentials with any password (LOG-1)", () => {
     for (const password of ["p@ss", "p/ss", "p:s?s", "p#s", "a%40b", "p\\s", "p\\nx"]) {
       const line = written({ url: `postgres://app:${password}-${canary}@db/app` });
       expect(line, password).to.contain("@db/app").and.not.to.contain(canary);
@@ -203,7 +203,7 @@ describe("redaction", () => {
       .and.not.to.contain("c2lnbmF0dXJl");
   });
 
-  it("redacts the names that an application adds", () => {
+  it("redacts the values of names that an application adds", () => {
     expect(
       written({ patient: { SSN: canary, "card-number": canary } }, "m", ["ssn", "card_number"]),
     ).not.to.contain(canary);
@@ -232,7 +232,7 @@ describe("redaction", () => {
     expect(out.records()[0]).to.deep.include({ ...fields, message: text });
   });
 
-  it("redacts a secret with any text in nested JSON strings (LOG-1)", () => {
+  it("redacts a secret with any characters in nested JSON strings (LOG-1)", () => {
     const around = fc.string({
       unit: fc.constantFrom('"', "\\", "'", "}", "]", ",", ":", " ", "a", "\n"),
       maxLength: 8,
@@ -257,7 +257,7 @@ describe("redaction", () => {
     );
   }).timeout(60_000);
 
-  it("keeps every line a JSON object next to any text (LOG-1)", () => {
+  it("writes a JSON object for any text around a secret (LOG-1)", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         "token",

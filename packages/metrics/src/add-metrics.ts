@@ -1,9 +1,9 @@
 import type { Metric, Registry } from "prom-client";
 
 /**
- * Adds all metrics of one registry to another. Adds none when the other has a metric with the same name.
+ * Adds all metrics of one registry to another. Adds none if both have a metric with the same name.
  *
- * @returns the names that the other registry has already
+ * @returns the names that both registries have
  */
 export function addMetrics(added: Registry, to: Registry): readonly string[] {
   const names = added.getMetricsAsArray().map(({ name }) => name);

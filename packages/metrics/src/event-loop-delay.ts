@@ -22,8 +22,8 @@ function withoutResolution(nanoseconds: number): number {
 }
 
 /**
- * Registers gauges for the delay of the event loop since the last scrape. They have the names of prom-client, so that
- * dashboards for Node work. The interval of the monitor is subtracted, so that an idle loop shows 0.
+ * Registers gauges for the delay of the event loop since the last scrape. They have prom-client's names, so that dashboards
+ * for Node work. The monitor's interval is subtracted, so that an idle loop shows 0.
  *
  * @returns a function that stops the monitor
  */

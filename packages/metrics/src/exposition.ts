@@ -37,8 +37,8 @@ interface Sample {
 }
 
 /**
- * Writes a registry of the plain text format as OpenMetrics 1.0. prom-client can write it only after a switch of the
- * registry's format, and then permanently renames the counters.
+ * Writes a registry with the plain text format as OpenMetrics 1.0. prom-client can do so only after switching the registry's
+ * format, which permanently renames the counters.
  */
 export async function openMetricsText(registry: Registry): Promise<string> {
   const lines: string[] = [];

@@ -6,13 +6,16 @@ import Histogram from "prom-client/lib/histogram.js";
 import PromRegistry from "prom-client/lib/registry.js";
 import { addMetrics } from "./add-metrics.ts";
 
-/** The part of a job that is read here. */
+/** The members of a job that are used here. */
 interface CountedJob {
   readonly task: string;
   readonly waitedMs: number;
 }
 
-/** The events that `jobMetrics()` counts: those of a worker of `@svc/job-table`, or of another worker that emits the same. */
+/**
+ * The events that `jobMetrics()` counts: those of a `@svc/job-table` worker, or of another worker that emits the same
+ * events.
+ */
 export type JobEvent =
   | { readonly type: "claimed"; readonly jobs: readonly CountedJob[] }
   | { readonly type: "done" | "failed" | "dead"; readonly job: CountedJob; readonly durationMs: number }
@@ -21,11 +24,14 @@ export type JobEvent =
   | { readonly type: "fault" };
 
 const jobMetricsOptions = defineOptions("jobMetrics()", {
-  /** The prom-client registry to add to, for example that of `metrics()`. Required. */
+  /** The prom-client registry to add to, for example the one from `metrics()`. Required. */
   registry: { kind: k.objectWith<Registry>("a prom-client registry", "registerMetric", "metrics") },
-  /** The tasks that are counted by name; other tasks count as `<unknown>`. Required. */
+  /** The tasks to count by name; other tasks count as `<unknown>`. Required. */
   tasks: { kind: k.listOf(k.string()) },
-  /** Returns the number of running jobs, at each scrape. The gauge is left out when it throws or returns no number. Default: 0. */
+  /**
+   * Called at each scrape for the number of running jobs. If it throws or does not return a number, the gauge is omitted.
+   * Default: 0.
+   */
   running: { kind: k.withDefault(k.func<() => number>(), () => 0) },
 });
 
@@ -38,7 +44,7 @@ const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /**
  * Returns a listener that counts the events of a worker: `createWorker({ onEvent: jobMetrics({ registry, tasks }) })`.
  *
- * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
+ * @throws ConfigurationError for invalid options, or a registry that already has metrics with these names
  */
 export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => void {
   const { registry, tasks, running } = jobMetricsOptions.resolve(options);

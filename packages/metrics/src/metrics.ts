@@ -20,30 +20,30 @@ import { registerRequestMetrics } from "./request-metrics.ts";
 
 /** The middleware that counts requests, with its registry and handler. */
 export interface MetricsMiddleware extends Middleware, AsyncDisposable {
-  /** All metrics that `/metrics` shows; add your own to it (`registers: [m.registry]`). */
+  /** The registry that `/metrics` shows; add your own metrics to it (`registers: [m.registry]`). */
   readonly registry: Registry;
   /**
-   * Answers GET and HEAD under any path with all metrics (SYS-7); passes other methods to `next`. An error of a metric's
+   * Responds to GET and HEAD on any path with all metrics (SYS-7); passes other methods to `next`. An error of a metric's
    * `collect` goes to `next`.
    */
   readonly handler: Middleware;
   /** Returns a non-critical check for `/ready`: unhealthy once requests count under `<other>` (RDY-18). */
   readonly readiness: () => ReadinessCheck;
-  /** Stops the monitors of the event loop and of garbage collections. Requests are still counted. */
+  /** Stops the event-loop and garbage-collection monitors. Requests are still counted. */
   readonly stop: () => void;
 }
 
-/** The status that nginx uses for a client that disconnects before its answer. */
+/** The status that nginx logs when a client disconnects before the response. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /**
- * Counts requests and their durations (MET-3 to MET-10). Mount it before every middleware and route that can answer. With
- * `requestId()` or a logger in front, durations start there.
+ * Counts requests and their durations (MET-3 to MET-10). Mount it before every middleware and route that can respond. If
+ * `requestId()` or a logger runs earlier, durations start there.
  *
  * A request counts with status 499 when its connection breaks before the head of the response is sent, and with the sent
  * status when it breaks later.
  *
- * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
+ * @throws ConfigurationError for invalid options, or a registry that already has metrics with these names
  */
 export function metrics(options?: MetricsOptions): MetricsMiddleware {
   const resolved = metricsOptions.resolve(options);
@@ -64,7 +64,7 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
     throw duplicates(options, taken);
   }
 
-  // One listener per method avoids a closure per request, and keeps the original method when another one overrides it.
+  // One listener per method avoids a closure per request, and keeps the original method when other code overrides it.
   const listeners = new Map(cells.methods.map((of) => [of, responseListener(cells, of)]));
 
   function countRequest(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
@@ -84,7 +84,7 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   });
 }
 
-/** Returns the error for a registry with metrics of these names; that of prom-client names only the first. */
+/** Returns an error that names all duplicate metrics; prom-client's own error names only the first. */
 function duplicates(options: MetricsOptions | undefined, taken: readonly string[]): ConfigurationError {
   const names = namesOf(options, metricsOptions.subject);
   const message =

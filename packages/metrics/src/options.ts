@@ -26,17 +26,17 @@ export const metricsOptions = defineOptions("metrics()", {
     key: "buckets",
     kind: k.withDefault(ascendingBounds, [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
   },
-  /** Adds CPU, memory, file descriptors, heap and garbage collections of the process. Default: true. */
+  /** Whether to add the process metrics: CPU, memory, file descriptors, heap and garbage collections. Default: true. */
   defaultMetrics: { key: "default_metrics", kind: k.withDefault(k.boolean(), true) },
-  /** Adds the delay of the event loop, `nodejs_eventloop_lag_*_seconds`. Default: true. */
+  /** Whether to add the event-loop delay, `nodejs_eventloop_lag_*_seconds`. Default: true. */
   eventLoopDelay: { kind: k.withDefault(k.boolean(), true) },
   /**
-   * The most pairs of method and endpoint with their own series; later pairs count under the endpoint `<other>`. A pair
-   * has `buckets + 3` series and one more per status. Default: 1,000.
+   * Maximum number of method and endpoint pairs with their own series; later pairs count under the endpoint `<other>`. Each
+   * pair has `buckets + 3` series and one more per status. Default: 1,000.
    */
   maxSeries: { kind: k.withDefault(k.integer({ min: 1, max: 100_000 }), 1_000) },
 }).withCheck(({ registry }) => {
-  // A registry of that format writes OpenMetrics also for clients that ask for plain text.
+  // A registry with that format writes OpenMetrics even for clients that ask for plain text.
   if (!String(registry?.contentType).startsWith("application/openmetrics-text")) return [];
   const message = "must be a registry of the plain text format; OpenMetrics is offered by Accept anyway";
   return [fault("registry", message)];

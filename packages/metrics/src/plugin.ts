@@ -12,7 +12,7 @@ const freePath: k.Kind<string> = {
     typeof value === "string" && /^(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/.test(value) && !taken.includes(value),
 };
 
-/** `[plugin.metrics]`: counts requests and answers scrapes, as `service.metrics`. */
+/** `[plugin.metrics]`: counts requests and serves scrapes, as `service.metrics`. */
 export const metricsPlugin = definePlugin({
   name: "metrics",
   options: defineOptions("[plugin.metrics]", {

@@ -7,11 +7,11 @@ import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 
 /**
- * Registers the metrics of the process (MET-7), under the names of prom-client's default metrics, without its gauges with the
- * suffix `_total`, which promtool refuses. This replaces prom-client's own collector, which cannot be stopped, reads
+ * Registers the metrics of the process (MET-7), under the names of prom-client's default metrics, except for its gauges with
+ * the suffix `_total`, which promtool rejects. This replaces prom-client's own collector, which cannot be stopped, reads
  * `/proc` synchronously and keeps a second event-loop monitor running.
  *
- * @returns a function that stops the observer of garbage collections
+ * @returns a function that stops the garbage-collection observer
  */
 export function registerProcessMetrics(registry: Registry): () => void {
   cpu(registry);
@@ -119,7 +119,7 @@ async function virtualMemory(): Promise<number> {
 }
 
 async function openDescriptors(): Promise<number> {
-  // One of the descriptors is the folder that readdir itself has open.
+  // Exclude the descriptor that readdir itself has open.
   return Math.max(0, (await readdir("/proc/self/fd").catch(() => [])).length - 1);
 }
 

@@ -1,5 +1,5 @@
-// prom-client's index also loads its own collectors, its push gateway and OpenTelemetry, which takes 20 ms at every start. Its
-// classes in files of their own are the same objects.
+// prom-client's index also loads its own collectors, its push gateway and OpenTelemetry, which takes 20 ms at every start.
+// Its classes, imported from their own files, are the same objects.
 declare module "prom-client/lib/counter.js" {
   export { Counter as default } from "prom-client";
 }

@@ -5,7 +5,10 @@ export interface Cell {
   readonly buckets: number[];
   sumSeconds: number;
   count: number;
-  /** Statuses in the order of their first occurrence; `statusCounts` has their counts. For few entries a list is faster than a map. */
+  /**
+   * Statuses in the order of their first occurrence; `statusCounts` has their counts. A list is faster than a map for few
+   * entries.
+   */
   readonly statuses: number[];
   readonly statusCounts: number[];
 }

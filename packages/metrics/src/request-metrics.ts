@@ -71,7 +71,7 @@ const DURATION = {
 /** A histogram that exports the cells and ignores values passed to `observe()`. */
 class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
   readonly #cells: RequestCells;
-  /** Has no observations; it supplies name, help and type in the form that prom-client expects. */
+  /** An empty histogram that supplies name, help and type in the form that prom-client expects. */
   readonly #empty: Histogram = new Histogram({ ...DURATION, registers: [] });
 
   constructor(registry: Registry, cells: RequestCells) {
@@ -98,7 +98,7 @@ class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
     return { ...empty, values };
   }
 
-  /** The registry calls this instead of `get()` when it writes the text of a histogram. */
+  /** The registry calls this instead of `get()` when it writes a histogram as text. */
   getForPromString(): Promise<HistogramData> {
     return this.get();
   }

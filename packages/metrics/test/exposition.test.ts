@@ -46,7 +46,7 @@ describe("the /metrics handler", () => {
     expect((await fetch(server.url, { method: "POST" })).status).to.equal(405);
   });
 
-  it("SYS-7 answers HEAD with the headers and no body", async () => {
+  it("SYS-7 responds to HEAD with headers and no body", async () => {
     const head = await request(service(metrics(quiet))).head("/metrics");
     expect(head.status).to.equal(200);
     expect(Number(head.headers["content-length"])).to.be.greaterThan(100);
@@ -68,7 +68,7 @@ describe("the /metrics handler", () => {
     "application/openmetrics-text;version=0.0.1,application/openmetrics-text;version=1.0.0;q=0.9": OPEN,
   };
   for (const [accept, type] of Object.entries(accepts)) {
-    it(`MET-2 answers Accept: ${accept} with ${type.split(";")[0]}`, async () => {
+    it(`MET-2 responds to Accept: ${accept} with ${type.split(";")[0]}`, async () => {
       const answer = await request(service(metrics(quiet)))
         .get("/metrics")
         .set("Accept", accept);
@@ -138,7 +138,7 @@ describe("the /metrics handler", () => {
     expect((await request(service(counted)).get("/metrics")).text).to.contain("\norders_total 1\n");
   });
 
-  it("passes the error of a metric to next and does not answer", async () => {
+  it("passes a metric's error to next and sends no response", async () => {
     const counted = metrics(quiet);
     new Gauge({
       name: "broken",
@@ -163,7 +163,7 @@ describe("the /metrics handler", () => {
 });
 
 describe("the metrics of the process", () => {
-  it("MET-7 have the names of prom-client", async () => {
+  it("MET-7 have prom-client's names", async () => {
     await using counted = metrics();
     const theirs = new Registry();
     collectDefaultMetrics({ register: theirs });
@@ -213,14 +213,14 @@ describe("the metrics of the process", () => {
     expect(await collected(counted)).to.equal(stopped);
   });
 
-  it("are left out with defaultMetrics: false", async () => {
+  it("are omitted with defaultMetrics: false", async () => {
     const names = Object.keys(await samples(metrics(quiet)));
     expect(names.filter((name) => /^(process|nodejs)_/.test(name))).to.deep.equal([]);
   });
 });
 
 describe("the delay of the event loop", () => {
-  it("MET-7 shows a stall of the loop once, and resets it after the scrape", async () => {
+  it("MET-7 shows an event-loop stall once, and resets it after the scrape", async () => {
     await using counted = metrics({ defaultMetrics: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
     const end = performance.now() + 200;
@@ -242,7 +242,7 @@ describe("the delay of the event loop", () => {
     });
   });
 
-  it("MET-7 subtracts the interval of its own timer, so that the least delay is far below it", async () => {
+  it("MET-7 subtracts its timer's interval, so that the smallest delay is far below that interval", async () => {
     await using counted = metrics({ defaultMetrics: false });
     // On a busy machine one sample may stay above the limit.
     await until("the least delay is small", async () => {
@@ -321,13 +321,13 @@ describe("the options of metrics()", () => {
     );
   });
 
-  it("refuse a registry of the OpenMetrics format", () => {
+  it("refuse a registry with the OpenMetrics format", () => {
     const registry = new Registry();
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);
     expect(() => metrics({ ...quiet, registry })).to.throw(ConfigurationError, /plain text format/);
   });
 
-  it("accept a registry of the application, and never use the global one", async () => {
+  it("accept the application's registry, and never use the global registry", async () => {
     const registry = new Registry();
     const counted = metrics({ ...quiet, registry });
     expect(counted.registry).to.equal(registry);

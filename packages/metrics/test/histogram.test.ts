@@ -20,7 +20,7 @@ describe("http_request_duration_seconds", () => {
     [1],
     [0.1, 0.2, 0.30000000000000004],
   ]) {
-    it(`MET-4 writes the same text as a Histogram of prom-client, with bounds ${bounds.join(" ")}`, async () => {
+    it(`MET-4 writes the same text as a prom-client Histogram, with bounds ${bounds.join(" ")}`, async () => {
       const next = random(bounds.length);
       const cells = createRequestCells(bounds, 100);
       const ours = new Registry();

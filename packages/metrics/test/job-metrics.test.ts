@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 
 describe("jobMetrics", () => {
-  it("counts the events of a worker by the given tasks", async () => {
+  it("counts a worker's events by the given tasks", async () => {
     const registry = new Registry();
     const count = jobMetrics({ registry, tasks: ["mail.send"], running: () => 3 });
     const job = { task: "mail.send", waitedMs: 20 };
@@ -35,7 +35,7 @@ describe("jobMetrics", () => {
       .and.not.to.contain("yyy");
   });
 
-  it("leaves out only jobs_in_progress when running() throws or returns no number", async () => {
+  it("omits only jobs_in_progress when running() throws or does not return a number", async () => {
     const wrong: readonly (() => unknown)[] = [
       () => {
         throw new Error("a bug");

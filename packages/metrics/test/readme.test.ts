@@ -16,7 +16,7 @@ describe("the README of @svc/metrics", () => {
     for (const line of shown) expect(text.split("\n"), line).to.include(line);
   });
 
-  it("has a sample that serves a metric of the application", async () => {
+  it("has a sample that serves an application metric", async () => {
     await using sample = await runSample(readme, 1);
     const url = await sample.url;
     expect(await (await fetch(url)).text()).to.equal("placed");

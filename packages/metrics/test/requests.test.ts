@@ -150,7 +150,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("counts a request with status 499 when the client disconnects before the answer begins", async () => {
+  it("counts a request with status 499 when the client disconnects before the response begins", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) => counted(req, res, () => void res.on("close", () => {})));
     const socket = connect(server.port, "127.0.0.1");
@@ -166,7 +166,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("counts a request with the sent status when the client disconnects during the answer", async () => {
+  it("counts a request with the sent status when the client disconnects during the response", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) =>
       counted(req, res, () => {

@@ -27,7 +27,7 @@ export interface AttemptCookies {
   /** Returns whether the name has the form of a login cookie. */
   owns(name: string): boolean;
   seal(name: string, attempt: Attempt): string;
-  /** Decrypts a value. Undefined for a value that was not encrypted with our secrets under this name. */
+  /** Decrypts a value. Returns undefined for a value that was not encrypted with our secrets under this name. */
   open(name: string, value: string): Attempt | undefined;
   /** Returns the `Set-Cookie` line that stores a value. */
   write(name: string, value: string): string;
@@ -81,7 +81,7 @@ function opened(key: Buffer, name: string, bytes: Buffer): string | undefined {
   }
 }
 
-/** Parses the cookies of a request; the first of several with one name wins. */
+/** Parses the cookies of a request; the first of several cookies with the same name wins. */
 export function cookiesOf(header: string | undefined): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const pair of (header ?? "").split(";")) {
@@ -93,17 +93,17 @@ export function cookiesOf(header: string | undefined): ReadonlyMap<string, strin
   return found;
 }
 
-/** Returns whether an attempt can still be completed. Rejects dates further ahead than the clocks of replicas differ. */
+/** Returns whether an attempt can still be completed. Rejects dates further in the future than replica clocks can differ. */
 export function isLive({ issued_at }: Attempt, nowSeconds: number, leewaySeconds: number): boolean {
   return issued_at <= nowSeconds + leewaySeconds && nowSeconds < issued_at + ATTEMPT_SECONDS;
 }
 
 const MOST_LIVE = 5;
-/** Maximum bytes of cookies kept beside a new one, so that all fit into the header limits of common proxies. */
+/** Maximum size in bytes of the cookies kept besides a new one, so that all fit into the header limits of common proxies. */
 const MOST_KEPT_BYTES = 4096;
 const MOST_FORGOTTEN = 20;
 
-/** Returns the cookies to delete before adding one: undecipherable ones, expired ones, then the oldest. */
+/** Returns the cookies to delete before adding one: undecipherable cookies, expired cookies, then the oldest. */
 export function surplus(
   cookies: AttemptCookies,
   present: ReadonlyMap<string, string>,
@@ -117,7 +117,7 @@ export function surplus(
     if (attempt === undefined || !holds(attempt)) gone.push(name);
     else live.push({ name, size: name.length + value.length, at: attempt.issued_at });
   }
-  // Of attempts of the same second the order in the header decides: browsers send the oldest cookie first.
+  // Among attempts of the same second, header order decides: browsers send the oldest cookie first.
   live.reverse().sort((a, b) => b.at - a.at);
   let kept = 0;
   let bytes = 0;

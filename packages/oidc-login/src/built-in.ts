@@ -15,7 +15,7 @@ export const OPENID_SCOPES = ["openid", "email", "profile"] as const;
 /** Names of the built-in providers. */
 export const BUILT_IN = ["google", "microsoft", "github"] as const;
 
-/** Returns the metadata of a built-in provider, which needs no addresses in the options (OIDC-16). */
+/** Returns the metadata of a built-in provider, whose options need no addresses (OIDC-16). */
 export function builtIn(name: string, directory: string): BuiltIn | undefined {
   if (name === "google") return GOOGLE;
   if (name === "github") return GITHUB;
@@ -58,7 +58,7 @@ function microsoft(directory: string): BuiltIn {
 
 const DIRECTORY = "{tenantid}";
 
-/** The form in which Microsoft writes the id of a directory. */
+/** Microsoft's format for directory ids. */
 export const GUID: RegExp = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Returns the issuer of one directory. Avoids `replace`, which interprets `$&` in the replacement. */
@@ -66,7 +66,7 @@ export function issuerOfDirectory(template: string, directory: string): string {
   return template.split(DIRECTORY).join(directory);
 }
 
-/** Returns whether `iss` names the provider; for Microsoft, the issuer of any directory. */
+/** Returns whether `iss` identifies the provider; for Microsoft, accepts any directory's issuer. */
 export function isIssuer({ kind, issuer, alsoIssuers }: BuiltIn, iss: string): boolean {
   if (kind !== "microsoft") return iss === issuer || alsoIssuers.includes(iss);
   const at = issuer.indexOf(DIRECTORY);

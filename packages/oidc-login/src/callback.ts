@@ -9,7 +9,7 @@ import type { AccessTokenHandler } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The parts of a provider that a callback needs. */
+/** The members of a provider that a callback needs. */
 export interface CallbackParts {
   readonly provider: Provider;
   readonly exchange: CodeExchange;
@@ -21,7 +21,7 @@ export interface CallbackParts {
 
 const LONGEST_STATE = 256;
 
-/** Returns the cookie of the attempt that a callback names, if the browser sent it. */
+/** Returns the cookie of the attempt that the callback's `state` identifies, if the browser sent it. */
 export function attemptCookieOf(
   cookies: AttemptCookies,
   req: IncomingMessage,
@@ -38,7 +38,7 @@ export function attemptCookieOf(
  * Returns the identity of the person who came back from a provider (OIDC-9, OIDC-12, OIDC-13). Cheap checks come first, so
  * that only an attempt of this browser causes a request to the provider.
  *
- * @throws LoginError, and the errors of `onAccessToken`
+ * @throws LoginError, and errors from `onAccessToken`
  */
 export async function finishLogin(
   parts: CallbackParts,
@@ -99,7 +99,7 @@ async function identityByAccessToken(
   });
 }
 
-/** Returns a parameter that occurs exactly once; otherwise undefined. */
+/** Returns a parameter that occurs exactly once, or undefined. */
 function single(query: URLSearchParams, name: string): string | undefined {
   const all = query.getAll(name);
   return all.length === 1 ? all[0] : undefined;

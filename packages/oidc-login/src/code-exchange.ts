@@ -17,7 +17,7 @@ export interface Tokens {
   readonly idToken: string | undefined;
 }
 
-/** Exchanges a code at its provider. Throws only LoginError. */
+/** Exchanges a code with its provider. Throws only LoginError. */
 export type CodeExchange = (answer: URLSearchParams, attempt: Attempt) => Promise<Tokens>;
 
 // openid-client would check the ID token by its own rules, without Microsoft's template and our keys. Renaming the member
@@ -51,7 +51,7 @@ export function clientOf(
   return client;
 }
 
-/** Maximum number of concurrent exchanges at one provider. Each keeps a connection open while the provider hangs. */
+/** Maximum number of concurrent exchanges with one provider. Each keeps a connection open while the provider hangs. */
 const MOST_EXCHANGES = 256;
 
 export function codeExchange(provider: Provider, client: Configuration): CodeExchange {
@@ -90,7 +90,7 @@ async function tokenAnswer(
     throw new LoginError("provider_unreachable", nameOf(error));
   });
   const answer = jsonObject(body);
-  // GitHub reports an error with status 200 where others use 400.
+  // GitHub reports an error with status 200 where other providers use 400.
   if (answer !== undefined && status < 500 && status !== 429 && typeof answer["error"] === "string")
     throw new LoginError("code_refused", errorCode(answer["error"]));
   if (status >= 400 && status < 500 && status !== 429) throw new LoginError("code_refused", `${status}`);

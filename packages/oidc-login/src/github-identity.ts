@@ -6,7 +6,7 @@ import { LoginError, problemOf } from "./refusals.ts";
 
 /** Options of `githubIdentity()`. */
 export interface GithubIdentityOptions {
-  /** Address of the API; GitHub Enterprise has its own. Default: `https://api.github.com`. */
+  /** Address of the API; GitHub Enterprise has its own address. Default: `https://api.github.com`. */
   readonly apiUrl?: string | undefined;
   /** Time limit in seconds, 0.05 to 60. Default: 5. */
   readonly timeoutSeconds?: number | undefined;
@@ -15,10 +15,10 @@ export interface GithubIdentityOptions {
 }
 
 /**
- * Asks GitHub's API for the owner of an access token (OIDC-18): the numeric user id, the primary address, and whether
- * GitHub has verified it. Without the scope `user:email` it returns the public address as unverified.
+ * Asks GitHub's API for the owner of an access token (OIDC-18): the numeric user id, the primary address, and whether GitHub
+ * has verified it. Without the scope `user:email` it returns the public address as unverified.
  *
- * @throws ProblemError 503 when GitHub does not answer in time or with an unexpected body, 401 when it rejects the token
+ * @throws ProblemError 503 when GitHub does not respond in time or sends an unexpected body, 401 when it rejects the token
  */
 export async function githubIdentity(
   accessToken: string,

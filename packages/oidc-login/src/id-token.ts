@@ -6,7 +6,7 @@ import type { ResolvedOidcLogin } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The expected values of an ID token, in addition to those of its provider. */
+/** The expected values of an ID token, in addition to the provider's own values. */
 export interface Expected {
   readonly nonce: string;
   /** `iss` of the callback (RFC 9207), if it has one. */
@@ -55,7 +55,7 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
       if (reason === "keys_unavailable") throw new LoginError("keys_unavailable");
       throw new LoginError("id_token", at === undefined ? reason : `${reason}: ${at}`);
     },
-    /** Starts to fetch the keys, if it has not done so, so that they are there when the person comes back. */
+    /** Starts fetching the keys, unless already done, so that they are available when the person comes back. */
     prepare(): void {
       opened ??= open();
     },
@@ -97,7 +97,7 @@ function checkClaims(provider: Provider, claims: Claims, expected: Expected): vo
   if (own(claims, "nonce") !== expected.nonce) throw new LoginError("nonce");
   const issuer = own(claims, "iss");
   if (typeof issuer !== "string" || !isIssuer(provider, issuer)) throw new LoginError("issuer");
-  // Rejects the token of one directory in the callback of another.
+  // Rejects one directory's token in another directory's callback.
   if (provider.kind === "microsoft" && expected.iss !== undefined && expected.iss !== issuer)
     throw new LoginError("issuer", "another directory");
   const party = own(claims, "azp");

@@ -10,7 +10,7 @@ export interface Identity {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly email: string | null;
-  /** Whether the provider has verified the address. Never match an account by an address for which it is false (OIDC-21). */
+  /** Whether the provider has verified the address. Never match an account by an unverified address (OIDC-21). */
   readonly email_verified: boolean;
   readonly name: string | null;
   /** An https address, or null. */
@@ -19,13 +19,13 @@ export interface Identity {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** The identity of a sign-in that has just ended. */
+/** The identity from a sign-in that has just succeeded. */
 export interface LoginIdentity extends Identity {
-  /** The path of this site that the start asked for (OIDC-8); `/` by default. */
+  /** The path on this site that the start request named (OIDC-8); `/` by default. */
   readonly return_to: string;
 }
 
-/** The parts from which an identity is made. */
+/** The values from which an identity is built. */
 export interface IdentityParts {
   readonly provider: string;
   readonly subject: string;

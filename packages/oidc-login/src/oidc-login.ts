@@ -15,17 +15,17 @@ import { startLogin } from "./start.ts";
 
 /** The routes of federated sign-in. */
 export interface OidcLogin extends Middleware, AsyncDisposable {
-  /** Returns the check `oidc-login` of the providers' keys, which is never critical. */
+  /** Returns the check `oidc-login` of the providers' keys; it is never critical. */
   readiness(): ReadinessCheck;
-  /** Cancels running fetches of keys. */
+  /** Cancels running key fetches. */
   stop(): void;
 }
 
 /**
- * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider (OIDC-1).
- * It fetches nothing before the first sign-in and keeps no attempt in memory: an attempt is in a cookie.
+ * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider (OIDC-1). It
+ * fetches nothing before the first sign-in, and keeps attempts in cookies instead of memory.
  *
- * @throws ConfigurationError listing all faults, by provider and key
+ * @throws ConfigurationError that lists all faults, by provider and key
  */
 export function oidcLogin(options: OidcLoginOptions): OidcLogin {
   const settings = resolveOidcLoginOptions(options);
@@ -132,7 +132,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
   }
 
   return Object.assign(oidcLoginMiddleware, {
-    // Never critical, because people who are signed in do not need a provider.
+    // Never critical, because people who are already signed in do not need a provider.
     readiness: (): ReadinessCheck => ({ name: "oidc-login", critical: false, check }),
     stop,
     [Symbol.asyncDispose]: async () => stop(),
@@ -161,7 +161,7 @@ function nothingReturned(): ProblemError {
   return internalError({ code: "ERR_SVC_LOGIN_HANDLER", cause });
 }
 
-/** Parses the path of a request for one of the two routes of a provider; undefined for a path of another handler. */
+/** Parses the path of a request to one of a provider's two routes; undefined for any other path. */
 export function loginRoute(prefix: string, target: string | undefined) {
   if (target === undefined || !target.startsWith(`${prefix}/`)) return undefined;
   const question = target.indexOf("?");

@@ -27,26 +27,28 @@ export const providerOptions = defineOptions("oidcLogin()", {
   clientId: { key: "client_id", kind: k.string() },
   /** The client secret that the provider has assigned. Required. */
   clientSecret: { key: "client_secret", kind: k.secret(k.string()) },
-  /** The callback as registered at the provider, without query and fragment; different for every provider. Required. */
+  /**
+   * The callback URL as registered with the provider, without query and fragment; different for every provider. Required.
+   */
   redirectUri: { key: "redirect_uri", kind: k.string() },
   /** Requested scopes. Default: `openid email profile`; for `github` `read:user user:email`. */
   scopes: { key: "scopes", kind: k.optional(k.listOf(scope)) },
-  /** More parameters of the redirect, such as `prompt`. Default: none. */
+  /** Additional parameters of the redirect, such as `prompt`. Default: none. */
   authorizationParameters: { key: "authorization_parameters", kind: k.secret(k.withDefault(textMap, {})) },
   /** How the code exchange sends the client secret: in the body or in a header. Default: `client_secret_post`. */
   clientAuthentication: {
     key: "client_authentication",
     kind: k.withDefault(k.oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
   },
-  /** Expected `iss`; for `microsoft` a template with `{tenantid}`. Default: that of the built-in provider. */
+  /** Expected `iss`; for `microsoft` a template with `{tenantid}`. Default: the built-in provider's. */
   issuer: { key: "issuer", kind: k.optional(k.string()) },
-  /** Address of the keys for its ID tokens. Default: that of the built-in provider. */
+  /** Address of the keys for ID tokens. Default: the built-in provider's. */
   jwksUri: { key: "jwks_uri", kind: k.optional(k.string()) },
-  /** Address to which people are redirected. Default: that of the built-in provider. */
+  /** Address to which people are redirected. Default: the built-in provider's. */
   authorizationEndpoint: { key: "authorization_endpoint", kind: k.optional(k.string()) },
-  /** Address of the code exchange. Default: that of the built-in provider. */
+  /** Address of the code exchange. Default: the built-in provider's. */
   tokenEndpoint: { key: "token_endpoint", kind: k.optional(k.string()) },
-  /** Accepted algorithms of its ID tokens, asymmetric ones of one family. Default: `["RS256"]`. */
+  /** Accepted algorithms for ID tokens: asymmetric, of one family. Default: `["RS256"]`. */
   algorithms: {
     key: "algorithms",
     kind: k.withDefault(k.listOf(k.string()) as k.Kind<readonly Algorithm[]>, ["RS256"]),
@@ -65,38 +67,38 @@ export const providerOptions = defineOptions("oidcLogin()", {
  */
 export type ProviderOptions = OptionsOf<typeof providerOptions>;
 
-/** The options of one provider with their own defaults, without those of a built-in provider. */
+/** The options of one provider with defaults filled in, except for the defaults of a built-in provider. */
 export type ResolvedProviderOptions = ResolvedOptions<(typeof providerOptions)["keys"]>;
 
 /** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
 export type IdentityHandler = (identity: LoginIdentity, req: IncomingMessage, res: ServerResponse) => unknown;
 
-/** The person behind an access token, where there is no ID token; the identity is made from it. */
+/** The owner of an access token from a provider without ID tokens; the identity is built from it. */
 export type Profile = Pick<Identity, "subject"> &
   Partial<Pick<Identity, "email" | "email_verified" | "name" | "picture" | "claims">>;
 
-/** Returns the person behind an access token (OIDC-18); see {@link OidcLoginOptions.onAccessToken}. */
+/** Returns the owner of an access token (OIDC-18); see {@link OidcLoginOptions.onAccessToken}. */
 export type AccessTokenHandler = (accessToken: string, provider: string) => Profile | Promise<Profile>;
 
 export const oidcLoginOptions = defineOptions("oidcLogin()", {
   // Contains client secrets, so errors must not show it if it is a string by mistake.
-  /** The providers by name, of lower case letters, digits, `-` and `_`. Required, at least one. */
+  /** The providers by name; names consist of lower-case letters, digits, `-` and `_`. Required, at least one. */
   providers: {
     kind: k.secret(k.objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name")),
   },
   /**
-   * Gets the identity and creates a session. Its result is sent as 200 JSON, unless it has sent a response itself (OIDC-14).
-   * Its errors go to `next`. Default: none; every callback returns a 500 that says so (OIDC-11).
+   * Receives the identity and creates a session. The result is sent as 200 JSON, unless the function has sent a response
+   * itself (OIDC-14). Errors go to `next`. Default: none; every callback then returns a 500 that says so (OIDC-11).
    */
   onIdentity: { kind: k.optional(k.func<IdentityHandler>()) },
   /**
-   * Returns the person who signed in at a provider without ID tokens; called before `onIdentity`. `githubIdentity` does this
-   * for GitHub. Default: none; sign-in at such a provider is rejected (OIDC-17).
+   * Returns the person who signed in with a provider without ID tokens; called before `onIdentity`. `githubIdentity` does
+   * this for GitHub. Default: none; sign-in with such a provider is rejected (OIDC-17).
    */
   onAccessToken: { kind: k.optional(k.func<AccessTokenHandler>()) },
   /**
-   * Key material for the encryption of the login cookie: at least 32 random bytes, the same in every replica; or the current
-   * one and the previous one. Required.
+   * Key material for the encryption of the login cookie: at least 32 random bytes, the same in every replica; or a list of
+   * the current and the previous key. Required.
    */
   cookieSecret: { key: "cookie_secret", kind: k.secret(k.either(k.string(), k.listOf(k.string()))) },
   /** Where the service runs. In `staging` and `prod` cookies are Secure and every address must be https. Default: `prod`. */
@@ -116,7 +118,7 @@ export const oidcLoginOptions = defineOptions("oidcLogin()", {
   exchangeTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 60 }), 5) },
   /** Tolerated difference between clocks in seconds, 0 to 300. Default: 30. */
   leewaySeconds: { kind: k.withDefault(k.number({ min: 0, max: 300 }), 30) },
-  /** Receives the reasons of rejected sign-ins where the context has no logger. Default: none. */
+  /** Logs the reasons for rejected sign-ins when the context has no logger. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   now: { kind: k.wallClock },

@@ -17,11 +17,11 @@ const inProvider = providerOptions.keys;
 
 const inFile = defineOptions("[plugin.auth.providers]", {
   ...inProvider,
-  // Only the types, because the table of a disabled plugin is checked too; oidcLogin() checks the values.
+  // Check only the types, because the table of a disabled plugin is checked too; oidcLogin() checks the values.
   scopes: { ...inProvider.scopes, kind: k.optional(k.listOf(k.string())) },
   directory: { ...inProvider.directory, kind: k.optional(k.string()) },
   directories: { ...inProvider.directories, kind: k.optional(k.listOf(k.string())) },
-  /** Further parameters of the redirect. Default: none. */
+  /** Additional parameters of the redirect. Default: none. */
   authorizationParameters: {
     ...inProvider.authorizationParameters,
     kind: k.optional({
@@ -34,8 +34,8 @@ const inFile = defineOptions("[plugin.auth.providers]", {
 const signInOptions = defineOptions("[plugin.auth]", {
   ...pickOptions(authOptions, "mode", "secret", "leewaySeconds"),
   /**
-   * The secret that encrypts the login cookie of providers, or a list of the current and the previous secret (OIDC-6).
-   * Default: derived from `secret` in mode `secret`, else none.
+   * The secret that encrypts the login cookie, or a list of the current and the previous secret (OIDC-6). Default: derived
+   * from `secret` in mode `secret`, else none.
    */
   cookieSecret: {
     ...oidcLoginOptions.keys.cookieSecret,
@@ -52,9 +52,7 @@ type Context = PluginContext<SignInSettings>;
 /** The largest clock skew for ID tokens, in seconds. */
 const mostLeewaySeconds = 300;
 
-/**
- * The part of `[plugin.auth]` for sign-in through providers: their routes, and the check of their keys (OIDC-1, OIDC-15).
- */
+/** The part of `[plugin.auth]` for sign-in through providers: their routes and their key check (OIDC-1, OIDC-15). */
 export const signInPlugin = definePlugin({
   name: "auth",
   options: signInOptions,
@@ -86,7 +84,7 @@ export const signInPlugin = definePlugin({
   },
 });
 
-/** Returns the secrets of the login cookie, which may be none (OIDC-6). */
+/** Returns the secrets of the login cookie; the list may be empty (OIDC-6). */
 function cookieSecretsOf({ cookieSecret, mode, secret }: SignInSettings): readonly string[] {
   // The variable for the previous secret is usually not set.
   const given = (typeof cookieSecret === "string" ? [cookieSecret] : (cookieSecret ?? [])).filter(

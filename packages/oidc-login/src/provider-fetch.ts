@@ -20,7 +20,7 @@ export function jsonObject(body: Uint8Array): Record<string, unknown> | undefine
   return value as Record<string, unknown>;
 }
 
-/** Returns the name of an error of `fetch`. Its message may contain the request, so it is left out. */
+/** Returns the name of an error from `fetch`. Omits its message, which may contain the request. */
 export function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

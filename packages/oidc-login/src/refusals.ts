@@ -22,11 +22,11 @@ export type LoginRefusal =
   | "provider_unreachable"
   | "keys_unavailable";
 
-/** The cause of a rejected sign-in's problem. `at` names a claim, a status or an error code. */
+/** Why a sign-in was rejected; the cause of its problem. `at` names a claim, a status or an error code. */
 export class LoginError extends Error {
   override readonly name = "LoginError";
   readonly reason: LoginRefusal;
-  /** Where the fault is, if there is more to say. */
+  /** Location of the fault, if known. */
   readonly at: string | undefined;
   /** Whether the provider could not be reached. */
   readonly unavailable: boolean;
@@ -39,7 +39,7 @@ export class LoginError extends Error {
   }
 }
 
-/** Makes the problem for a rejected sign-in. All have the same text for the client (OIDC-12). */
+/** Creates the problem for a rejected sign-in. Every client sees the same text (OIDC-12). */
 export function problemOf(error: LoginError): ProblemError {
   if (error.unavailable) {
     return serviceUnavailable("the sign-in provider is not answering; retry shortly", {

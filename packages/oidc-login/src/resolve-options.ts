@@ -9,7 +9,7 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** The options with their defaults filled in, and their names. */
 export type ResolvedOidcLogin = ReturnType<typeof resolveOidcLoginOptions>;
 
-/** @throws ConfigurationError listing all faults, by provider and key */
+/** @throws ConfigurationError that lists all faults, by provider and key */
 export function resolveOidcLoginOptions(given: OidcLoginOptions) {
   const { providers, cookieSecret, exchangeTimeoutSeconds, ...rest } = oidcLoginOptions.resolve(given);
   const names = namesOf(given, oidcLoginOptions.subject);
@@ -45,7 +45,7 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions) {
   };
 }
 
-/** Requires a separate address for every provider, so that no code reaches another provider (RFC 9700, 4.4.2). */
+/** Requires a separate callback for every provider, so that no code reaches another provider (RFC 9700, 4.4.2). */
 function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
   const faults: Fault[] = [];
   const owners = new Map<string, string>();

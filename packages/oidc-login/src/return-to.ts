@@ -5,8 +5,8 @@ export const LONGEST_RETURN_TO = 1024;
 const ORIGIN = "https://this-site.invalid";
 
 /**
- * Returns the path to go to after a sign-in (OIDC-8), with query and fragment, normalised as in a browser. Returns undefined
- * for a value that a browser could read as another site.
+ * Returns the path to redirect to after a sign-in (OIDC-8), with query and fragment, normalised as a browser does. Returns
+ * undefined for a value that a browser could read as another site.
  */
 export function localPath(value: string): string | undefined {
   // A browser drops tabs and line ends and reads `\` as `/`, so an apparent path may be a host.

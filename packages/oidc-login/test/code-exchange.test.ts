@@ -25,7 +25,7 @@ describe("the exchange of a code", () => {
     }
   });
 
-  it("runs at most 256 times at once at a provider that hangs (OIDC-12)", async () => {
+  it("runs at most 256 times concurrently with a provider that hangs (OIDC-12)", async () => {
     const answers: (() => void)[] = [];
     const fetch: typeof globalThis.fetch = (input) =>
       new Promise((resolve) => {

@@ -125,7 +125,7 @@ describe("the login cookie", () => {
     expect(cookies.seal(name, attempt)).not.to.equal(value);
   });
 
-  it("causes a 401 when it is tampered with, foreign, or of another attempt (OIDC-12)", async () => {
+  it("causes a 401 when it is tampered with, foreign, or from another attempt (OIDC-12)", async () => {
     const stranger = attemptCookies([OTHER], false);
     const ours = browser();
     const first = await start(ours, startUrl());
@@ -160,7 +160,7 @@ describe("the login cookie", () => {
     expect(provider.requests).not.to.include("/token");
   });
 
-  it("causes a 401 for the state of one provider at another (OIDC-12)", async () => {
+  it("causes a 401 when one provider's state is sent to another provider's callback (OIDC-12)", async () => {
     const ours = browser();
     const { state } = await start(ours, startUrl());
     const response = await ours.open(callback(state, "other"));
@@ -202,7 +202,7 @@ describe("the login cookie", () => {
     expect((await ours.open(again.url + path)).status).to.equal(401);
   });
 
-  it("replaces the oldest of five live ones (OIDC-5)", async () => {
+  it("replaces the oldest of five live cookies (OIDC-5)", async () => {
     const ours = browser();
     const states = [];
     for (let count = 0; count < 8; count++) {
@@ -215,7 +215,7 @@ describe("the login cookie", () => {
     expect([...ours.cookies.keys()].sort()).to.eql(names.sort());
   });
 
-  it("replaces the one that the browser sends first when several date from the same second (OIDC-5)", async () => {
+  it("replaces the cookie that the browser sends first when several are from the same second (OIDC-5)", async () => {
     const ours = browser();
     const first = await start(ours, startUrl());
     for (let count = 0; count < 5; count++) await start(ours, startUrl());

@@ -60,7 +60,7 @@ describe("githubIdentity()", () => {
     expect(headers.every((each) => typeof each["user-agent"] === "string")).to.equal(true);
   });
 
-  it("reports only an address as verified that GitHub has verified (OIDC-21)", async () => {
+  it("reports an address as verified only if GitHub has verified it (OIDC-21)", async () => {
     const lists: unknown[] = [
       [{ email: "ada@b.example", primary: true, verified: false }],
       [{ email: "ada@b.example", primary: true, verified: "true" }],
@@ -88,7 +88,7 @@ describe("githubIdentity()", () => {
     }
   });
 
-  it("does not show a token that cannot be sent in messages and causes", async () => {
+  it("does not show an unsendable token in messages or causes", async () => {
     for (const token of ["gho_secret\nx: y", "gho_secret\u4e00"]) {
       const error: unknown = await githubIdentity(token, { apiUrl: api.url }).then(
         () => undefined,
@@ -104,12 +104,12 @@ describe("githubIdentity()", () => {
     "500": [(_req, res) => sendJson(res, 500, {})],
     "a page": [(_req, res) => res.end("<h1>")],
     "a user without id": [(_req, res) => sendJson(res, 200, { ...user, id: undefined })],
-    "an id that is a text": [(_req, res) => sendJson(res, 200, { ...user, id: "42" })],
+    "an id that is a string": [(_req, res) => sendJson(res, 200, { ...user, id: "42" })],
     "an id of 0": [(_req, res) => sendJson(res, 200, { ...user, id: 0 })],
-    "an id that no number holds": [(_req, res) => res.end('{"id": 9007199254740993}')],
+    "an id too large for a number": [(_req, res) => res.end('{"id": 9007199254740993}')],
     "a list": [(_req, res) => sendJson(res, 200, [user])],
     "a redirect": [(_req, res) => res.writeHead(302, { location: "/user?moved" }).end()],
-    "nothing, for ever": [() => undefined, 0.5],
+    "no response": [() => undefined, 0.5],
     "a closed connection": [(req) => req.socket.destroy()],
     "10 MB": [(_req, res) => sendJson(res, 200, { ...user, bio: "a".repeat(10_000_000) })],
   };

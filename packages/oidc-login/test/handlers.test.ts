@@ -103,7 +103,7 @@ describe("the handler of identities", () => {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`has its attempt deleted even behind the last handler of ${major} (OIDC-7)`, async () => {
+    it(`has its attempt deleted even if the final handler of ${major} responds (OIDC-7)`, async () => {
       const redirectUri = "http://127.0.0.1/auth/acme/callback";
       const login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },

@@ -86,7 +86,7 @@ describe("a hostile provider", () => {
       "id_token",
       (nonce) => provider.issue({ nonce }, { key: "secret-of-the-client" }),
     ],
-    "of another algorithm than agreed": [
+    "with an algorithm that is not allowed": [
       "id_token",
       (nonce) => provider.issue({ nonce }, { header: { alg: "RS512" } }),
     ],
@@ -127,7 +127,7 @@ describe("a hostile provider", () => {
     "that is empty": ["id_token", () => provider.answer(200, tokens({ id_token: "" }))],
     "that is a number": ["no_id_token", () => provider.answer(200, tokens({ id_token: 7 }))],
     "that is missing": ["no_id_token", () => provider.answer(200, tokens({}))],
-    "under our own name for it": [
+    "under this package's internal name for it": [
       "no_id_token",
       () => provider.answer(200, tokens({ svc_id_token: "a.b.c" })),
     ],
@@ -164,7 +164,7 @@ describe("a hostile provider", () => {
     expect(verified).to.eql([true, true, false, false, false, false, false, false, false]);
   });
 
-  it("gives no address, name or picture of another type or form (OIDC-19)", async () => {
+  it("cannot supply an address, name or picture with an invalid type or form (OIDC-19)", async () => {
     const claims = {
       email: ["a@b.example"],
       email_verified: true,
@@ -230,7 +230,7 @@ describe("a hostile provider", () => {
       "provider_unreachable",
       () => provider.answerBy((req) => req.socket.destroy()),
     ],
-    "nothing, for ever": [503, "provider_unreachable", () => provider.answerBy(() => undefined), 0.5],
+    "no response": [503, "provider_unreachable", () => provider.answerBy(() => undefined), 0.5],
     "a drip": [
       503,
       "provider_unreachable",
@@ -280,7 +280,7 @@ describe("a hostile provider", () => {
     expect(found.detail).to.match(/^acme: no keys fetched yet/);
   });
 
-  it("gets no request before the first sign-in, and has one line in readiness (OIDC-9)", async () => {
+  it("receives no request before the first sign-in, and has one line in readiness (OIDC-9)", async () => {
     const check = service.login.readiness();
     const detail = async () => (await check.check(new AbortController().signal)).detail;
     expect([await detail(), provider.requests]).to.eql(["acme: no sign-in yet", []]);

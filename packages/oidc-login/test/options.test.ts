@@ -35,7 +35,7 @@ function faults(options: object): readonly string[] {
 const provider = (name: string, options: object): object => ({ ...good, providers: { [name]: options } });
 
 describe("the options of oidcLogin()", () => {
-  it("need only an id, a secret and an address for a built-in provider (OIDC-15, OIDC-16)", () => {
+  it("need only an id, a secret and a callback address for a built-in provider (OIDC-15, OIDC-16)", () => {
     const at = (name: string) => ({ ...google, redirectUri: `https://a.example/auth/${name}/callback` });
     const providers = { google, microsoft: at("microsoft"), github: at("github") };
     expect(faults({ ...good, providers })).to.eql([]);
@@ -54,7 +54,7 @@ describe("the options of oidcLogin()", () => {
     ]);
   });
 
-  it("need id, secret and address of every provider (OIDC-15)", () => {
+  it("need an id, a secret and a callback address for every provider (OIDC-15)", () => {
     for (const key of ["clientId", "clientSecret", "redirectUri"]) {
       for (const value of [undefined, "", 7]) {
         const [fault, ...more] = faults(provider("google", { ...google, [key]: value }));
@@ -110,7 +110,7 @@ describe("the options of oidcLogin()", () => {
       expect(faults(provider(name, custom))).to.have.length(1);
   });
 
-  it("reject a cookie secret that is short, a key, or one too many", () => {
+  it("reject a short cookie secret, a key used as one, and a third secret", () => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const bad = [
       "",
@@ -143,7 +143,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("reject malformed addresses, and those with a password or a fragment", () => {
+  it("reject malformed addresses, and addresses with a password or a fragment", () => {
     for (const address of ["nowhere", "ftp://a.example", "https://u:p@a.example/", "https://a.example/#a"]) {
       for (const key of ["jwksUri", "authorizationEndpoint", "tokenEndpoint"])
         expect(faults(provider("acme", { ...custom, [key]: address }))).to.have.length(1);
@@ -173,14 +173,14 @@ describe("the options of oidcLogin()", () => {
     expect(faults(provider("google", { ...google, authorizationEndpoint }))).to.eql([]);
   });
 
-  it("reject one callback for two providers, whose codes could be mixed up (OIDC-12)", () => {
+  it("reject the same callback for two providers, whose codes could be mixed up (OIDC-12)", () => {
     const providers = { google, github: google };
     expect(faults({ ...good, providers })).to.eql([
       "providers.github.redirectUri: is also that of google; each provider needs a different one",
     ]);
   });
 
-  it("show no secret that was put in the wrong place", () => {
+  it("do not show a secret given in the wrong option", () => {
     const text = "secret-in-the-wrong-place";
     const wrong = [
       text,

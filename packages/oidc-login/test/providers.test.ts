@@ -53,7 +53,7 @@ describe("the built-in providers", () => {
     });
   });
 
-  it("accept both spellings of google's issuer, and no other (OIDC-16)", async () => {
+  it("accept both spellings of google's issuer, but no other (OIDC-16)", async () => {
     await using service = await serve({ providers: { google: places() } });
     const statuses = [];
     for (const iss of [
@@ -95,7 +95,7 @@ describe("the built-in providers", () => {
     });
 
     const bad: Readonly<Record<string, [reason: string, claims: object]>> = {
-      "no tid and the issuer that results from the template then": [
+      "no tid and the issuer that the template then yields": [
         "issuer",
         { tid: undefined, iss: issuer("undefined") },
       ],
@@ -107,7 +107,7 @@ describe("the built-in providers", () => {
       "the tid of another directory": ["issuer", { tid: OTHER }],
       "the issuer of another directory": ["issuer", { iss: issuer(OTHER) }],
       "a tid that is a list": ["directory", { tid: [TID] }],
-      "an issuer with more behind it": ["issuer", { iss: `${issuer(TID)}/` }],
+      "an issuer with a suffix": ["issuer", { iss: `${issuer(TID)}/` }],
       "an issuer of another host": ["issuer", { iss: `https://evil.example/${TID}/v2.0` }],
       "no oid": ["subject", { oid: undefined }],
       "a malformed oid": ["subject", { oid: `${OID}:x` }],
@@ -139,7 +139,7 @@ describe("the built-in providers", () => {
       });
     }
 
-    it("compares iss of the callback with that of the ID token (OIDC-13)", async () => {
+    it("compares the iss of the callback with the iss of the ID token (OIDC-13)", async () => {
       await using service = await serve(microsoft({ issRequired: true }));
       const found = [];
       for (const iss of [

@@ -24,7 +24,7 @@ describe("the routes of sign-in", () => {
       });
       afterEach(() => service[Symbol.asyncDispose]());
 
-      it("redirect at the start with state, nonce and PKCE (OIDC-1, OIDC-2, OIDC-3)", async () => {
+      it("redirect from /start with state, nonce and PKCE (OIDC-1, OIDC-2, OIDC-3)", async () => {
         const { location, response } = await start(browser(), `${service.url}/auth/acme/start`);
         expect(response.status).to.equal(302);
         const { state, nonce, code_challenge, ...rest } = Object.fromEntries(location.searchParams);
@@ -76,7 +76,7 @@ describe("the routes of sign-in", () => {
         }
       });
 
-      it("pass every other path on", async () => {
+      it("pass all other paths on", async () => {
         const paths = [
           "/",
           "/auth",

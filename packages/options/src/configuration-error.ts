@@ -1,26 +1,26 @@
 import { oneLine } from "./show.ts";
 
-/** One thing that is wrong with a configuration. */
+/** A fault in a configuration. */
 export interface Fault {
   /** The option, file key or environment variable at fault, as its author wrote it. */
   readonly key: string;
-  /** What is wrong and what is allowed, in one line. Never holds a secret. */
+  /** What is wrong and what is allowed, in one line. Never contains a secret. */
   readonly message: string;
 }
 
-/** Returns the fault of an option. */
+/** Returns a fault in an option. */
 export function fault(key: string, message: string): Fault {
   return { key, message };
 }
 
-/** Thrown when options or a configuration file are wrong. Lists every fault, not only the first. */
+/** Thrown when options or a configuration file are invalid. Lists every fault, not only the first. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
   readonly code = "ERR_SVC_CONFIGURATION";
   readonly faults: readonly Fault[];
 
   /**
-   * @param subject what was being configured, for example `jsonBody()` or `service.toml`
+   * @param subject what is being configured, for example `jsonBody()` or `service.toml`
    * @param faults every fault found, at least one
    */
   constructor(subject: string, faults: readonly Fault[], options?: ErrorOptions) {
@@ -32,8 +32,8 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Checks that a guard was called without arguments. A guard that was passed to a route without its brackets would return a
- * guard instead of calling `next`, and the request would hang.
+ * Checks that a guard was called without arguments. A guard factory passed to a route without brackets would return a guard
+ * instead of calling `next`, and the request would hang.
  *
  * @param subject the guard with brackets, for example `requireAuth()`
  * @throws ConfigurationError for an argument other than undefined

@@ -4,28 +4,28 @@ import { type Kind, objectWith, type OptionalKind, withDefault } from "./kinds.t
 import { namesOf } from "./names.ts";
 import { resolveOptions } from "./resolve-options.ts";
 
-/** A value that a file writes in another unit than the option, or within other bounds. */
+/** Describes a value whose unit or bounds in a file differ from the option's. */
 export interface FileKind {
   readonly kind: Kind<unknown>;
-  /** Converts a value of the file to one of the option. */
+  /** Converts a file value to an option value. */
   readonly toOption: (value: never) => unknown;
-  /** Converts a value of the option, its default, to one of the file. */
+  /** Converts an option value (its default) to a file value. */
   readonly toFile: (value: never) => unknown;
 }
 
-/** The one definition of an option. Its doc comment is the sentence about it, from which the tables of READMEs are made. */
+/** The only definition of an option. Its doc comment describes the option in README tables. */
 export interface Option<K extends Kind<unknown> = Kind<unknown>> {
-  /** Allowed values, with the default. */
+  /** Allowed values and default. */
   readonly kind: K;
-  /** Key in the option's table of the configuration file. Default: none, the option is set in code. */
+  /** Key in the option's table of the configuration file. Default: none; the option can only be set in code. */
   readonly key?: string | undefined;
-  /** Unit and bounds in the file. Default: those of `kind`. */
+  /** Unit and bounds in the file. Default: the same as in `kind`. */
   readonly inFile?: FileKind | undefined;
-  /** Environment variable that also sets it, or several, of which the first that is set counts. Default: none. */
+  /** Environment variable that also sets the option, or a list, of which the first that is set counts. Default: none. */
   readonly env?: string | readonly string[] | undefined;
-  /** Which value is used when the file and the environment both set it. Default: `"file"`. */
+  /** Which value is used when both the file and the environment set the option. Default: `"file"`. */
   readonly wins?: "env" | "file" | undefined;
-  /** Returns a default that depends on the environment of the service. Default: that of the kind. */
+  /** Returns a default that depends on the service's environment. Default: the default of `kind`. */
   readonly defaultIn?: ((environment: EnvironmentName) => unknown) | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface OptionTable {
   readonly table: Definition;
 }
 
-/** A table of tables whose names the author of the file chooses. */
+/** A table of tables whose names the file's author chooses. */
 export interface NamedOptionTables {
   readonly key: string;
   readonly each: Definition;
@@ -49,7 +49,7 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
   /** The factory call as it appears in error messages, for example `createCache()`. */
   readonly subject: string;
   readonly keys: E;
-  /** Returns the faults of valid options in combination, with keys that are names in code. */
+  /** Returns the faults in a combination of valid options; their keys are names in code. */
   faultsOf(
     this: void,
     options: ResolvedOptions<E>,
@@ -60,15 +60,15 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
    *
    * @param given undefined counts as `{}`
    * @returns a new frozen object with every option present
-   * @throws ConfigurationError that lists every unknown and every wrong option, by the names of `withNames()` if `given`
-   *   carries some
+   * @throws ConfigurationError that lists all unknown and invalid options, by the names from `withNames()` if `given`
+   *   carries any
    */
   resolve(given: object | undefined): ResolvedOptions<E>;
 }
 
 /** The result of {@link defineOptions}. */
 export interface CheckableDefinition<E extends OptionEntries> extends Definition<E> {
-  /** Returns the definition with a check of options in combination. */
+  /** Returns the definition with a check for combinations of options. */
   withCheck(this: void, check: OptionsCheck<E>): Definition<E>;
 }
 
@@ -102,7 +102,7 @@ type RequiredNames<E extends OptionEntries> = {
 type RequiredOptions<E, K extends keyof E> = { readonly [N in K]: ValueOf<E[N]> };
 type LeftOutOptions<E, K extends keyof E> = { readonly [N in K]?: ValueOf<E[N]> | undefined };
 
-/** The options that a caller passes; those with a default may be left out. */
+/** The options that a caller passes; options with a default may be omitted. */
 export type OptionsOf<D extends Definition> = RequiredOptions<D["keys"], RequiredNames<D["keys"]>> &
   LeftOutOptions<D["keys"], Exclude<keyof D["keys"], RequiredNames<D["keys"]>>>;
 
@@ -110,9 +110,9 @@ export type OptionsOf<D extends Definition> = RequiredOptions<D["keys"], Require
 export type ResolvedOptions<E extends OptionEntries> = { readonly [N in keyof E]: ResolvedValueOf<E[N]> };
 
 /**
- * Checks options in combination, after each is valid by itself.
+ * Checks combinations of options, after each option is valid by itself.
  *
- * @param name returns an option's name as its author wrote it, for the text of a fault
+ * @param name returns an option's name as its author wrote it, for the message of a fault
  * @returns faults whose keys are names of options in code; a generator function yields each
  */
 export type OptionsCheck<E extends OptionEntries> = (
@@ -154,7 +154,7 @@ export function defineOptions<const E extends OptionEntries>(
   };
 }
 
-/** Returns a part of the entries of a definition, to be used in another one. */
+/** Returns some entries of a definition, for use in another definition. */
 export function pickOptions<E extends OptionEntries, const N extends keyof E>(
   { keys }: Definition<E>,
   ...names: readonly N[]
@@ -164,7 +164,7 @@ export function pickOptions<E extends OptionEntries, const N extends keyof E>(
 
 type KeyedNames<E> = { [N in keyof E]: E[N] extends { readonly key: string } ? N : never }[keyof E];
 
-/** Returns the entries of a definition that a file can set, to be used in the definition of a plugin. */
+/** Returns the entries of a definition that a file can set, for use in a plugin's definition. */
 export function fileOptions<E extends OptionEntries, N extends keyof E = KeyedNames<E>>({
   keys,
 }: Definition<E>): { readonly [K in N]: E[K] } {
@@ -173,7 +173,7 @@ export function fileOptions<E extends OptionEntries, N extends keyof E = KeyedNa
   };
 }
 
-/** Entries as a reader of files sees them: of a definition, or of a table with the same members. */
+/** Entries as a file reader sees them: of a definition, or of a table with the same members. */
 export interface KeyedEntries {
   readonly keys: Readonly<
     Record<
@@ -185,7 +185,7 @@ export interface KeyedEntries {
   >;
 }
 
-/** Returns the environment variables of the options, in order, with those of nested tables. */
+/** Returns the environment variables of the options and of nested tables, in order. */
 export function variablesOf({ keys }: KeyedEntries): string[] {
   return Object.values(keys).flatMap((entry) => {
     if ("kind" in entry) return [entry.env ?? []].flat();
@@ -206,7 +206,7 @@ function kindOf(entry: Option | OptionTable | NamedOptionTables): Kind<unknown> 
 const isObject: Kind<object> = objectWith<object>("an object");
 
 /**
- * Returns the unit of an option in milliseconds that a file writes in seconds.
+ * Returns the file unit for an option in milliseconds that a file gives in seconds.
  *
  * @param seconds allowed values in the file
  */

@@ -9,20 +9,20 @@ export interface Kind<T> {
   accepts(value: unknown): value is T;
   /** Set for values that must not be shown in an error message. */
   readonly secret?: boolean | undefined;
-  /** The JSON Schema of the values in a configuration file, for editors. Default: none, any value. */
+  /** The JSON Schema of the values in a configuration file, for editors. Default: none; any value is valid. */
   readonly schema?: JsonSchema | undefined;
 }
 
 /** A JSON Schema without references to others. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A kind for an option that may be left out; `fallback` is the value that it then has. */
+/** A kind for an option that may be omitted; `fallback` is then its value. */
 export interface OptionalKind<T, D> extends Kind<T> {
   readonly optional: true;
   readonly fallback: D;
 }
 
-/** The longest time of a timer, in milliseconds. */
+/** The longest delay of a timer, in milliseconds. */
 export const LONGEST_MS: number = 2 ** 31 - 1;
 
 function kind<T>(expects: string, accepts: (value: unknown) => boolean, schema?: JsonSchema): Kind<T> {
@@ -73,7 +73,7 @@ export function bytes(): Kind<Uint8Array> {
   return kind("bytes", (value) => value instanceof Uint8Array);
 }
 
-/** A string that is not empty, unless `allowEmpty`. */
+/** A non-empty string; with `allowEmpty`, any string. */
 export function string({ allowEmpty = false, pattern, expects }: StringRules = {}): Kind<string> {
   const shape = pattern === undefined ? "" : ` that matches ${String(pattern)}`;
   const text = expects ?? (allowEmpty || shape !== "" ? `a string${shape}` : "a string that is not empty");
@@ -88,7 +88,7 @@ export function string({ allowEmpty = false, pattern, expects }: StringRules = {
   );
 }
 
-/** Returns a pattern for editors; undefined for one whose flags or lookarounds their engines may not know. */
+/** Returns a pattern for editors; undefined if it uses flags or lookarounds that their engines may not support. */
 function plainSource(pattern: RegExp | undefined): string | undefined {
   if (pattern === undefined || /[^u]/.test(pattern.flags) || /\(\?[=!<]/.test(pattern.source))
     return undefined;
@@ -101,7 +101,7 @@ export interface StringRules {
   readonly allowEmpty?: boolean | undefined;
   /** Default: any string. */
   readonly pattern?: RegExp | undefined;
-  /** Completes "must be ..."; use it where the pattern is hard to read. Default: a text made from the other rules. */
+  /** Completes "must be ..."; use it where the pattern is hard to read. Default: derived from the other rules. */
   readonly expects?: string | undefined;
 }
 
@@ -123,7 +123,7 @@ export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   };
 }
 
-/** A function; the caller gives its type as the type argument. */
+/** A function; its type is the type argument. */
 export function func<T extends (...args: never[]) => unknown>(): Kind<T> {
   return kind("a function", (value) => typeof value === "function");
 }
@@ -133,7 +133,7 @@ export function instanceOf<T>(type: abstract new (...args: never[]) => T, expect
   return kind(expects, (value) => value instanceof type);
 }
 
-/** An object or function with all the listed methods; the caller gives its type as the type argument. */
+/** An object or function with all the listed methods; its type is the type argument. */
 export function objectWith<T extends object>(what: string, ...methods: (keyof T & string)[]): Kind<T> {
   return kind(
     methods.length === 0 ? what : `${what} (an object with ${methods.map((name) => `${name}()`).join(", ")})`,
@@ -175,17 +175,17 @@ export const environmentKind: OptionalKind<EnvironmentName, EnvironmentName> = w
   "prod",
 );
 
-/** Milliseconds for which a timer can wait, at least 1. */
+/** A timer delay in milliseconds, at least 1. */
 export const milliseconds: Kind<number> = number({ min: 1, max: LONGEST_MS });
 
-/** The name of a readiness check, which log messages also have. */
+/** The name of a readiness check, also used in log messages. */
 export const checkName: Kind<string> = string({
   pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/,
   expects: "1 to 64 letters, digits or _ . : -",
 });
 
 /**
- * Whether a text is the URL of a server, with a host and with user and password percent-encoded.
+ * Whether a string is a server URL, with a host and with user and password percent-encoded.
  *
  * @param path allowed paths. Default: none.
  */
@@ -204,12 +204,12 @@ export function secret<K extends Kind<unknown>>(inner: K): K {
   return { ...inner, secret: true };
 }
 
-/** Makes an option optional; when it is left out, the result is undefined. */
+/** Makes an option optional; if omitted, its value is undefined. */
 export function optional<T>(inner: Kind<T>): OptionalKind<T, undefined> {
   return { ...inner, optional: true, fallback: undefined };
 }
 
-/** Makes an option optional; when it is left out, the result is `fallback`. */
+/** Makes an option optional; if omitted, its value is `fallback`. */
 export function withDefault<T>(inner: Kind<T>, fallback: T): OptionalKind<T, T> {
   return { ...inner, optional: true, fallback };
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError, fault } from "./configuration-error.ts";
 
-/** How the author of a configuration names its options: in code, in a file, or in the environment. */
+/** The names of options as the configuration's author writes them: in code, in a file, or in the environment. */
 export interface Names {
   /** What is configured, for example `createCache()` or `the service`. */
   readonly subject: string;
@@ -19,7 +19,7 @@ export function withNames<T extends object>(options: T, names: Names): T {
   return { ...options, [NAMES]: names };
 }
 
-/** Returns a part of options for a factory that refuses the others; the names that they carry stay. */
+/** Returns some of the options, for a factory that rejects the rest; the result carries the same names. */
 export function takeOptions<T extends object, const N extends keyof T>(
   options: T,
   ...names: readonly N[]
@@ -30,13 +30,13 @@ export function takeOptions<T extends object, const N extends keyof T>(
   >;
 }
 
-/** Returns the names that options carry; without any, their names in code. */
+/** Returns the names that options carry, or else their names in code. */
 export function namesOf(options: object | undefined, subject: string): Names {
   const names = (options as { readonly [NAMES]?: Names } | undefined)?.[NAMES];
   return names ?? { subject, of: (option) => option };
 }
 
-/** Returns the error for one wrong option, by the name that its author wrote. */
+/** Returns the error for one invalid option, under the name that its author wrote. */
 export function optionError(
   { subject, of }: Names,
   option: string,

@@ -4,7 +4,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   if (name.length > 100) return undefined;
   let best: string | undefined;
   const wanted = fold(name);
-  // The distance must be below the length of the name, or a name of one letter would match any other letter.
+  // The distance must be below the length of the name, or a one-letter name would match any other letter.
   let bestDistance = Math.min(wanted.length, Math.max(1, Math.floor(wanted.length / 3)) + 1);
   for (const candidate of known) {
     const other = fold(candidate);
@@ -23,7 +23,7 @@ function fold(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** Counts the letters that are wrong, missing, extra, or swapped with their neighbour. */
+/** Counts the letters that are wrong, missing, extra, or swapped with a neighbour. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

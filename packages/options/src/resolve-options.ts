@@ -20,9 +20,9 @@ export type Resolved<K extends Kinds> = {
  * Checks the options of a factory, fills in the defaults and returns a new frozen object with every option present.
  *
  * @param subject the factory call as it appears in error messages, for example `jsonBody()`
- * @param given the options that the user passed; undefined counts as `{}`, an undefined member as left out
+ * @param given the options that the user passed; undefined counts as `{}`, an undefined member as omitted
  * @param kinds the kind of each option
- * @throws ConfigurationError listing every unknown and every wrong option
+ * @throws ConfigurationError that lists all unknown and invalid options
  */
 export function resolveOptions<const K extends Kinds>(
   subject: string,
@@ -91,7 +91,8 @@ function isOptional(kind: Kind<unknown>): kind is OptionalKind<unknown, unknown>
   return "optional" in kind;
 }
 
-// JavaScript callers can pass any value. The text never shows it: a string in place of options may be a secret.
+// JavaScript callers can pass any value. The message never shows the value: a string passed instead of options may be a
+// secret.
 function misuse(subject: string, given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return `must be an object; it is ${describe(given)}`;
   if ("headers" in given && "method" in given && "socket" in given) {

@@ -2,8 +2,8 @@ const MAX_LENGTH = 120;
 const MAX_ENTRIES = 10;
 
 /**
- * Returns a value as one short line for an error message. Objects appear only as their class, because a member may be a
- * password. User-info in a URL is masked.
+ * Returns a value as one short line for an error message. An object appears only as its class name, because a member may be
+ * a password. User-info in a URL is masked.
  */
 export function show(value: unknown): string {
   const text = Array.isArray(value) ? list(value) : single(value);

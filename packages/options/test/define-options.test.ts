@@ -66,7 +66,7 @@ describe("defineOptions", () => {
     expect(faultsOf(wrong)).to.contain("timeoutMs: must be a whole number");
   });
 
-  it("lists faults by the names in code, and those in combination only when each option is valid", () => {
+  it("lists faults by the names in code, and checks combinations only when each option is valid", () => {
     expect(faultsOf({ name: "", nam: 1, repeat: true }))
       .to.contain("createThing() is configured wrongly (2 faults)")
       .and.to.contain("nam: is unknown; did you mean name?")
@@ -93,7 +93,7 @@ describe("defineOptions", () => {
     expect(definition.faultsOf(definition.resolve({ name: "a" }), String)).to.deep.equal([]);
   });
 
-  it("makes the error for one option by the name that its author wrote", () => {
+  it("creates the error for one option under the name that its author wrote", () => {
     const cause = new Error("cause");
     const error = optionError(names, "size", "is too large", { cause });
     expect(error.message).to.equal(
@@ -113,7 +113,7 @@ describe("defineOptions", () => {
     expect(faultsOf(takeOptions({ name: "" }, "name"))).to.contain("createThing() is configured wrongly");
   });
 
-  it("refuses two options with one key, and two with one variable", () => {
+  it("refuses two options with the same key or the same variable", () => {
     const kind = optional(string());
     expect(() => defineOptions("createThing()", { a: { key: "a", kind }, b: { key: "a", kind } })).to.throw(
       TypeError,
@@ -125,7 +125,7 @@ describe("defineOptions", () => {
     ).to.throw(TypeError, "two options of createThing() have the variable SVC_A");
   });
 
-  it("names the variables in order, and picks a part of the options", () => {
+  it("lists the variables in order, and picks some of the options", () => {
     expect(variablesOf(definition)).to.deep.equal(["SVC_THING_NAME", "SVC_THING_SIZE", "SVC_SIZE"]);
     expect(Object.keys(pickOptions(definition, "size", "name"))).to.deep.equal(["size", "name"]);
     expect(Object.keys(fileOptions(definition))).to.deep.equal(["name", "timeoutMs", "size"]);
@@ -133,7 +133,7 @@ describe("defineOptions", () => {
     expect(fileOptions(definition).repeat).to.equal(undefined);
   });
 
-  it("converts seconds of a file to milliseconds without an error of rounding", () => {
+  it("converts a file's seconds to milliseconds without rounding errors", () => {
     const { toOption, toFile } = inSeconds(number()) as unknown as Record<string, (value: number) => number>;
     expect(toOption?.(0.3)).to.equal(300);
     expect(toOption?.(1.001)).to.equal(1001);

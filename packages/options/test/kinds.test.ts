@@ -69,7 +69,7 @@ describe("kinds", () => {
     });
   }
 
-  it("tell the URL of a server from another text", () => {
+  it("distinguish a server URL from other strings", () => {
     for (const url of ["nats://host:4222", "redis://u%20:p%3A@h", "tls://[::1]/"])
       expect(isServerUrl(url), url).to.equal(true);
     for (const url of ["nats://", "nats://%zz@h", "nats://h/0", "h:4222", "nats://h:99999"])
@@ -93,7 +93,7 @@ describe("kinds", () => {
     }
   });
 
-  it("are all members of kinds", () => {
+  it("are all exported as members of kinds", () => {
     expect(kinds).to.include({ integer, milliseconds, optional, string, withDefault });
   });
 
@@ -113,7 +113,7 @@ describe("kinds", () => {
     expect([schemaOf(func()), schemaOf(either(func(), boolean()))]).to.deep.equal([null, null]);
   });
 
-  it("describe a pattern without flags that other engines do not know, and without lookarounds", () => {
+  it("omit a pattern from the JSON Schema if it uses flags or lookarounds that other engines lack", () => {
     const patternOf = (pattern: RegExp): unknown => string({ pattern }).schema?.["pattern"];
     expect(patternOf(/^rediss?:\/\//)).to.equal("^rediss?://");
     expect(patternOf(/^\P{C}{1,100}$/u)).to.equal("^\\P{C}{1,100}$");
@@ -127,7 +127,7 @@ describe("kinds", () => {
     expect([kind.accepts("a"), kind.accepts("a"), kind.accepts("a")]).to.deep.equal([true, true, true]);
   });
 
-  it("are secret when one of their parts is secret", () => {
+  it("are secret when one of their inner kinds is secret", () => {
     for (const kind of [
       secret(string()),
       listOf(secret(string())),

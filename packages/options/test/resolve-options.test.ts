@@ -67,7 +67,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("lists the known names when none is near, and says when no names are known", () => {
+  it("lists the known names when none is similar, and says when no names are known", () => {
     expect(faultsOf({ zebra: 1 })).to.deep.equal([
       "zebra: is unknown; known are limitBytes, strict, onEvent",
     ]);
@@ -86,7 +86,7 @@ describe("resolveOptions", () => {
     ]);
   });
 
-  it("hides a secret, even inside a list and as one of two kinds", () => {
+  it("hides a secret, even inside a list or as one of two kinds", () => {
     const hidden = {
       key: secret(string({ pattern: /^\d+$/ })),
       keys: listOf(secret(string({ pattern: /^\d+$/ }))),
@@ -112,13 +112,13 @@ describe("resolveOptions", () => {
     expect(faults(() => "hunter2")).to.deep.equal(["strict: must be true or false; it is a function"]);
   });
 
-  it("masks the user-info of a URL", () => {
+  it("masks the credentials in a URL", () => {
     expect(faultsOf({ strict: "postgres://me:hunter2@db/app" })).to.deep.equal([
       'strict: must be true or false; it is "postgres://***@db/app"',
     ]);
   });
 
-  it("shows any value on one short line", () => {
+  it("shows any value in one short line", () => {
     const hostile = [
       Number.NaN,
       -Infinity,
@@ -152,7 +152,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("refuses the names of prototypes like any unknown name, and changes no prototype", () => {
+  it("rejects names such as __proto__ like any unknown name, and changes no prototype", () => {
     for (const name of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
       const given = JSON.parse(`{"${name}": {"polluted": true}}`) as object;
       expect(faultsOf(given)).to.have.lengthOf(1);
@@ -171,7 +171,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("reads the members of a class, inherited ones too, and of a module", async () => {
+  it("reads the members of a class instance, even inherited ones, and of a module", async () => {
     class Base {
       get limitBytes(): number {
         return 7;
@@ -186,7 +186,7 @@ describe("resolveOptions", () => {
     expect(resolveOptions("jsonBody()", module, kinds).strict).to.equal(false);
   });
 
-  it("reports a getter that throws, without the text of its error", () => {
+  it("reports a getter that throws, without its error message", () => {
     const given = {
       get strict(): boolean {
         throw new RangeError("hunter2");

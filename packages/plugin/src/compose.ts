@@ -1,6 +1,6 @@
 import type { Middleware } from "@svc/context";
 
-/** Combines several middleware functions into one, because the router of Express has a cost for every layer. */
+/** Combines several middleware functions into one, because every layer of the Express router has a cost. */
 export function compose(layers: readonly Middleware[]): Middleware {
   return function composed(req, res, next) {
     let index = 0;

@@ -19,8 +19,8 @@ const names = /^[a-z][a-z0-9_]{0,63}$/;
 /**
  * Defines a plugin for `createService()` of `@svc/express`.
  *
- * @throws TypeError for a name that is not lower-case letters, digits and `_`, for a plugin without `start()`, and for one
- *   that needs itself
+ * @throws TypeError for a name that is not lower-case letters, digits and `_`, for a plugin without `start()`, and for a
+ *   plugin that needs itself
  */
 export function definePlugin<
   const Name extends string,

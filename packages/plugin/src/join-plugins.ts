@@ -11,7 +11,7 @@ export type Together<U> = (U extends unknown ? (member: U) => void : never) exte
   ? All
   : never;
 
-/** The plugin that several plugins make together. */
+/** The plugin that results from joining several plugins. */
 export type JoinedPlugin<Name extends string, P extends AnyPlugin> =
   Together<P["options"]["keys"]> extends infer E extends OptionEntries
     ? Plugin<Name, E, Together<P extends AnyPlugin ? PartsOf<P> : never> & object>
@@ -19,8 +19,8 @@ export type JoinedPlugin<Name extends string, P extends AnyPlugin> =
 
 /**
  * Joins plugins of several packages into one with one name, one table `[plugin.<name>]` and one entry in `/info`. They start
- * in the given order; `part()` also returns what those before have added or offer. Each gets the options of its own
- * definition, which may repeat entries of another. The faults of all are listed.
+ * in the given order; `part()` also returns parts and offers of earlier plugins. Each receives its own options; two may
+ * declare the same option. Errors list the faults of all plugins.
  *
  * @throws TypeError when two plugins define one option, key or variable differently
  */
@@ -41,7 +41,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       return Object.hasOwn(added, member) ? (added[member] as T) : context.part(member);
     };
 
-    /** Runs a function of one plugin. Returns only the stop hook of refused parts, so that they are stopped too. */
+    /** Runs a function of one plugin. For rejected parts, returns only their stop hook, so that they are stopped too. */
     async function partsFrom(run: () => PluginParts | Promise<PluginParts>): Promise<PluginParts> {
       let kept: PluginParts = {};
       await attempt(async () => {
@@ -60,7 +60,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       void stopQuietly(begun);
     }
 
-    // The service never gets the parts of a start that hangs.
+    // The service never receives the parts of a start that hangs.
     signal.addEventListener("abort", stopEarly, { once: true });
     try {
       for (const each of plugins) {
@@ -74,7 +74,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       }
       return parts;
     } catch (error) {
-      // The service never gets the stop hooks of the plugins that have started.
+      // The service never receives the stop hooks of the plugins that have started.
       await stopQuietly(parts);
       throw error;
     }
@@ -85,19 +85,19 @@ export function joinPlugins<const Name extends string, const P extends readonly 
   return definePlugin({ name, options, needs, uses, start }) as AnyPlugin as JoinedPlugin<Name, P[number]>;
 }
 
-/** Returns the options of all plugins. Two that share an option define it in the same way. */
+/** Returns the options of all plugins. Plugins that share an option must define it identically. */
 function joinedKeys(name: string, plugins: readonly AnyPlugin[]): OptionEntries {
   const keys: Record<string, OptionEntries[string]> = {};
   for (const [option, entry] of plugins.flatMap(({ options }) => Object.entries(options.keys))) {
     const known = (keys[option] ??= entry);
-    // By content, because two installed copies of a package have equal entries.
+    // Compare by content, because two installed copies of a package have equal entries.
     if (known !== entry && inspect(known, { depth: null }) !== inspect(entry, { depth: null }))
       throw new TypeError(`two plugins of [plugin.${name}] define the option ${option} differently`);
   }
   return keys;
 }
 
-/** Returns a fault for each member that an earlier plugin has returned too. */
+/** Returns a fault for each member that an earlier plugin has also returned. */
 function repeatedMembers(name: string, before: PluginParts, made: PluginParts): readonly Fault[] {
   return (["parts", "offers", "handlers"] as const).flatMap((slot) =>
     Object.keys(made[slot] ?? {})

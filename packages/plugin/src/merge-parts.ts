@@ -5,8 +5,8 @@ import type { JobHandlers, PluginParts, StopHook } from "./slots.ts";
 type LayerSlot = "edge" | "identity" | "admission" | "behindBody" | "page";
 
 /**
- * Returns the parts of two plugins, or of `start()` and `finish()` of one, as those of one plugin. The first ones come first
- * in a request and in every list. Both stop in the phase of the first one.
+ * Merges the parts of two plugins, or of a plugin's `start()` and `finish()`. Parts of `one` come first in a request and in
+ * every list. Both stop in the phase of `one`.
  */
 export function mergeParts(one: PluginParts, other: PluginParts): PluginParts {
   const list = <T>(first: readonly T[] = [], second: readonly T[] = []): readonly T[] => [
@@ -67,14 +67,14 @@ function finishOf(first: PluginParts["finish"], second: PluginParts["finish"]): 
   };
 }
 
-// A hook that ignores its signal is bounded by the time limit of the start.
+// If a hook ignores its signal, the time limit of the start applies.
 const STOP_MS = 5000;
 
-/** Stops parts that the service never gets, because a later one has failed. */
+/** Stops parts that the service never receives because a later plugin has failed. */
 export async function stopQuietly({ stop }: PluginParts): Promise<void> {
   try {
     await stop?.[1](AbortSignal.timeout(STOP_MS));
   } catch {
-    // Report the failure that came first.
+    // Ignore: the first failure is reported instead.
   }
 }

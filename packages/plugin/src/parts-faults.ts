@@ -74,7 +74,7 @@ const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefi
   finish: middleware,
 };
 
-/** Returns the faults in the shape of what `start()` or `finish()` of a plugin has returned. */
+/** Returns the faults in the shape of the result of a plugin's `start()` or `finish()`. */
 export function faultsOfParts(name: string, made: unknown): readonly Fault[] {
   const key = `plugin.${name}`;
   if (typeof made !== "object" || made === null || Array.isArray(made)) {

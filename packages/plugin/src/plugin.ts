@@ -2,29 +2,29 @@ import type { Logger } from "@svc/context";
 import type { Definition, EnvironmentName, OptionEntries, ResolvedOptions } from "@svc/options";
 import type { PluginParts } from "./slots.ts";
 
-/** What a plugin knows about the service at its start. */
+/** Facts about the service that a plugin receives at its start. */
 export interface ServiceFacts {
   readonly name: string;
   readonly version: string;
   readonly env: EnvironmentName;
   /** The reduced profile has no file: faults name environment variables. */
   readonly profile: "full" | "reduced";
-  /** What this process does: answer the application's requests, run background work, or both. */
+  /** The role of this process: serve the application's requests, run background work, or both. */
   readonly role: "server" | "worker" | "both";
   /** Whether trusted proxies set `X-Forwarded-*`. */
   readonly behindProxies: boolean;
 }
 
-/** What a plugin gets at its start. */
+/** The context that a plugin receives at its start. */
 export interface PluginContext<Options = Readonly<Record<string, unknown>>> {
   /**
-   * The settings of its table and its options in code, with all defaults. A factory that gets a copy reports faults by the
-   * keys of the file.
+   * The plugin's options from its table and from code, with all defaults. A factory that receives a copy reports faults by
+   * file key.
    */
   readonly options: Options;
   readonly service: ServiceFacts;
   readonly logger: Logger;
-  /** Returns a member that another plugin has added to the service, for example `cache`; undefined when there is none. */
+  /** Returns a member that another plugin has added to the service, for example `cache`; undefined if no plugin has. */
   readonly part: <T>(member: string) => T | undefined;
   /** Returns an option of `createService()` that several plugins read, for example `db`. */
   readonly code: <T>(option: string) => T | undefined;
@@ -51,23 +51,23 @@ export interface Plugin<
   E extends OptionEntries = OptionEntries,
   Parts extends object = object,
 > {
-  /** Its name in `[plugins] enabled`, of its table `[plugin.<name>]`, and of its options in `createService()`. */
+  /** The name in `[plugins] enabled`, of the table `[plugin.<name>]`, and of the plugin's options in `createService()`. */
   readonly name: Name;
-  /** Its options: those with a `key` or variable are set in the file or the environment, the others in code. */
+  /** The plugin's options: with a `key` or variable they are set in the file or the environment, otherwise in code. */
   readonly options: Definition<E>;
-  /** Plugins that must be on. They start before this one. */
+  /** Plugins that must be enabled. They start before this one. */
   readonly needs: readonly string[];
-  /** Plugins that start before this one if they are on. */
+  /** Plugins that start before this one if they are enabled. */
   readonly uses: readonly string[];
   /**
-   * Starts the plugin. Opens no connection that it must wait for: `/ready` reports a server that does not answer.
+   * Starts the plugin. Must not wait for a connection: `/ready` reports a server that does not respond.
    *
-   * @throws ConfigurationError for wrong options
+   * @throws ConfigurationError for invalid options
    */
   start(context: PluginContext<ResolvedOptions<E>>): PluginParts<Parts> | Promise<PluginParts<Parts>>;
 }
 
-/** A plugin of any options and parts. */
+/** A plugin with any options and parts. */
 export type AnyPlugin = Omit<Plugin, "start"> & {
   start(context: PluginContext<never>): PluginParts | Promise<PluginParts>;
 };

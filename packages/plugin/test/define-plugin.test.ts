@@ -29,7 +29,7 @@ describe("definePlugin", () => {
     expect(wrong).to.have.property("audit");
   });
 
-  it("refuses a wrong name, a missing start(), and a plugin that needs itself", () => {
+  it("rejects an invalid name, a missing start(), and a plugin that needs itself", () => {
     const start = (): object => ({});
     for (const name of ["", "Audit", "audit-log", "1st", 5 as unknown as string]) {
       expect(() => definePlugin({ name, start })).to.throw(TypeError, "lower-case letters, digits and _");

@@ -89,7 +89,7 @@ describe("joinPlugins", () => {
     expect(stopped).to.deep.equal(["first", "late"]);
   });
 
-  it("makes one plugin with the options, needs and parts of all", async () => {
+  it("creates one plugin with the options, needs and parts of all plugins", async () => {
     const store = joinPlugins("store", first, second);
     expect(store).to.deep.include({ name: "store", needs: ["database"], uses: ["metrics"] });
     expect(store.options.resolve({})).to.deep.equal({ table: "a", page: "/b" });
@@ -101,7 +101,7 @@ describe("joinPlugins", () => {
     expect(await made.finish?.({})).to.have.property("checks");
   });
 
-  it("reports wrong parts of one plugin, and stops it with the others", async () => {
+  it("reports invalid parts of one plugin, and stops all plugins", async () => {
     const stop = ["close", () => undefined] as const;
     for (const [made, message] of [
       [undefined, "must return an object of parts"],
@@ -122,7 +122,7 @@ describe("joinPlugins", () => {
     }
   });
 
-  it("reports wrong parts of finish(), and stops the parts of the others when one throws", async () => {
+  it("reports invalid parts from finish(), and stops the other plugins' parts when one throws", async () => {
     const finished = (finish: () => object): AnyPlugin =>
       definePlugin({ name: "store", start: () => ({ finish }) });
     const faults: unknown[] = [];
@@ -167,7 +167,7 @@ describe("joinPlugins", () => {
     expect(() => joinPlugins("Store" as string, first)).to.throw(TypeError, "lower-case letters");
   });
 
-  it("starts the others when one is refused", async () => {
+  it("starts the other plugins when one is rejected", async () => {
     const faulty = definePlugin({
       name: "store",
       start: () => {
@@ -182,7 +182,7 @@ describe("joinPlugins", () => {
 });
 
 describe("mergeParts", () => {
-  it("runs layers in turn, and stops all even when one stop throws", async () => {
+  it("runs layers in order, and stops all parts even when one stop throws", async () => {
     const order: string[] = [];
     const layer = (name: string) => (_req: unknown, _res: unknown, next: () => void) => (
       order.push(name),
@@ -209,7 +209,7 @@ describe("mergeParts", () => {
     expect(order).to.deep.equal(["one", "two", "next", "stopped"]);
   });
 
-  it("waits for a slow stop although another one throws at once", async () => {
+  it("waits for a slow stop even if another stop throws at once", async () => {
     let isStopped = false;
     const fails = () => Promise.reject(new Error("cannot stop"));
     const slow = async (): Promise<void> => {
@@ -227,7 +227,7 @@ describe("mergeParts", () => {
     expect((errors as AggregateError).errors).to.have.length(2);
   });
 
-  it("passes an error on without the layers behind it", () => {
+  it("passes an error on without running later layers", () => {
     const seen: unknown[] = [];
     const fails = compose([(_req, _res, next) => next(new Error("no")), () => seen.push("second")]);
     fails({} as never, {} as never, (error?: unknown) => seen.push(String(error)));

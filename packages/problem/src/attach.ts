@@ -9,8 +9,8 @@ import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
 import { prepareProblem, sendProblem } from "./send.ts";
 
 /**
- * Options of `createServer` for a server with `attachProblems`, which then checks the Host header in place of Node. Node's
- * own answer would have no body.
+ * Options of `createServer` for a server with `attachProblems`, which then checks the Host header instead of Node. Node's
+ * own response would have no body.
  */
 export const problemServerOptions: Readonly<Pick<ServerOptions, "requireHostHeader">> = Object.freeze({
   requireHostHeader: false,
@@ -19,13 +19,13 @@ export const problemServerOptions: Readonly<Pick<ServerOptions, "requireHostHead
 const attached = new WeakSet<Server>();
 
 /**
- * Answers with a problem document and a request id the requests that Node itself would answer before any middleware
- * (ERR-21): bytes that are not HTTP, targets and transfer codings that no route should see, header sections that are too
- * large, requests that arrive too slowly, a missing or repeated Host header, unknown expectations, CONNECT, and requests
- * beyond `maxRequestsPerSocket`. Closes the connection. Call it after the server has its request listener; a second call
- * does nothing.
+ * Sends a problem document with a request id for requests that Node itself would reject before any middleware (ERR-21):
+ * bytes that are not HTTP, targets and transfer codings that no route should see, header sections that are too large,
+ * requests that arrive too slowly, a missing or repeated Host header, unknown expectations, CONNECT, and requests beyond
+ * `maxRequestsPerSocket`. Closes the connection. Call it after the server has its request listener; a second call does
+ * nothing.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function attachProblems(server: Server, options?: AttachProblemsOptions): void {
   const { logger, requestIdFrom } = attachProblemsOptions.resolve(options);
@@ -55,13 +55,13 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
   });
   server.on("dropRequest", (req: IncomingMessage, socket: HttpSocket) => {
     const res = socket._httpMessage;
-    // The response of a pipelined request is not available here; Node answers it with an empty 503.
+    // The response of a pipelined request is not available here; Node responds to it with an empty 503.
     if (res?.req === req) endWithProblem(req, res);
   });
 }
 
 type Note = (code: string, status: number) => void;
-// Node's own answer to a bad request uses this private property; without it, Node's answers remain in these two cases.
+// Node's own response to a bad request uses this private property; without it, Node responds in these two cases.
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function guardRequests(
@@ -104,7 +104,8 @@ function answerClientError(error: Error, socket: HttpSocket, note: Note): void {
     socket.destroy();
     return;
   }
-  // The client would take a problem for the pending answer to an earlier request. Only flush what is already written.
+  // The client would mistake a problem response for the pending response to an earlier request. Only flush what is already
+  // written.
   if (open !== undefined && (open.headersSent || open.req.complete)) {
     socket.destroySoon();
     return;
@@ -165,7 +166,7 @@ function noteOncePerSecond(logger: Logger | undefined): Note {
 function orUndefined<T>(call: () => T): T | undefined {
   try {
     const answer = call();
-    // The same holds for the rejection of an async function.
+    // The same is true of a rejection by an async function.
     if (answer instanceof Promise) answer.catch(() => undefined);
     return answer;
   } catch {

@@ -4,8 +4,8 @@ import { isRequestId, mintRequestId, openContext } from "@svc/context";
 const HEADER = "X-Request-ID";
 
 /**
- * Returns the id of a failed request (ERR-5): the one that was set, else one that another library put on the response,
- * else the caller's when it is acceptable, else a new one. Also sets it on the response and in the context.
+ * Returns the id of a failed request (ERR-5): the id that was already set, else the id that another library set on the
+ * response, else the caller's id if it is acceptable, else a new id. Also sets it on the response and in the context.
  */
 export function correlate(req: IncomingMessage, res: ServerResponse): string {
   const context = openContext(req);

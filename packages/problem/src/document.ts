@@ -1,7 +1,7 @@
 import { jsonSafe } from "./json-safe.ts";
 import { defaultDetail, statusPhrase } from "./statuses.ts";
 
-/** The parts of a problem document that do not follow from its status. */
+/** The members of a problem document that do not follow from its status. */
 export interface ProblemFields {
   readonly status: number;
   /** Default: `authentication required` for 401, the generic sentence for 500, else the phrase. */
@@ -20,7 +20,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "__proto__",
 ]);
 
-/** Returns the body of an error: the six members of every problem (ERR-2), then the extra ones. Never throws. */
+/** Returns the body of an error: the six members of every problem (ERR-2), then the extensions. Never throws. */
 export function problemBody(fields: ProblemFields, instance: string, requestId: string): Buffer {
   const { status, detail = defaultDetail(status), extensions } = fields;
   const type = fields.type === undefined ? '"about:blank"' : JSON.stringify(fields.type);
@@ -48,7 +48,7 @@ function memberText(extensions: Readonly<Record<string, unknown>>, name: string)
     value = extensions[name];
     return JSON.stringify(value);
   } catch {
-    // Send the error answer also for a cycle, a bigint or a toJSON that throws.
+    // Send the error response even for a cycle, a bigint or a toJSON that throws.
     return JSON.stringify(jsonSafe(value));
   }
 }

@@ -3,14 +3,14 @@ import { ProblemError } from "./problem-error.ts";
 import { GENERIC_DETAIL, defaultDetail } from "./statuses.ts";
 import type { SendableProblem } from "./send.ts";
 
-// body-parser's message for malformed JSON quotes the body; that of a decoding error quotes the path.
+// body-parser's message for malformed JSON quotes the body; the message of a decoding error quotes the path.
 const MALFORMED_JSON = "the body is not valid JSON";
 const UNDECODABLE_PATH = "the path is not validly percent-encoded";
 
 /**
- * Returns the problem for an error of another library. Keeps its status and message only when a boolean `expose` marks it as
- * an answer (http-errors, body-parser): an error of an HTTP client also has a status, but that is the status of another
- * service. Never throws, for any value.
+ * Returns the problem for an error from another library. Keeps its status and message only if a boolean `expose` marks it as
+ * meant for the client (http-errors, body-parser): an HTTP client's error also has a status, but that is another service's
+ * status. Never throws, for any value.
  */
 export function problemFor(error: unknown, debug: boolean): SendableProblem {
   const status = statusOf(error);

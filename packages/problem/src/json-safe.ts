@@ -1,14 +1,14 @@
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 100;
-// A limit for all objects together, because an object with many references to it is copied once for each.
+// A limit for all objects together, because an object is copied once for each reference to it.
 const MAX_VALUES = 2_000;
-/** The longest text of a client that a problem repeats, in UTF-16 code units (ERR-17). */
+/** The longest client-supplied string that a problem repeats, in UTF-16 code units (ERR-17). */
 export const MAX_TEXT = 512;
 
 /**
  * Returns a copy of any value that `JSON.stringify` accepts: limited in depth, entries, text length and size, without
- * cycles; angle brackets name the parts that cannot be shown. Runs no code of the value except its getters, and handles
- * their errors.
+ * cycles; placeholders in angle brackets replace what cannot be shown. Runs no code of the value except its getters, and
+ * handles their errors.
  */
 export function jsonSafe(value: unknown): unknown {
   return copy(value, 0, { left: MAX_VALUES });
@@ -72,14 +72,14 @@ function safeBytes(bytes: Uint8Array): string {
   }
 }
 
-/** Cuts a text without splitting a pair of surrogates. */
+/** Truncates a string without splitting a surrogate pair. */
 export function cut(text: string, max: number = MAX_TEXT): string {
   if (text.length <= max) return text;
   const last = text.charCodeAt(max - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);
 }
 
-/** Returns `value` JSON-safe for a problem, and as a text when its JSON is longer than the limit (ERR-17). */
+/** Returns a JSON-safe `value` for a problem, or a truncated string if its JSON exceeds the limit (ERR-17). */
 export function safeInput(value: unknown): unknown {
   const safe = jsonSafe(value);
   if (typeof safe !== "object" || safe === null) return safe;

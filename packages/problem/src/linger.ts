@@ -4,14 +4,14 @@ const LINGER_MS = 2_000;
 
 const lingering = new WeakSet<ServerResponse>();
 
-/** Whether a response is complete and only its end waits for the client. */
+/** Whether a response is complete except that ending it waits for the client. */
 export function isLingering(res: ServerResponse): boolean {
   return lingering.has(res);
 }
 
 /**
  * Sends a complete response to a client that is still sending, and closes the connection at the end of the request, at the
- * latest after two seconds. After an earlier close, the operating system would reset the connection, and many clients would
+ * latest after two seconds. If it closed earlier, the operating system would reset the connection, and many clients would
  * not read the response.
  */
 export function lingerThenEnd(req: IncomingMessage, res: ServerResponse, body: Uint8Array): void {

@@ -18,9 +18,9 @@ export type LastMiddleware = (
 const NOT_FOUND = { status: 404, detail: "Not Found" } as const;
 
 /**
- * Answers requests that no route has answered: with 404, or with 405 and `Allow` when the path exists for another method
+ * Responds to requests that no route has handled: with 404, or with 405 and `Allow` if the path exists for another method
  * (ERR-9 to ERR-11). Leaves an OPTIONS request for an existing path to Express. Mount it after all routes and before
- * `problemHandler()`; on a bare server it answers every request with 404.
+ * `problemHandler()`; on a bare server it responds to every request with 404.
  */
 export function notFound(): LastMiddleware {
   return function notFoundMiddleware(req, res, next): void {

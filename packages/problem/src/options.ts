@@ -8,8 +8,8 @@ export const problemHandlerOptions = defineOptions("problemHandler()", {
   /** Whether clients see the message of an unexpected error (ERR-7). Never its stack. Default: false. */
   debug: { kind: k.withDefault(k.boolean(), false) },
   /**
-   * Logs errors; needs `debug` and `error`, as pino and `console` have. Default: the logger of the request's context;
-   * without one, errors are not logged.
+   * Logs errors; must have `debug` and `error`, as pino and `console` do. Default: the logger of the request's context, if
+   * any.
    */
   logger: { kind: logger },
 });
@@ -18,11 +18,11 @@ export const problemHandlerOptions = defineOptions("problemHandler()", {
 export type ProblemHandlerOptions = OptionsOf<typeof problemHandlerOptions>;
 
 export const attachProblemsOptions = defineOptions("attachProblems()", {
-  /** Gets at most one debug line a second: `code`, `http_status`, `suppressed`. Default: none. */
+  /** Receives at most one debug line per second: `code`, `http_status`, `suppressed`. Default: none. */
   logger: { kind: logger },
   /**
-   * Returns the id of a request that is refused before any middleware; a result other than 1 to 128 visible ASCII
-   * characters is ignored. Default: the caller's `X-Request-ID` when it is acceptable, else a new id.
+   * Returns the id of a request that is refused before any middleware; a result other than 1 to 128 visible ASCII characters
+   * is ignored. Default: the caller's `X-Request-ID` if it is acceptable, else a new id.
    */
   requestIdFrom: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
 });

@@ -2,30 +2,30 @@ import { defaultDetail, type ProblemCode, statusCode, statusPhrase } from "./sta
 
 const PROBLEM: unique symbol = Symbol.for("@svc/problem/1") as never;
 
-/** Options of a problem beside its status and detail. */
+/** Options of a problem besides its status and detail. */
 export interface ProblemOptions {
   /** For programs and logs, never sent to clients. Default: the code of the status. */
   readonly code?: ProblemCode | (string & {}) | undefined;
   /** Headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
   /**
-   * Extra top-level members of the document, beside the six (ERR-6). The names of those six, and `__proto__`, are left
-   * out. Default: none.
+   * Extra top-level members of the document, in addition to the six standard members (ERR-6). The standard names and
+   * `__proto__` are ignored. Default: none.
    */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
   /** URI reference of the problem type. Default: `about:blank`. */
   readonly type?: string | undefined;
-  /** The cause, for the log, never sent to clients. Default: none. */
+  /** The cause, for logs; never sent to clients. Default: none. */
   readonly cause?: unknown;
   /** The title is always the phrase of the status. */
   readonly title?: never;
 }
 
 /**
- * A failure with the status and the text for its client. Throw it or pass it to `next`; `problemHandler()` answers it.
- * Without that handler, Express itself still uses its status and headers.
+ * A failure with a status and a message for the client. Throw it or pass it to `next`; `problemHandler()` sends the
+ * response. Without that handler, Express itself still uses its status and headers.
  *
- * An error below 500 has no stack, because it is an answer and not a fault, and a stack is expensive.
+ * An error below 500 has no stack, because it is a response and not a fault, and a stack is expensive.
  *
  * @throws RangeError when `status` is not a whole number from 400 to 599
  */

@@ -7,7 +7,7 @@ import { type ProblemHandlerOptions, problemHandlerOptions } from "./options.ts"
 import { isProblemError } from "./problem-error.ts";
 import { sendProblem } from "./send.ts";
 
-/** The property of a response with its error as thrown, for telemetry. */
+/** The response property that holds the error as thrown, for telemetry. */
 export const RESPONSE_ERROR: unique symbol = Symbol.for("@svc/problem/1/error") as never;
 
 interface WithError extends ServerResponse {
@@ -23,11 +23,11 @@ export type ErrorMiddleware = (
 ) => void;
 
 /**
- * Turns every error of a request into a problem document (ERR-1, ERR-7, ERR-8). Sends a `ProblemError` unchanged, keeps
- * the status of an error with a boolean `expose`, and answers every other error with a 500 that shows no reason. Logs
- * every answer with a status of 500 or higher once, at error level, with the error. Mount it last.
+ * Turns every error of a request into a problem document (ERR-1, ERR-7, ERR-8). Sends a `ProblemError` unchanged, keeps the
+ * status of an error with a boolean `expose`, and turns every other error into a 500 that shows no reason. Logs every
+ * response with a status of 500 or higher once, at error level, with the error. Mount it last.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware {
   const { debug, logger } = problemHandlerOptions.resolve(options);
@@ -42,7 +42,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
     const problem = isProblemError(error) ? error : problemFor(error, debug);
     if (!res.headersSent) correlate(req, res);
     if (res.headersSent) {
-      // A client error after the complete answer has no effect, so it is not an error.
+      // A client error after the complete response has no effect, so do not log it as an error.
       const level = res.writableEnded && problem.status < 500 ? "debug" : "error";
       write(log, level, error, req, problem.status, "a response failed after its head had been sent");
     } else if (problem.status >= 500) {
@@ -52,7 +52,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
   };
 }
 
-/** Returns the error of a response as thrown; undefined without an error. */
+/** Returns the error of a response as thrown; undefined if there is none. */
 export function responseError(res: ServerResponse): unknown {
   return (res as WithError)[RESPONSE_ERROR];
 }
@@ -67,7 +67,7 @@ const ABORTS: ReadonlySet<unknown> = new Set([
   "ERR_SVC_BODY_INCOMPLETE",
 ]);
 
-// Needs both: a reset by a database has the same code, and a bug may appear after the client disconnects.
+// Check both: a reset by a database has the same code, and a bug may appear after the client disconnects.
 function isClientGone(error: unknown, req: IncomingMessage): boolean {
   return (
     read(req.socket, "destroyed") === true &&
@@ -98,11 +98,11 @@ function tryWrite(log: Logger, level: "debug" | "error", fields: object, message
   try {
     settled(log[level](fields, message));
   } catch {
-    // The client must get its answer even when the logger fails.
+    // The client must get its response even when the logger fails.
   }
 }
 
-/** Handles the rejection of an async logger, which would end the process. */
+/** Handles an async logger's rejection, which would otherwise end the process. */
 function settled(answer: unknown): void {
   if (answer instanceof Promise) answer.catch(() => undefined);
 }

@@ -26,7 +26,7 @@ export function unauthorized(options?: ReadyOptions): ProblemError {
 /** 403. */
 export const forbidden = problemWith(403);
 
-/** 403 with the scopes that the caller lacks, sorted, in the detail and in `missing_scopes` (ERR-13). */
+/** 403 with the sorted list of scopes that the caller lacks, in the detail and in `missing_scopes` (ERR-13). */
 export function missingScopes(scopes: readonly string[]): ProblemError {
   const sorted = [...new Set(scopes)].sort();
   return new ProblemError(403, `missing scope(s): ${sorted.join(", ")}`, {
@@ -35,7 +35,7 @@ export function missingScopes(scopes: readonly string[]): ProblemError {
   });
 }
 
-/** 403 with the roles of which the caller needs one (ERR-14). */
+/** 403 with the list of roles, of which the caller needs one (ERR-14). */
 export function missingRoles(oneOf: readonly string[]): ProblemError {
   return new ProblemError(403, `requires one of: ${oneOf.join(", ")}`, { code: "ERR_SVC_MISSING_ROLES" });
 }
@@ -66,9 +66,9 @@ export interface ValidationIssue {
   readonly type: string;
   /** The location of the fault: `["body", "items", 0, "price"]`. */
   readonly loc: readonly (string | number)[];
-  /** The message for people. */
+  /** A human-readable message. */
   readonly msg: string;
-  /** The value at that location. Shown JSON-safe and cut at 512 characters; leave it out when it may be a secret. */
+  /** The value at that location. Shown JSON-safe and truncated to 512 characters; omit it if it may be a secret. */
   readonly input?: unknown;
 }
 
@@ -96,7 +96,7 @@ function shown(issue: ValidationIssue): Record<string, unknown> {
 export interface ExceededLimit {
   /** Requests allowed per window. */
   readonly limit: number;
-  /** Requests left. Default: 0. */
+  /** Remaining requests. Default: 0. */
   readonly remaining?: number | undefined;
   /** Seconds until a request is allowed again; sent as a whole number of at least 1. */
   readonly retryAfterSeconds: number;
@@ -104,7 +104,7 @@ export interface ExceededLimit {
   readonly resetSeconds?: number | undefined;
 }
 
-/** 429 with `Retry-After`, the `RateLimit-*` headers and the same numbers as members. */
+/** 429 with `Retry-After` and `RateLimit-*` headers, and the same numbers as members. */
 export function tooManyRequests(exceeded: ExceededLimit, options?: ReadyOptions): ProblemError {
   const { limit, remaining = 0, retryAfterSeconds, resetSeconds = retryAfterSeconds } = exceeded;
   const retryAfter = wholeSeconds(retryAfterSeconds);
@@ -129,7 +129,7 @@ export function internalError(options?: ReadyOptions): ProblemError {
 /** 502. */
 export const badGateway = problemWith(502);
 
-/** Options with the time after which a client may retry. */
+/** Problem options with the time after which a client may retry. */
 export interface RetryOptions extends ReadyOptions {
   /** Sent as `Retry-After`, as a whole number of at least 1. Default: no `Retry-After`. */
   readonly retryAfterSeconds?: number | undefined;

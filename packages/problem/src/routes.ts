@@ -1,6 +1,6 @@
 /**
  * Returns the methods that the routes of an Express application accept for a path. Reads the undocumented stacks of Express
- * 4 and 5 and skips entries of an unexpected form; the answer is then 404 instead of 405.
+ * 4 and 5 and skips entries of an unexpected form; the response is then 404 instead of 405.
  */
 export function allowedMethods(app: unknown, path: string): ReadonlySet<string> {
   const found = new Set<string>();
@@ -31,8 +31,8 @@ function collect(router: unknown, path: string, found: Set<string>, nesting: num
   }
 }
 
-// `_all` is not a method: its handlers usually run before or beside those that answer. `app.all` registers every method,
-// `route.all` only this entry.
+// `_all` is not a method: its handlers usually run in addition to the handlers that respond. `app.all` registers every
+// method, `route.all` only this entry.
 function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<string>): void {
   if (methods["connect"] === true && methods["trace"] === true) return;
   for (const method of Object.keys(methods)) if (method !== "_all") found.add(method.toUpperCase());

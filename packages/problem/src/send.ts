@@ -8,12 +8,12 @@ import { statusPhrase } from "./statuses.ts";
 /** The media type of every error body, without a charset, because JSON has none. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** A problem to send: a `ProblemError`, or a plain object of that shape. */
+/** A problem to send: a `ProblemError`, or a plain object with the same members. */
 export interface SendableProblem extends ProblemFields {
   readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
 }
 
-// A handler may have set these headers for a body that is not sent now.
+// A handler may have set these headers for a body that is no longer sent.
 const STALE_HEADERS = [
   "Content-Encoding",
   "Content-Language",
@@ -35,9 +35,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Answers a request with a problem document (ERR-1, ERR-2). Sends `Cache-Control: no-store`, because the body belongs to
- * one request, and `WWW-Authenticate: Bearer` with a 401 that names no other scheme. When the head of the response has
- * been sent, destroys the connection instead, so that the client does not take a partial response for a complete one.
+ * Responds to a request with a problem document (ERR-1, ERR-2). Sends `Cache-Control: no-store`, because the body belongs to
+ * one request, and `WWW-Authenticate: Bearer` with a 401 that names no other scheme. If the response head has already been
+ * sent, destroys the connection instead, so that the client does not mistake a partial response for a complete response.
  */
 export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: SendableProblem): void {
   if (res.headersSent) {
@@ -69,8 +69,8 @@ function isBodyUnderWay(req: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request with JSON as exactly `application/json`. Sends a `Uint8Array` unchanged and serialises other values. A
- * HEAD request gets only the headers.
+ * Responds to a request with JSON as exactly `application/json`. Sends a `Uint8Array` unchanged and serialises other values.
+ * A HEAD request gets only the headers.
  *
  * @throws TypeError when `value` has no JSON form
  */
@@ -127,7 +127,7 @@ function setHeaders(
     try {
       res.setHeader(name, value);
     } catch {
-      // An invalid header must not prevent the answer.
+      // An invalid header must not prevent the response.
     }
   }
 }

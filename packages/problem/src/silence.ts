@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 
 /**
- * Makes further calls on a response have no effect, after other code has answered for its handler, for example
- * `sendProblem` at a limit or a deadline. The handler still runs, and its later `res.json()` would throw "headers already
- * sent", often outside of any `catch`, and end the process. Callbacks passed to the response are still called.
+ * Disables further calls on a response after other code, such as `sendProblem` at a limit or a deadline, has responded in
+ * place of the handler. The handler still runs, and its later `res.json()` would throw "headers already sent", often outside
+ * of any `catch`, and end the process. Callbacks passed to the response are still called.
  */
 export function silence(res: ServerResponse): void {
   const end = res.end.bind(res);
@@ -36,7 +36,7 @@ function callBack(...args: unknown[]): void {
   if (callback !== undefined) process.nextTick(callback);
 }
 
-// The output of a late `source.pipe(res)` is discarded, so stop the source, which may never end.
+// Stop the source of a late `source.pipe(res)`, which may never end; its output is discarded.
 function letGo(this: ServerResponse, source: Readable): void {
   source.unpipe(this);
   source.destroy();

@@ -1,6 +1,6 @@
 /**
- * The phrase of every error status, fixed because Node's table changes between versions (ERR-3), and the code of the
- * problems with that status.
+ * The phrase of every error status, fixed because Node's table changes between versions (ERR-3), and the code of problems
+ * with that status.
  */
 const STATUSES = {
   400: ["Bad Request", "ERR_SVC_BAD_REQUEST"],
@@ -46,8 +46,8 @@ const STATUSES = {
 } as const satisfies Readonly<Record<number, readonly [phrase: string, code?: string]>>;
 
 /**
- * The codes of the problems of this package. Other packages add their own, in the same form. A code is for programs and
- * logs; clients never see it. `ERR_SVC_PROBLEM` stands for every other status.
+ * The problem codes of this package. Other packages add their own codes, in the same form. A code is for programs and logs;
+ * clients never see it. `ERR_SVC_PROBLEM` stands for every other status.
  */
 export type ProblemCode =
   | Extract<(typeof STATUSES)[keyof typeof STATUSES], readonly [string, string]>[1]
@@ -57,7 +57,7 @@ export type ProblemCode =
 
 const BY_NUMBER: Readonly<Record<number, readonly [phrase: string, code?: ProblemCode]>> = STATUSES;
 
-/** Returns the phrase of an error status (ERR-3), or that of its class for an unknown status. */
+/** Returns the phrase of an error status (ERR-3), or its class's phrase for an unknown status. */
 export function statusPhrase(status: number): string {
   return BY_NUMBER[status]?.[0] ?? (status >= 500 ? "Server Error" : "Client Error");
 }

@@ -81,7 +81,7 @@ const refused: Readonly<Record<string, readonly [bytes: string, status: number]>
 for (const stack of stacks) {
   describe(`attachProblems on ${stack}`, () => {
     for (const [what, [bytes, status]] of Object.entries(refused)) {
-      it(`ERR-21 ERR-5 answers ${what} with a ${status} problem before any route`, async () => {
+      it(`ERR-21 ERR-5 responds to ${what} with a ${status} problem before any route`, async () => {
         const { seen, listening } = await guarded(stack);
         await using server = listening;
         const answer = await rawRequest(server.port, Buffer.from(bytes, "latin1"));
@@ -90,7 +90,7 @@ for (const stack of stacks) {
       });
     }
 
-    it("ERR-21 answers CONNECT with a 405 problem", async () => {
+    it("ERR-21 responds to CONNECT with a 405 problem", async () => {
       const { seen, listening } = await guarded(stack);
       await using server = listening;
       const answer = await rawRequest(server.port, "CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n");
@@ -117,7 +117,7 @@ for (const stack of stacks) {
       expect(seen).to.deep.equal(["GET /a", "GET /b"]);
     });
 
-    it("ERR-21 answers a request that arrives too slowly with a 408 problem and one debug line", async () => {
+    it("ERR-21 responds to a request that arrives too slowly with a 408 problem and one debug line", async () => {
       const logger = collectingLogger();
       const { listening } = await guarded(
         stack,
@@ -146,7 +146,7 @@ describe("attachProblems", () => {
     );
   });
 
-  it("ERR-21 answers an invalid chunk while the request is being read", async () => {
+  it("ERR-21 responds to an invalid chunk while the request is being read", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);
     await using listening = await listen(server);
@@ -155,7 +155,7 @@ describe("attachProblems", () => {
     expect(body.instance).to.equal("/up");
   });
 
-  it("ERR-21 answers chunk extensions over the limit with a 413 problem", async () => {
+  it("ERR-21 responds to chunk extensions over the limit with a 413 problem", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);
     await using listening = await listen(server);
@@ -163,7 +163,7 @@ describe("attachProblems", () => {
     expectProblem(await rawRequest(listening.port, `${head}2;a=${"x".repeat(20_000)}`), 413);
   });
 
-  it("ERR-21 answers a request beyond the last one of its connection with a 503 problem", async () => {
+  it("ERR-21 responds to a request beyond the limit of its connection with a 503 problem", async () => {
     let served = 0;
     const server = createServer(problemServerOptions, (_req, res) => {
       served += 1;
@@ -223,7 +223,7 @@ describe("attachProblems", () => {
     expect((await post("transfer-encoding: Chunked")).body).to.equal("reached");
   });
 
-  it("ERR-21 never writes into a response that has begun, or in place of a pending one", async () => {
+  it("ERR-21 never writes into a response that has begun, or in place of a pending response", async () => {
     const server = createServer(problemServerOptions, (req, res) => {
       if (req.url === "/open") {
         res.writeHead(200, { "Content-Length": "100" });
@@ -238,7 +238,7 @@ describe("attachProblems", () => {
     expect(owed.text).to.equal("");
   });
 
-  it("ERR-21 answers a pipelined bad request after an answered good one", async () => {
+  it("ERR-21 responds to a pipelined bad request after the response to a good request", async () => {
     const server = createServer(problemServerOptions, (_req, res) => void res.end("fine"));
     attachProblems(server);
     await using listening = await listen(server);
@@ -250,7 +250,7 @@ describe("attachProblems", () => {
     expect(text.match(/HTTP\/1\.1 /g)).to.have.lengthOf.at.most(2);
   });
 
-  it("COR-1 ERR-21 uses the caller's id, or the one of requestIdFrom", async () => {
+  it("COR-1 ERR-21 uses the caller's id, or the id from requestIdFrom", async () => {
     const plain = createServer(problemServerOptions, notFound());
     attachProblems(plain);
     const told = createServer(problemServerOptions, notFound());
@@ -300,7 +300,7 @@ describe("attachProblems", () => {
     expect(text).to.equal("HTTP/1.1 200 OK\r\n\r\n");
   });
 
-  it("ERR-21 answers also when requestIdFrom or the logger throws, which could end the process", async () => {
+  it("ERR-21 responds even when requestIdFrom or the logger throws, which could end the process", async () => {
     const fail = (): never => {
       throw new Error("the application's");
     };

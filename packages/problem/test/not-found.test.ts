@@ -6,7 +6,7 @@ import { ask, serve, stacks } from "./support/stacks.ts";
 
 for (const stack of stacks) {
   describe(`notFound on ${stack}`, () => {
-    it("ERR-11 answers an unknown path with a 404 problem", async () => {
+    it("ERR-11 responds to an unknown path with a 404 problem", async () => {
       await using server = await serve(stack, (_req, _res, next) => next());
       const { status, body } = await ask(`${server.url}/nowhere?x=1`);
       expect(status).to.equal(404);
@@ -19,7 +19,7 @@ const ok: RequestHandler = (_req, res) => void res.send("ok");
 
 for (const [major, express] of Object.entries(expressMajors)) {
   describe(`notFound and the routes of ${major}`, () => {
-    it("ERR-9 ERR-10 answers a path that exists for another method with 405 and Allow", async () => {
+    it("ERR-9 ERR-10 responds to a path that exists for another method with 405 and Allow", async () => {
       const app = express();
       app.all("/things", (_req, _res, next) => next());
       app.get("/things", ok);
@@ -70,7 +70,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/r/z`)).headers.get("allow")).to.equal("POST");
     });
 
-    it("ERR-11 answers 404 when a route for the method calls next()", async () => {
+    it("ERR-11 returns 404 when a route for the method calls next()", async () => {
       const app = express();
       app.get("/maybe", (_req, _res, next) => next());
       app.use(notFound());
@@ -80,7 +80,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/maybe`, { method: "PUT" })).status).to.equal(405);
     });
 
-    it("leaves OPTIONS of a known path to Express", async () => {
+    it("leaves OPTIONS requests for a known path to Express", async () => {
       const app = express();
       app.get("/known", ok);
       app.use(notFound());
@@ -91,7 +91,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/unknown`, { method: "OPTIONS" })).status).to.equal(404);
     });
 
-    it("ERR-11 answers a path that cannot be decoded with 404", async () => {
+    it("ERR-11 responds to a path that cannot be decoded with 404", async () => {
       const app = express();
       app.get("/known/:id", ok);
       const passOn: ErrorRequestHandler = (error, _req, _res, next) => {

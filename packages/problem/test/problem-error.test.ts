@@ -43,7 +43,7 @@ describe("ProblemError", () => {
     expect(error.extensions).to.deep.equal({ by: "b" });
   });
 
-  it("ERR-3 has the fixed phrase as its title, even when Node has another one", () => {
+  it("ERR-3 has the fixed phrase as its title, even if Node's phrase differs", () => {
     expect(new ProblemError(413).title).to.equal("Payload Too Large");
     expect(new ProblemError(422).title).to.equal("Unprocessable Entity");
     expect(new ProblemError(401).title).to.equal("Unauthorized");
@@ -128,13 +128,13 @@ describe("the functions that create problems", () => {
     expect(error.headers).to.deep.equal({ "WWW-Authenticate": "Bearer" });
   });
 
-  it("ERR-13 return a 403 with the missing scopes, sorted and once each", () => {
+  it("ERR-13 return a 403 with the missing scopes, sorted and without duplicates", () => {
     const error = missingScopes(["b", "a", "b"]);
     expect(error.detail).to.equal("missing scope(s): a, b");
     expect(error.extensions).to.deep.equal({ missing_scopes: ["a", "b"] });
   });
 
-  it("ERR-14 return a 403 with the roles of which one is needed", () => {
+  it("ERR-14 return a 403 with the roles, of which the caller needs one", () => {
     expect(missingRoles(["x", "y"]).detail).to.equal("requires one of: x, y");
   });
 
@@ -168,7 +168,7 @@ describe("the functions that create problems", () => {
     });
   });
 
-  it("ERR-17 make input JSON-safe and cut it at 512 characters, for any value", () => {
+  it("ERR-17 make input JSON-safe and truncate it at 512 characters, for any value", () => {
     const cycle: Record<string, unknown> = { name: "x" };
     cycle["self"] = cycle;
     const shown = (input: unknown): unknown => {
@@ -198,7 +198,7 @@ describe("the functions that create problems", () => {
     expect(shown(JSON.parse('{"__proto__":{"a":1},"b":2}'))).to.deep.equal({ b: 2 });
   });
 
-  it("ERR-17 limit the copy of an input with many references between its parts", () => {
+  it("ERR-17 limit the copy of an input whose objects are referenced many times", () => {
     const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
     for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
     let reads = 0;

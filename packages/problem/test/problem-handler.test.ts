@@ -8,7 +8,7 @@ import { EventEmitter, once } from "node:events";
 import { ask, serve, stacks } from "./support/stacks.ts";
 
 describe("problemHandler", () => {
-  it("refuses unknown and wrong options", () => {
+  it("rejects unknown and invalid options", () => {
     expect(() => problemHandler({ debugs: true } as never)).to.throw(
       ConfigurationError,
       "did you mean debug?",
@@ -24,7 +24,7 @@ describe("problemHandler", () => {
 
 for (const stack of stacks) {
   describe(`problemHandler on ${stack}`, () => {
-    it("ERR-7 ERR-8 answers an unhandled exception with the generic detail and logs it once with its stack", async () => {
+    it("ERR-7 ERR-8 responds to an unhandled exception with the generic detail and logs it once with its stack", async () => {
       const logger = collectingLogger();
       const thrown = new Error("password=hunter2");
       await using server = await serve(
@@ -101,7 +101,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/json`)).body).to.include({ detail: "the body is not valid JSON" });
     });
 
-    it("ERR-1 ERR-8 answers any thrown value", async () => {
+    it("ERR-1 ERR-8 responds to any thrown value", async () => {
       const hostile = {};
       for (const name of ["message", "stack", "status", "expose", "name", "code", "headers"]) {
         Object.defineProperty(hostile, name, {
@@ -141,7 +141,7 @@ for (const stack of stacks) {
       expect(logger.lines).to.have.lengthOf(thrown.length);
     });
 
-    it("ERR-1 answers also when the logger throws or rejects", async () => {
+    it("ERR-1 responds even when the logger throws or rejects", async () => {
       const throws = (): never => {
         throw new Error("disk full");
       };
@@ -163,7 +163,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
-    it("ERR-8 logs the error and cuts the connection when the head of the response has been sent", async () => {
+    it("ERR-8 logs the error and closes the connection when the response head has been sent", async () => {
       const logger = collectingLogger();
       await using server = await serve(
         stack,
@@ -206,7 +206,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["debug"]);
     });
 
-    it("ERR-8 logs a reset connection to another server as an error", async () => {
+    it("ERR-8 logs the reset of a connection to another server as an error", async () => {
       const logger = collectingLogger();
       const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
       await using server = await serve(stack, (_req, _res, next) => next(reset), { logger });
@@ -241,7 +241,7 @@ for (const stack of stacks) {
 
 for (const [major, express] of Object.entries(expressMajors)) {
   describe(`problemHandler and ${major} itself`, () => {
-    it("ERR-1 answers a path that cannot be decoded with a problem", async () => {
+    it("ERR-1 responds to a path that cannot be decoded with a problem", async () => {
       const app = express();
       app.get("/items/:id", (_req, res) => void res.send("x"));
       app.use(problemHandler());
@@ -251,7 +251,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect(body.detail).to.equal("the path is not validly percent-encoded");
     });
 
-    it("ERR-1 ERR-19 answers errors of express.json with a problem that does not quote the body", async () => {
+    it("ERR-1 ERR-19 responds to errors from express.json with a problem that does not quote the body", async () => {
       const app = express();
       app.use(express.json({ limit: 20 }));
       app.use(problemHandler());

@@ -28,7 +28,7 @@ for (const stack of stacks) {
       });
     });
 
-    it("ERR-2 fills in type and detail when the caller gives neither", async () => {
+    it("ERR-2 fills in type and detail when the caller sets neither", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, { status: 409 }));
       expect((await ask(server.url)).body).to.include({
         type: "about:blank",
@@ -66,7 +66,7 @@ for (const stack of stacks) {
       expect(answers).to.deep.equal(["/a/b", "/c/d", "/", '/q"\\', "//evil/x"]);
     });
 
-    it("ERR-5 uses the id that was set, or mints one", async () => {
+    it("ERR-5 uses the id that was set, or mints an id", async () => {
       await using server = await serve(stack, (req, res) => {
         if (req.url === "/set") openContext(req).requestId = "from-context";
         if (req.url === "/header") res.setHeader("X-Request-ID", "from-header");
@@ -95,7 +95,7 @@ for (const stack of stacks) {
       expect(await send("x".repeat(129))).to.match(/^[0-9a-f]{32}$/);
     });
 
-    it("ERR-6 adds extra members at the top level, and never replaces the six", async () => {
+    it("ERR-6 adds extra members at the top level, and never replaces the six standard members", async () => {
       const extensions = JSON.parse(
         '{"__proto__":{"x":1},"status":200,"request_id":"forged","limit":3}',
       ) as object;
@@ -115,7 +115,7 @@ for (const stack of stacks) {
       expect(Object.hasOwn(body, "__proto__")).to.equal(false);
     });
 
-    it("ERR-12 names a scheme with every 401, the given one or Bearer", async () => {
+    it("ERR-12 names a scheme in every 401: the given scheme or Bearer", async () => {
       await using server = await serve(stack, (req, res) => {
         const own = new ProblemError(401, "no key", { headers: { "WWW-Authenticate": "ApiKey" } });
         const bare = req.url === "/plain" ? new ProblemError(401, "invalid refresh token") : unauthorized();
@@ -130,7 +130,7 @@ for (const stack of stacks) {
       expect(own?.headers.get("www-authenticate")).to.equal("ApiKey");
     });
 
-    it("ERR-1 answers HEAD with the headers and no body", async () => {
+    it("ERR-1 responds to HEAD with headers and no body", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(404)));
       const { text, headers, body } = await rawRequest(
         server.port,
@@ -157,7 +157,7 @@ for (const stack of stacks) {
       expect(headers.get("content-type")).to.equal("application/problem+json");
     });
 
-    it("ERR-1 destroys the connection when a part of the response has been sent", async () => {
+    it("ERR-1 destroys the connection when part of the response has been sent", async () => {
       await using server = await serve(stack, (req, res) => {
         res.writeHead(200, { "Content-Length": "100" });
         res.write("half");
@@ -168,7 +168,7 @@ for (const stack of stacks) {
       expect(text).to.not.contain("problem");
     });
 
-    it("ERR-1 answers at once while the client is still sending, and closes when it has sent everything", async () => {
+    it("ERR-1 responds at once while the client is still sending, and closes when it has sent everything", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");
@@ -219,7 +219,7 @@ for (const stack of stacks) {
 
 for (const stack of stacks) {
   describe(`silence() on ${stack}`, () => {
-    it("lets a late handler answer without an error or a second answer, and calls its callbacks", async () => {
+    it("lets a late handler respond without an error or a second response, and calls its callbacks", async () => {
       const { promise, resolve } = Promise.withResolvers<unknown>();
       await using server = await serve(stack, (req, res) => {
         sendProblem(req, res, new ProblemError(504));

@@ -4,15 +4,15 @@ import { connectionWord, isOfSelect } from "./errors.ts";
 /** Whether a client is connected. */
 export type ConnectionState = ReturnType<typeof followConnection>;
 
-/** Statuses of ioredis in which an attempt to connect has failed, or none will be made. */
+/** ioredis statuses in which a connection attempt has failed, or none will be made. */
 const GIVEN_UP: ReadonlySet<string> = new Set(["close", "reconnecting", "disconnecting", "end"]);
 
 /**
- * Follows the connection of a client by the events that it emits.
+ * Follows a client's connection by the events that it emits.
  *
- * @param client a client; it may be connected already
- * @param events `onWrongDatabase`: the server rejected SELECT, and commands would reach database 0, which may belong to another
- *   application; the connection counts as down until it closes
+ * @param client a client, which may already be connected
+ * @param events `onWrongDatabase`: the server rejected SELECT, and commands would reach database 0, which may belong to
+ *   another application; the connection counts as down until it closes
  */
 export function followConnection(
   client: RedisClient,
@@ -74,11 +74,11 @@ export function followConnection(
     get isUp(): boolean {
       return client.status === "ready" && !isWrongDatabase;
     },
-    /** Whether the first attempt, after the start or a lost connection, is still running. */
+    /** Whether the first connection attempt, after startup or a lost connection, is still running. */
     get isFirstAttempt(): boolean {
       return isFirstAttempt;
     },
-    /** A keyword for the last failure; undefined while it is connected. */
+    /** A keyword for the last failure; undefined while the client is connected. */
     get lastFailure(): string | undefined {
       return lastFailure;
     },
@@ -92,7 +92,7 @@ export function followConnection(
     },
     /** Ends all waits as failed. */
     endWaits: (): void => settle(false),
-    /** Stops following a client that stays open. */
+    /** Stops following the client, which stays open. */
     release(): void {
       for (const [event, listener] of Object.entries(listeners)) client.off(event, listener);
       settle(false);

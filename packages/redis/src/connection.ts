@@ -13,7 +13,7 @@ export interface Sent {
   readonly reject: (error: Error) => void;
 }
 
-/** Sends a command, or rejects if it cannot. */
+/** Sends a command, or rejects if it cannot be sent. */
 export type Send = (command: string, args: readonly CommandArgument[]) => Sent;
 
 /** A server; `send` is undefined while a cluster has no connection to it. */
@@ -22,10 +22,10 @@ export interface Server {
   readonly send: Send | undefined;
 }
 
-/** A connection to a Redis or a cluster, without deadlines. */
+/** A connection to a Redis server or cluster, without deadlines. */
 export type Connection = ReturnType<typeof openConnection>;
 
-/** The name of the server of a connection that is not a cluster. */
+/** The server's name in a connection that is not a cluster. */
 export const ONLY = "only";
 const SLOTS = 16_384;
 
@@ -52,16 +52,16 @@ export function openConnection(
     },
     onWrongDatabase: () => own?.disconnect(true),
   });
-  // Commands over the caller's client, which may keep them for the next connection instead of rejecting them.
+  // Commands sent through the caller's client, which may keep them for the next connection instead of rejecting them.
   const inFlight = new Set<Sent>();
   const sendNow =
     own === undefined || cluster !== undefined ? sendByCall : sendByRedis(own as Redis, keyPrefix);
 
   if (client.status === "wait") client.connect().catch(() => undefined);
-  // Later, because the caller has no connection yet.
+  // Call it later, because the caller has no connection yet.
   if (state.isUp) queueMicrotask(events.onReady);
 
-  // A cluster needs the automatic pipelining of ioredis, which costs more CPU than the rest of a command.
+  // A cluster needs ioredis's automatic pipelining, which costs more CPU than the rest of a command.
   function sendByCall(command: string, args: readonly CommandArgument[]): Sent {
     if (given === undefined) return sentOf(client.call(command, ...args));
     const sent = sentOf(client.call(command, ...prefixed(command, args, keyPrefix)));
@@ -72,8 +72,9 @@ export function openConnection(
   }
 
   /**
-   * Sends a command. During the first attempt to connect, after the start or a lost connection, the command waits for its
-   * outcome. Otherwise it rejects without a connection. Commands of one turn of the event loop are sent together.
+   * Sends a command. During the first connection attempt after startup or a lost connection, the command waits for the
+   * outcome of that attempt. At other times it rejects if there is no connection. Commands of one event-loop iteration are
+   * sent together.
    */
   function send(command: string, args: readonly CommandArgument[]): Sent {
     if (state.isUp) return sendNow(command, args);
@@ -94,7 +95,7 @@ export function openConnection(
 
   return {
     send,
-    /** Sends a harmless command that only this server can answer. */
+    /** Sends a harmless command that only this server can reply to. */
     probe(server: string): Sent {
       if (cluster === undefined) return send("ping", []);
       const key = Array.from({ length: SLOTS }, (_, index) => `{${index}}`).find(
@@ -112,7 +113,7 @@ export function openConnection(
       if (others.length > 0) return undefined;
       return (slot === undefined ? undefined : cluster.slots[slot]?.[0]) ?? ONLY;
     },
-    /** Returns the servers that hold keys; only the connection itself while the slots of a cluster are unknown. */
+    /** Returns the servers that hold keys; only the connection itself while a cluster's slots are unknown. */
     servers(): readonly Server[] {
       const servers = cluster === undefined ? [] : serversOf(cluster);
       return servers.length === 0 ? [{ name: ONLY, send }] : servers;

@@ -4,11 +4,11 @@ import type { ResolvedRedisOptions } from "./options.ts";
 
 const RECONNECT_EVERY_MS = 5000;
 
-/** Creates the client of ioredis, with settings that keep it from delaying commands. */
+/** Creates the ioredis client, with settings that keep it from delaying commands. */
 export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
-  // The guard sets the deadline of a command. These limits only end what ioredis would wait for without limit. They are
-  // long, because ioredis cannot tell a stall of this process from one of Redis.
+  // The guard sets the deadline of a command. These limits only bound waits that ioredis would not limit. They are long,
+  // because ioredis cannot distinguish a stall of this process from a stall of Redis.
   const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
@@ -26,7 +26,7 @@ export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
     const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
     return new Cluster(seeds, {
       clusterRetryStrategy: retryStrategy,
-      // Leave the lookup to the connection. If one seed name does not resolve, ioredis would otherwise use none of them.
+      // Leave the lookup to the connection. Otherwise ioredis would use no seed at all if one seed name did not resolve.
       dnsLookup: (host, found) => found(null, host),
       enableOfflineQueue: false,
       enableReadyCheck: false,
@@ -44,7 +44,7 @@ export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
     keyPrefix,
     retryStrategy,
     enableOfflineQueue: false,
-    // After a failover the name may lead to another server. The interval limits reconnects to a permanent replica.
+    // After a failover the host name may lead to another server. The interval limits reconnects to a permanent replica.
     reconnectOnError(error: Error): 1 | false {
       if (!error.message.startsWith("READONLY") || now() < reconnectAfter) return false;
       reconnectAfter = now() + RECONNECT_EVERY_MS;

@@ -5,18 +5,18 @@ import { NotConnectedError } from "./errors.ts";
 
 /** A connection for commands that block, such as XREADGROUP. Opened on first use and again after every loss. */
 export interface DedicatedConnection {
-  /** Prefix of the keys of the caller's client. This connection does not add it. */
+  /** Key prefix of the caller's client. This connection does not add it. */
   readonly keyPrefix: string;
   /**
-   * Sends a command. Waits for the first attempt to connect, after the start or after a loss.
+   * Sends a command. Waits for the first connection attempt after startup or a lost connection.
    * @throws NotConnectedError at once, while there is no connection
    */
   send<T>(use: (client: Redis) => Promise<T>): Promise<T>;
-  /** Resolves when there is a connection, when the signal aborts, or when it is closed. */
+  /** Resolves when the connection is established or closed, or when the signal aborts. */
   connected(signal: AbortSignal): Promise<void>;
-  /** Replaces the current connection, which does not answer. */
+  /** Replaces the current connection, which does not respond. */
   renew(): void;
-  /** Ends the connection and the commands in flight. */
+  /** Closes the connection and rejects the commands in flight. */
   close(): void;
 }
 
@@ -29,10 +29,10 @@ export interface DedicatedOptions {
 }
 
 /**
- * Opens a connection that nothing else uses, without deadline and circuit breaker.
+ * Opens a connection that nothing else uses, without a deadline or a circuit breaker.
  *
- * @param redis a URL, or a client of ioredis whose settings (TLS, sentinels, database) it takes; that client is neither used
- *   nor closed
+ * @param redis a URL, or an ioredis client whose settings (TLS, sentinels, database) are copied; the client itself is
+ *   neither used nor closed
  */
 export function openDedicated(
   redis: string | Redis,

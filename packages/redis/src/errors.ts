@@ -1,6 +1,6 @@
 /**
- * Why a command failed. `timeout`, `lost`: Redis may have executed it. `refused`: Redis rejected it for now (OOM, READONLY,
- * LOADING and the like). `breaker`, `disconnected`, `busy`, `stopped`: it was not sent.
+ * Why a command failed. `timeout`, `lost`: Redis may have executed it. `refused`: Redis rejected it temporarily (OOM,
+ * READONLY, LOADING and similar). `breaker`, `disconnected`, `busy`, `stopped`: it was not sent.
  */
 export type UnavailableReason =
   "timeout" | "lost" | "refused" | "breaker" | "disconnected" | "busy" | "stopped";
@@ -21,13 +21,13 @@ export class RedisUnavailableError extends Error {
   readonly reason: UnavailableReason;
   /** Milliseconds until a retry makes sense. */
   readonly retryAfterMs: number;
-  /** Whether Redis may have executed the command in spite of the error. */
+  /** Whether Redis may have executed the command despite the error. */
   readonly ambiguous: boolean;
   /** The first word of Redis's error reply, for example `OOM`. */
   readonly reply: string | undefined;
 
   /**
-   * @param reason why
+   * @param reason why the command failed
    * @param retryAfterMs milliseconds until a retry makes sense
    * @param reply the first word of Redis's error reply
    * @param owner what was stopped, for the reason `stopped`
@@ -42,7 +42,9 @@ export class RedisUnavailableError extends Error {
   }
 }
 
-/** Thrown when Redis rejects a command as wrong: a fault of the program, or a script that Redis does not know (NOSCRIPT). */
+/**
+ * Thrown when Redis rejects a command as invalid: a fault in the program, or a script that Redis does not know (NOSCRIPT).
+ */
 export class RedisCommandError extends Error {
   override readonly name: string = "RedisCommandError";
   readonly code: string = "ERR_SVC_REDIS_COMMAND";
@@ -59,7 +61,7 @@ export class RedisCommandError extends Error {
   }
 }
 
-/** Thrown by a connection that is not there. */
+/** Thrown while there is no connection. */
 export class NotConnectedError extends Error {
   override readonly name = "NotConnectedError";
   readonly code = "ERR_SVC_REDIS_NOT_CONNECTED";
@@ -78,7 +80,7 @@ export function firstWord(text: string): string {
   return /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
 }
 
-/** Returns a keyword for a failed connection. Leaves out the message, which contains the address. */
+/** Returns a keyword for a failed connection. Omits the message, which contains the address. */
 export function connectionWord(error: unknown): string {
   if (!(error instanceof Error)) return "connection error";
   // A cluster wraps the error of its last node when all nodes have failed.

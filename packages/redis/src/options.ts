@@ -30,22 +30,22 @@ const FIXED = [
   "monitor",
 ] as const;
 
-/** Options of ioredis: TLS, user, password, sentinels, host and port, and so on. */
+/** ioredis options: TLS, user, password, sentinels, host, port and so on. */
 export type ConnectionOptions = Omit<IoredisOptions, (typeof FIXED)[number]>;
 
-/** A node of a cluster from which the others are found. */
+/** A cluster node from which the other nodes are discovered. */
 export interface ClusterSeed {
   readonly host: string;
   /** Port of the node. Default: 6379. */
   readonly port?: number | undefined;
 }
 
-/** A failed command: `unavailable`: Redis did not execute it; `error`: Redis rejected it as wrong. */
+/** A failed command. `unavailable`: Redis did not execute it. `error`: Redis rejected it as invalid. */
 export type RedisEvent = "unavailable" | "error";
 
-/** How a package that offers the connection as its own names it in errors and log messages. */
+/** Names in errors and log messages, for a package that offers the connection as its own. */
 export interface RedisOwner {
-  /** The member of a log message that has the name of the connection. */
+  /** The log field that contains the connection's name. */
   readonly logField: string;
   readonly UnavailableError: new (
     reason: UnavailableReason,
@@ -85,16 +85,16 @@ export const redisOptions = defineOptions("createRedis()", {
       ),
     ),
   },
-  /** First nodes of a Redis Cluster to ask, `{ host, port }`; instead of `url`. Default: none. */
+  /** Redis Cluster nodes to contact first, `{ host, port }`; used instead of `url`. Default: none. */
   cluster: { kind: k.optional(k.listOf(seed)) },
   /**
-   * More options of ioredis for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
+   * Additional ioredis options for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
    * `url`, `cluster` and `client`. Default: none.
    */
   connection: { kind: k.optional(k.secret(connectionOptions)) },
   /**
-   * A client of the caller, used instead of opening a connection: of ioredis, its `Cluster`, or with their members.
-   * Stays open unless `closeClient` is set. Default: none.
+   * An ioredis `Redis` or `Cluster` client (or a compatible object) to use instead of opening a connection. Stays open
+   * unless `closeClient` is set. Default: none.
    */
   client: {
     kind: k.optional(
@@ -116,22 +116,22 @@ export const redisOptions = defineOptions("createRedis()", {
       "",
     ),
   },
-  /** Deadline of a command, including the wait for a connection (REV-7). Default: 1,000. */
+  /** Deadline of a command, including waiting for a connection (REV-7). Default: 1,000. */
   commandTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },
   /** Time limit for making a connection. Default: 1,000. */
   connectTimeoutMs: { kind: k.withDefault(k.milliseconds, 1000) },
   /**
-   * Consecutive replies that Redis is unusable (such as LOADING) that open the circuit breaker (REV-8). A single timeout
-   * opens it too. Default: 3.
+   * Number of consecutive replies that Redis is unusable (such as LOADING) after which the circuit breaker opens (REV-8). A
+   * single timeout opens it too. Default: 3.
    */
   breakerFailures: { kind: k.withDefault(k.integer({ min: 1 }), 3) },
   /** Time between probes while the circuit breaker is open (REV-8). Default: 2,000. */
   breakerCoolDownMs: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS }), 2000) },
   /** Maximum number of commands in flight, per node; more are rejected. Default: 10,000. */
   maxInFlight: { kind: k.withDefault(k.integer({ min: 1 }), 10_000) },
-  /** Time limit of the readiness check; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
+  /** Time limit of the readiness check; keep it below the deadline that `/ready` sets for a check. Default: 1,500. */
   readinessTimeoutMs: { kind: k.withDefault(k.milliseconds, 1500) },
-  /** Logs when Redis stops answering, at most every 10 s, and when it answers again. Default: none. */
+  /** Logs when Redis stops responding, at most every 10 s, and when it responds again. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
   /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   now: { kind: k.monotonicClock },
@@ -159,7 +159,7 @@ type RedisPlace = Pick<ResolvedRedisOptions, "url" | "cluster" | "connection" | 
  * Returns the fault of options that do not name exactly one Redis.
  *
  * @param name returns an option's name as its author wrote it
- * @param owner what sets the options of ioredis that `connection` must not have
+ * @param owner what sets the ioredis options that `connection` must not contain
  */
 export function faultsOfServer(
   { url, cluster, connection, client }: RedisPlace,

@@ -2,7 +2,7 @@ import type { Outcome } from "@svc/resilience";
 import { firstWord, NotConnectedError } from "./errors.ts";
 import type { RedisOwner } from "./options.ts";
 
-/** What an error says about the server, and the error for the caller, without keys or values. */
+/** What an error means for the server's state, and the error for the caller, without keys or values. */
 export interface Verdict {
   readonly outcome: Outcome;
   readonly error: Error;
@@ -10,7 +10,9 @@ export interface Verdict {
 
 /** Replies of a server that is unusable. */
 const DOWN: ReadonlySet<string> = new Set(["LOADING", "MASTERDOWN", "CLUSTERDOWN"]);
-/** Replies of a server that cannot execute this command, but others, such as reads. They do not open the breaker. */
+/**
+ * Replies of a server that cannot execute this command but can execute others, such as reads. They do not open the breaker.
+ */
 const UNABLE: ReadonlySet<string> = new Set([
   "OOM",
   "READONLY",
@@ -19,13 +21,13 @@ const UNABLE: ReadonlySet<string> = new Set([
   "TRYAGAIN",
   "BUSY",
   "NOAUTH",
-  // Their text contains an address. ioredis passes them on while no node has replaced a lost one.
+  // Their text contains an address. ioredis passes them on until another node has replaced a lost node.
   "MOVED",
   "ASK",
 ]);
 const RETRY_MS = 1000;
 
-/** Returns the function that classifies errors of the client. */
+/** Returns the function that classifies the client's errors. */
 export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause: unknown) => Verdict {
   function unavailable(
     outcome: Outcome,
@@ -51,11 +53,12 @@ export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause
     if (!(cause instanceof Error)) return unavailable("failed", "lost");
     if (cause.name === "ReplyError") return judgeReply(cause);
     if (cause.message === "Command timed out") return unavailable("failed", "timeout");
-    // One lost connection fails many commands at once. They do not count, because no command is sent before it is restored.
+    // One lost connection fails many commands at once. These failures do not count, because no command is sent before the
+    // connection is restored.
     if (/^Stream isn't writeable|slots cache|startup nodes/.test(cause.message)) {
       return unavailable("cancelled", "disconnected");
     }
-    // A lost node of a cluster counts as a failure, because each command would be redirected several times first.
+    // A lost cluster node counts as a failure, because each command would be redirected several times first.
     if (cause.message.startsWith("Too many Cluster redirections")) return unavailable("failed", "lost");
     return unavailable("cancelled", "lost");
   };

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 
 type Stream = Redis["stream"];
 
-/** The destination to which a client writes commands, in the form of a pipeline of ioredis. */
+/** The destination to which a client writes commands, in the form of an ioredis pipeline. */
 export interface Outgoing {
   readonly isPipeline: true;
   readonly destination: { readonly redis: { readonly stream: Stream } };
@@ -10,7 +10,7 @@ export interface Outgoing {
 }
 
 /**
- * Collects the commands of one turn of the event loop and writes them at once. Otherwise the system call would be most of
+ * Collects the commands of one event-loop iteration and writes them together, since the system call would otherwise dominate
  * the cost of a command.
  */
 export function createOutgoing(redis: Redis): Outgoing {

@@ -14,7 +14,7 @@ export interface Probe {
   refresh(): void;
 }
 
-/** Creates the check. It queries the servers; while a breaker is open it answers without a call. */
+/** Creates the check. It queries the servers; while a breaker is open, it returns a result without a query. */
 export function createProbe(
   connection: Connection,
   guardOf: (server: string) => Guard,
@@ -24,7 +24,7 @@ export function createProbe(
     readonly readinessTimeoutMs: number;
     readonly logger: Logger | undefined;
     readonly isStopped: () => boolean;
-    /** Returns further members of the result's `meta`. */
+    /** Returns additional members for the result's `meta`. */
     readonly meta: () => Readonly<Record<string, string | number>>;
   },
 ): Probe {

@@ -9,10 +9,10 @@ import { createProbe } from "./readiness.ts";
 
 /**
  * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
- * Keys get the prefix of the connection.
+ * Keys get the connection's prefix.
  *
- * They reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` when it rejects the
- * command as wrong.
+ * They reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` when Redis rejects the
+ * command as invalid.
  */
 export interface GuardedRedis {
   /** Runs any command, for example `call("incr", "visits")`. In a cluster its keys must share a hash tag. */
@@ -21,7 +21,7 @@ export interface GuardedRedis {
   evalsha(sha: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
   /** Returns how many of the keys exist. */
   exists(...keys: readonly string[]): Promise<number>;
-  /** Returns the strings under several keys, null for a missing one. */
+  /** Returns the strings stored under several keys, null for a missing key. */
   mget(...keys: readonly string[]): Promise<readonly (string | null)[]>;
   /** Whether the keys are spread over several servers. */
   readonly isCluster: boolean;
@@ -29,14 +29,14 @@ export interface GuardedRedis {
   readonly commandTimeoutMs: number;
 }
 
-/** A guarded connection to a Redis or a Redis Cluster. */
+/** A guarded connection to a Redis server or a Redis Cluster. */
 export interface RedisConnection extends GuardedRedis, AsyncDisposable {
   readonly name: string;
   /** Returns the check for `/ready`, which is never critical (RDY-16). */
   readonly readiness: () => ReadinessCheck;
   /** `open` while commands to Redis, or to one node of a cluster, are rejected without being sent. */
   readonly state: BreakerState;
-  /** Rejects new commands, waits for those in flight up to their deadline, and closes the connections that it opened. */
+  /** Rejects new commands, waits for commands in flight up to their deadline, and closes the connections that it opened. */
   readonly stop: () => Promise<void>;
 }
 
@@ -59,9 +59,9 @@ const REDIS: RedisOwner = {
 };
 
 /**
- * Opens a connection to a Redis or a Redis Cluster, or takes the caller's client, with a deadline and a circuit breaker
- * (REV-7, REV-8). Returns without waiting for the connection. An absent Redis is not an error; the connection is made when it
- * appears.
+ * Opens a connection to a Redis server or a Redis Cluster, or uses the caller's client, with a deadline and a circuit
+ * breaker (REV-7, REV-8). Returns without waiting for the connection. An unreachable Redis is not an error; the connection
+ * is made when Redis becomes available.
  *
  * @param options at least `url`, `cluster`, `connection` or `client`
  * @param owner names in errors and log messages, for a package that offers the connection as its own
@@ -97,7 +97,7 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
   }
 
   function reportRecovery(): void {
-    // In a cluster, other nodes may still be down when one answers again.
+    // In a cluster, other nodes may still be down when one node responds again.
     if (!isReported || worstState() !== "closed") return;
     isReported = false;
     logger?.info({ [logField]: name }, "Redis answers again");
@@ -116,7 +116,7 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
   function guardOf(server: string): Guard {
     const known = guards.get(server);
     if (known !== undefined) return known;
-    // The nodes of a cluster change, so drop the guards of idle ones.
+    // The nodes of a cluster change, so drop the guards of idle nodes.
     if (guards.size >= SERVERS_AT_MOST) {
       for (const [each, guard] of guards) if (guard.inFlight === 0 && each !== ONLY) guards.delete(each);
     }
@@ -157,7 +157,7 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
   }
 
   function run(command: string, args: readonly CommandArgument[]): Promise<unknown> {
-    // After stop() use the stopped guard, instead of creating one for a new node.
+    // After stop(), use the stopped guard instead of creating a guard for a new node.
     const server = stopping === undefined ? connection.serverOf(command, args) : ONLY;
     if (server === undefined) {
       emit("error");

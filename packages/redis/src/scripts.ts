@@ -7,7 +7,7 @@ export interface Script {
   readonly sha1: string;
 }
 
-/** The methods that {@link runScript} calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` have them. */
+/** The methods that {@link runScript} calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` provide them. */
 export interface ScriptRunner {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -19,10 +19,10 @@ export function script(source: string): Script {
 }
 
 /**
- * Runs a script by its digest, and with its text when Redis does not know it.
+ * Runs a script by its digest, or by its source if Redis does not know it.
  *
- * @returns the reply of the script
- * @throws the error of the client
+ * @returns the script's reply
+ * @throws the client's error
  */
 export async function runScript(
   redis: ScriptRunner,
@@ -40,8 +40,8 @@ export async function runScript(
 }
 
 /**
- * Returns the first word of an error reply of Redis, such as `NOSCRIPT`, for an error of ioredis, `@svc/redis` or
- * `@svc/cache`; undefined when Redis did not reply.
+ * Returns the first word of a Redis error reply, such as `NOSCRIPT`, from an error of ioredis, `@svc/redis` or `@svc/cache`;
+ * undefined if Redis did not reply.
  */
 export function replyWord(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -53,10 +53,10 @@ export function replyWord(error: unknown): string | undefined {
   return inner ?? firstWord(error.message);
 }
 
-/** Returns whether Redis may have executed the command in spite of the error. */
+/** Returns whether Redis may have executed the command despite the error. */
 export function isAmbiguous(error: unknown): boolean {
   if (!(error instanceof Error) || error.name === "ReplyError") return false;
-  // Errors of @svc/redis and @svc/cache have the member ambiguous.
+  // Errors of @svc/redis and @svc/cache have a member `ambiguous`.
   const { ambiguous, reply } = error as { readonly ambiguous?: unknown; readonly reply?: unknown };
   if (typeof ambiguous === "boolean") return ambiguous;
   // ioredis reports a command that it never sent with this text.

@@ -7,7 +7,7 @@ import { slotOf } from "../src/slot.ts";
 
 const check = (redis: RedisConnection) => redis.readiness().check(AbortSignal.timeout(15_000));
 
-describe("createRedis with the caller's client of a cluster", function () {
+describe("createRedis with the caller's cluster client", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
   // One key of each node, in the order of the nodes.

@@ -39,7 +39,7 @@ describe("openDedicated", function () {
     expect(client.status).to.equal("wait");
   });
 
-  it("rejects at once while Redis is gone, and waits for it where asked", async () => {
+  it("rejects at once while Redis is gone, and waits for Redis on request", async () => {
     const connection = openDedicated(server.url, TIMES);
     expect(await connection.send((client) => client.ping())).to.equal("PONG");
     await server.kill();
@@ -62,7 +62,7 @@ describe("openDedicated", function () {
     connection.close();
   });
 
-  it("replaces a connection that does not answer", async () => {
+  it("replaces a connection that does not respond", async () => {
     const connection = openDedicated(server.url, TIMES);
     const id = await connection.send((client) => client.client("ID"));
     connection.renew();

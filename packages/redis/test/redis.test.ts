@@ -118,7 +118,7 @@ describe("createRedis", function () {
     await until("the client is closed", () => client.status === "end");
   });
 
-  it("adds its prefix to that of the caller's client", async () => {
+  it("adds its prefix to the prefix of the caller's client", async () => {
     const client = clientOf({ keyPrefix: "c:" });
     await using redis = createRedis({ client, keyPrefix: "p:", ...PATIENT });
     await redis.call("set", "both", "1");

@@ -16,8 +16,8 @@ const requestIdOptions = defineOptions("requestId()", {
    */
   trustIncoming: { kind: k.withDefault(k.boolean(), true) },
   /**
-   * Makes the id of a request that came without one: 1 to 128 visible ASCII characters. The factory calls it once to check
-   * it; an illegal id at a later call is replaced by a minted one. Default: `mintRequestId`.
+   * Creates the id of a request that came without one: 1 to 128 visible ASCII characters. The factory calls it once as a
+   * check; if a later call returns an illegal id, a minted id replaces it. Default: `mintRequestId`.
    */
   generate: { kind: k.optional(k.func<() => string>()) },
 });
@@ -25,7 +25,7 @@ const requestIdOptions = defineOptions("requestId()", {
 /** Options of `requestId()`. */
 export type RequestIdOptions = OptionsOf<typeof requestIdOptions>;
 
-/** @throws ConfigurationError for unknown or wrong options, and for a `generate` that returns an illegal id or throws */
+/** @throws ConfigurationError for unknown or invalid options, or a `generate` that returns an illegal id or throws */
 export function readOptions(
   options: RequestIdOptions | undefined,
 ): ResolvedOptions<(typeof requestIdOptions)["keys"]> {

@@ -1,11 +1,11 @@
 import { currentContext, type RequestContext } from "@svc/context";
 
 /**
- * Returns the headers that an outbound call carries for the current request or job: `X-Request-ID`, `traceparent`
- * and `tracestate`, each when it is known (COR-5, COR-13, COR-15). Never includes the tenant or `Authorization`.
- * Mints no id: without a context the result is `{}`.
+ * Returns the headers that an outbound call carries for the current request or job: `X-Request-ID`, `traceparent` and
+ * `tracestate`, each if known (COR-5, COR-13, COR-15). Never includes the tenant or `Authorization`. Does not mint an id:
+ * without a context the result is `{}`.
  *
- * @param context default: the current one; pass `contextOf(req)` where the current one may be lost
+ * @param context default: the current context; pass `contextOf(req)` where the current context may be lost
  * @returns a new plain object
  */
 export function propagationHeaders(

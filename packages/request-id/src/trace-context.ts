@@ -11,11 +11,11 @@ const LOWER_A = 0x61;
 const LOWER_F = 0x66;
 
 /**
- * Returns the trace context of a caller, or undefined for an invalid `traceparent`, whose `tracestate` is then ignored
- * too (COR-10, COR-11). Drops only the `tracestate` when that alone is invalid. Keeps valid values unchanged.
+ * Returns the trace context of a caller, or undefined for an invalid `traceparent`, whose `tracestate` is then ignored too
+ * (COR-10, COR-11). If only the `tracestate` is invalid, drops only that. Keeps valid values unchanged.
  *
- * @param traceparent the header; Node joins a repeated header to one value, which is invalid
- * @param tracestate the header; Node joins repeated headers in their order, as the W3C recommendation asks
+ * @param traceparent the header; Node joins repeated headers into one value, which is invalid
+ * @param tracestate the header; Node joins repeated headers in order, as the W3C recommendation requires
  */
 export function parseTraceparent(
   traceparent: string | undefined,

@@ -13,7 +13,7 @@ describe("the README of @svc/request-id", () => {
     expect(await answer.json()).to.eql(headers);
   });
 
-  it("COR-2 mints an id for a request without one, in the same five lines", async () => {
+  it("COR-2 mints an id for a request without an id, in the same five lines", async () => {
     await using sample = await runSample(readme, 0);
     const answer = await fetch(await sample.url);
     const id = answer.headers.get("x-request-id");

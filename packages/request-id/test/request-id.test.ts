@@ -47,13 +47,13 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(context.requestId).to.equal("order-7/retry:2");
     });
 
-    it("COR-2 COR-3 COR-8 mints 32 lowercase hex characters for a request without one and echoes them", async () => {
+    it("COR-2 COR-3 COR-8 mints 32 lowercase hex characters for a request without an id and echoes them", async () => {
       const { echoed, context } = await ask(get());
       expect(echoed).to.match(MINTED);
       expect(context.requestId).to.equal(echoed);
     });
 
-    it("COR-3 writes the name of the header as X-Request-ID, once", async () => {
+    it("COR-3 writes the header name as X-Request-ID, once", async () => {
       const { text } = await ask(get("x-request-id: abc"));
       expect(text.match(/^x-request-id:.*$/gim)).to.eql(["X-Request-ID: abc"]);
     });
@@ -64,7 +64,7 @@ for (const [name, serve] of Object.entries(servers)) {
       }
     });
 
-    it("COR-6 COR-7 replaces an empty id, one of 129 characters, and one with other characters", async () => {
+    it("COR-6 COR-7 replaces an id that is empty, has 129 characters or contains other characters", async () => {
       for (const id of [
         "",
         "x".repeat(129),
@@ -117,7 +117,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(echoed).to.equal("r");
     });
 
-    it("COR-11 drops two traceparent headers, even equal ones", async () => {
+    it("COR-11 drops two traceparent headers, even if they are equal", async () => {
       const line = `traceparent: ${TRACEPARENT}`;
       expect((await ask(get(line, line, "tracestate: a=1"))).context.trace).to.equal(undefined);
       expect((await ask(get(line, "traceparent:"))).context.trace).to.equal(undefined);
@@ -168,7 +168,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect((await ask(get("X-Request-ID: caller"), own)).echoed).to.equal("caller");
     });
 
-    it("COR-8 mints an id when generate throws or returns an illegal one", async () => {
+    it("COR-8 mints an id when generate throws or returns an illegal id", async () => {
       const outcomes = ["legal", "two words", "line\r\nbreak", "", 7, undefined];
       let turn = 0;
       const generate = (): string => {
@@ -254,7 +254,7 @@ for (const [name, serve] of Object.entries(servers)) {
 }
 
 describe("requestId() as a factory", () => {
-  it("reports all unknown and wrong options in one error", () => {
+  it("reports all unknown and invalid options in one error", () => {
     expect(() => requestId({ trustIncomming: true } as never)).to.throw(
       ConfigurationError,
       /trustIncomming: is unknown; did you mean trustIncoming\?/,
@@ -292,7 +292,7 @@ describe("requestId() as a factory", () => {
     );
   });
 
-  it("treats undefined as a left-out option, and names its middleware", () => {
+  it("treats undefined as an omitted option, and returns a named function", () => {
     expect(requestId({ trustIncoming: undefined, generate: undefined })).to.have.property(
       "name",
       "requestIdMiddleware",

@@ -39,12 +39,12 @@ describe("parseTraceparent", () => {
     "no flags": `00-${TRACE}-${PARENT}`,
     "a fifth part": `${VALID}-what`,
     "a dash at the end": `${VALID}-`,
-    "a space in front": ` ${VALID}`,
-    "a space behind": `${VALID} `,
-    "a line break behind": `${VALID}\n`,
+    "a leading space": ` ${VALID}`,
+    "a trailing space": `${VALID} `,
+    "a trailing line break": `${VALID}\n`,
     "another separator": VALID.replaceAll("-", "_"),
     "a dash in the wrong place": `00-${TRACE.slice(0, 31)}-${TRACE.slice(31)}${PARENT}-01`,
-    "two of them": `${VALID}, ${VALID}`,
+    "two values": `${VALID}, ${VALID}`,
     nothing: "",
   })) {
     it(`COR-10 COR-11 refuses ${what}, and its tracestate`, () => {
@@ -114,7 +114,7 @@ describe("isTracestate", () => {
     for (const value of ["", " ", ",", " , ,"]) expect(isTracestate(value), value).to.equal(false);
   });
 
-  it("COR-9 accepts 32 members and 512 characters, and refuses one more", () => {
+  it("COR-9 accepts up to 32 members and 512 characters, and refuses more", () => {
     expect(isTracestate(members(32))).to.equal(true);
     expect(isTracestate(members(33))).to.equal(false);
     const long = `a=${"v".repeat(250)},b=${"v".repeat(250)},c=1234`;

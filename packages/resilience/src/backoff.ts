@@ -11,7 +11,7 @@ export interface BackoffOptions {
   readonly factor?: number | undefined;
   /** `full`: evenly spread between `minMs` and the delay. `none`: the delay itself. Default `full`. */
   readonly jitter?: "full" | "none" | undefined;
-  /** Numbers from 0 to below 1. Default `Math.random`. */
+  /** Returns random numbers in [0, 1). Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
@@ -36,7 +36,7 @@ export function backoff(options: BackoffOptions): (attempts: number) => number {
   }
 
   return function delayMs(attempts: number): number {
-    // Any other value would give a delay of 0 or NaN, and the caller would loop without a pause.
+    // Any other value would produce a delay of 0 or NaN, and the caller would loop without a pause.
     checkWhole(subject, "attempts", attempts, 1);
     // The power may be infinite, and 0 times infinity is NaN.
     const grown = baseMs === 0 ? 0 : baseMs * factor ** (attempts - 1);

@@ -3,28 +3,28 @@ import { checkFunction, checkNames, checkNumber } from "./options.ts";
 
 /** Limits of {@link boundedFetch}. */
 export interface BoundedFetchOptions {
-  /** Deadline in milliseconds for the request and the whole answer; Infinity where `signal` sets one. Required. */
+  /** Deadline in milliseconds for the request and the whole response; Infinity if `signal` sets the deadline. Required. */
   readonly timeoutMs: number;
-  /** Maximum size of the answer's body in bytes, after decompression. Required. */
+  /** Maximum size of the response body in bytes, after decompression. Required. */
   readonly maxBytes: number;
-  /** Whether redirects are followed. A redirect is an answer like any other by default. Default: false. */
+  /** Whether redirects are followed. By default, a redirect is returned like any other response. Default: false. */
   readonly followRedirects?: boolean | undefined;
-  /** Checks status and headers before the body is read; an error that it throws ends the request. Default: none. */
+  /** Checks status and headers before the body is read; an exception ends the request. Default: none. */
   readonly accept?: ((response: Response) => void) | undefined;
-  /** Ends the request with its reason. Default: none. */
+  /** Aborts the request; the call then throws the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Replacement for `fetch`. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** An answer with its complete body. */
+/** A response with its complete body. */
 export interface BoundedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Thrown for an answer with a body of more than `maxBytes`. */
+/** Thrown for a response whose body exceeds `maxBytes`. */
 export class AnswerTooLargeError extends RangeError {
   readonly code = "ERR_SVC_ANSWER_TOO_LARGE";
 
@@ -35,9 +35,9 @@ export class AnswerTooLargeError extends RangeError {
 }
 
 /**
- * Sends a request and reads the whole answer within one deadline and one size.
+ * Sends a request and reads the whole response within one deadline and one size limit.
  *
- * @throws DeadlineError at the deadline; AnswerTooLargeError; the reason of `signal`; the errors of `accept` and `fetch`
+ * @throws DeadlineError at the deadline; AnswerTooLargeError; the reason of `signal`; errors from `accept` and `fetch`
  * @throws OptionError
  */
 export async function boundedFetch(
@@ -67,7 +67,7 @@ export async function boundedFetch(
   return withDeadline(timeoutMs, run, { signal });
 }
 
-/** Parses an answer's body as JSON; undefined when it is malformed or not UTF-8. */
+/** Parses a response body as JSON; undefined if it is malformed or not UTF-8. */
 export function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
@@ -79,7 +79,7 @@ export function jsonOf(body: Uint8Array): unknown {
 async function bytesOf(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // A throw out of this loop cancels the stream and closes the connection.
+  // An exception that leaves this loop cancels the stream and closes the connection.
   for await (const chunk of response.body ?? []) {
     length += chunk.byteLength;
     if (length > maxBytes) throw new AnswerTooLargeError(maxBytes);

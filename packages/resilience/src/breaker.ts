@@ -2,12 +2,12 @@ import { createEmitter } from "./emitter.ts";
 import { checkFunction, checkNames, checkWhole, checkNumber, type Clock, monotonic } from "./options.ts";
 
 /**
- * `closed`: calls are allowed. `open`: calls are refused at once. `half-open`: one trial call is running.
- * An open breaker stays `open` until a call takes the trial, even long after its cool-down has ended.
+ * `closed`: calls are allowed. `open`: calls are refused at once. `half-open`: one trial call is running. An open breaker
+ * stays `open` until the next call starts the trial, even long after the cool-down has ended.
  */
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** The outcome of a call for the breaker. `cancelled` does not count: the caller gave up. */
+/** The outcome of a call, as the breaker counts it. `cancelled` does not count: the caller gave up. */
 export type Outcome = "succeeded" | "failed" | "cancelled";
 
 export interface BreakerChange {
@@ -20,7 +20,10 @@ export interface BreakerChange {
 export interface BreakerOptions {
   /** Failures in a row that open the breaker, at least 1. Required. */
   readonly failures: number;
-  /** Milliseconds for which an open breaker refuses every call; after that time another trial may replace a slow one. Required. */
+  /**
+   * Milliseconds for which an open breaker refuses every call; after that time another trial may replace a slow trial.
+   * Required.
+   */
   readonly coolDownMs: number;
   /**
    * Classifies an error of `run`. The error counts as a failure when this function throws or returns any other value.
@@ -37,7 +40,7 @@ export interface BreakerOptions {
 export interface Attempt {
   succeeded(): void;
   failed(): void;
-  /** The call ended without a verdict; if it was the trial, the next call may take the trial at once. */
+  /** The call ended without an outcome; if it was the trial, the next call may become the trial at once. */
   cancelled(): void;
 }
 
@@ -50,18 +53,18 @@ export interface Breaker {
   /** Returns an attempt when a call is allowed, else undefined. For callers that report the outcome later, in other code. */
   attempt(): Attempt | undefined;
   /**
-   * Whether a call is allowed now; true also takes the trial of an open breaker. Report its outcome with `succeeded()` or
-   * `failed()`. These cannot tell calls apart: use `attempt()` where calls overlap.
+   * Whether a call is allowed now. If the breaker was open, that call is the trial. Report its outcome with `succeeded()` or
+   * `failed()`. They cannot distinguish calls: use `attempt()` if calls overlap.
    */
   allows(): boolean;
   succeeded(): void;
   failed(): void;
   readonly state: BreakerState;
-  /** Milliseconds until a call may be allowed; 0 when one may be allowed now. */
+  /** Milliseconds until a call may be allowed; 0 if a call may be allowed now. */
   readonly retryAfterMs: number;
 }
 
-/** Thrown in place of a call while the breaker is open. */
+/** Thrown instead of making a call while the breaker is open. */
 export class BreakerOpenError extends Error {
   override readonly name = "BreakerOpenError";
   readonly code = "ERR_SVC_BREAKER_OPEN";
@@ -79,7 +82,7 @@ const UNNAMED: unique symbol = Symbol("a call of allows()");
 
 /**
  * Creates a circuit breaker: after `failures` failures in a row it refuses calls for `coolDownMs`, then allows one trial.
- * The trial closes it or opens it again. When a trial has not settled after `coolDownMs`, another one may start.
+ * The trial closes the breaker or opens it again. If a trial has not settled after `coolDownMs`, another trial may start.
  *
  * Results of calls that began before the breaker last opened or closed do not count.
  * @throws OptionError
@@ -129,7 +132,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   function settle(caller: object | typeof UNNAMED, outcome: Outcome): void {
     if (state === "open") return;
     if (state === "half-open") {
-      // A slow trial that another one has replaced may still close the breaker, but not open it.
+      // A slow trial that another trial has replaced may still close the breaker, but not open it.
       if (outcome === "succeeded") {
         failures = 0;
         change("closed");
@@ -186,7 +189,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   }
 
   function reportUnnamed(outcome: Outcome): void {
-    // While an attempt is the trial, a report without one belongs to an older call.
+    // While an attempt is the trial, a report without an attempt belongs to an older call.
     if (state !== "half-open" || trial === UNNAMED) settle(UNNAMED, outcome);
   }
 

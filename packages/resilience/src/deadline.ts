@@ -1,6 +1,6 @@
 import { checkFunction, checkNames, OptionError } from "./options.ts";
 
-/** Thrown when the deadline passes first. */
+/** Thrown when the deadline passes before the work is done. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
   readonly code = "ERR_SVC_DEADLINE";
@@ -76,7 +76,7 @@ export async function withDeadline<T>(
     };
     const timer = setTimeout(timeUp, Math.min(ms, LONGEST_TIMER_MS));
     outer?.addEventListener("abort", aborted, { once: true });
-    // Handle both outcomes here, so that a late rejection is not an unhandled one.
+    // Handle both outcomes here, so that a late rejection is not unhandled.
     started(run, controller.signal).then(
       (value) => {
         release();
@@ -94,7 +94,10 @@ async function started<T>(run: (signal: AbortSignal) => T | Promise<T>, signal: 
   return run(signal);
 }
 
-/** Waits for a promise for at most `ms` milliseconds. Returns whether it resolved in that time; rejects when it rejects. */
+/**
+ * Waits for a promise for at most `ms` milliseconds. Returns whether the promise resolved in that time; rejects if the
+ * promise rejects.
+ */
 export async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, ms, false);
@@ -105,7 +108,7 @@ export async function endsWithin(ms: number, work: Promise<unknown>): Promise<bo
   }
 }
 
-/** Returns whether a value is a promise or another object with a `then` method: a value that is not needs no deadline. */
+/** Returns whether a value is a promise or another object with a `then` method; other values need no deadline. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is Promise<T> {
   return (
     typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"

@@ -8,21 +8,21 @@ export interface Emitter<E> {
   /**
    * Adds a listener.
    * @returns a function that removes it
-   * @throws OptionError for a value that is not a function, and for more than 100 listeners
+   * @throws OptionError for a value that is not a function, or more than 100 listeners
    */
   readonly on: (listener: (event: E) => void) => () => void;
 }
 
 const FAILED_EVERY_MS = 10_000;
-// More listeners are a leak.
+// A larger number indicates a leak.
 const LISTENERS_AT_MOST = 100;
 
 /**
- * Creates an emitter whose listeners cannot affect the code that emits: an error of a listener, thrown or rejected, goes to
- * `failed`, at most once in ten seconds.
+ * Creates an emitter whose listeners cannot affect the code that emits: an error from a listener, thrown or rejected, goes
+ * to `failed`, at most once every ten seconds.
  *
  * @param listener the first listener, for an option such as `onEvent`; undefined for none
- * @param failed gets the number of errors dropped since its last call, and the error; must not throw
+ * @param failed receives the number of errors dropped since its last call, and the error; must not throw
  * @throws OptionError
  */
 export function createEmitter<E>(

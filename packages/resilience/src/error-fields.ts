@@ -1,6 +1,5 @@
 /**
- * Returns the name and code of an error for the log. Leaves out its message, which may contain the address of a server with
- * its password.
+ * Returns the name and code of an error for the log. Omits its message, which may contain a server address with a password.
  */
 export function errorFields(error: unknown): { readonly error?: string; readonly code?: string } {
   if (!(error instanceof Error)) return {};

@@ -1,4 +1,4 @@
-/** Thrown by the factories of this package for a wrong or unknown option. */
+/** Thrown by the factories of this package for an unknown or invalid option. */
 export class OptionError extends TypeError {
   override readonly name = "OptionError";
   readonly code = "ERR_SVC_CONFIGURATION";
@@ -9,7 +9,7 @@ export type Clock = () => number;
 
 export const monotonic: Clock = () => performance.now();
 
-/** Refuses unknown option names; otherwise a misspelt option would silently have its default. */
+/** Refuses unknown option names; otherwise a misspelt option would silently keep its default. */
 export function checkNames(subject: string, options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null) {
     throw new OptionError(`${subject}: the options must be an object`);

@@ -11,8 +11,8 @@ export interface RememberOptions {
 type Result<T> = { readonly until: number } & ({ readonly value: T } | { readonly error: unknown });
 
 /**
- * Returns a function that calls `ask` and reuses its result for `ttlMs` milliseconds from its arrival. Concurrent callers
- * share one call, so a call that hangs is never repeated. Holds one result.
+ * Returns a function that calls `ask` and reuses its result for `ttlMs` milliseconds after it arrives. Concurrent callers
+ * share one call, so a call that hangs is never repeated. Stores one result.
  * @throws OptionError
  */
 export function remember<T>(

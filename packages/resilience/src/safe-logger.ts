@@ -1,4 +1,4 @@
-/** The log levels of `Logger` of `@svc/context`, which pino and loggers like `console` have. */
+/** The log methods of `Logger` in `@svc/context`, which pino and loggers like `console` have. */
 type LogMethods = Record<
   "debug" | "info" | "warn" | "error" | "fatal",
   (fields: object, message?: string) => void
@@ -8,7 +8,7 @@ type LogMethods = Record<
  * Returns a logger that never throws: a failed log call must not fail a request, a job or an event. Drops rejections of
  * async methods and lines of a level that the logger lacks.
  *
- * @param logger undefined gives undefined
+ * @param logger if undefined, returns undefined
  */
 export function safeLogger(logger: Partial<LogMethods> | undefined): LogMethods | undefined {
   if (logger === undefined) return undefined;

@@ -7,7 +7,7 @@ export interface SingleFlight<T> {
 
 /**
  * Returns a function that runs one call at a time. Callers during a running call share its result or failure; the next
- * caller after that starts a new call. A call runs in the async context of the caller that started it.
+ * caller starts a new call. A call runs in the async context of the caller that started it.
  */
 export function singleFlight<T>(call: () => T | Promise<T>): SingleFlight<T> {
   let current: Promise<T> | undefined;

@@ -17,7 +17,7 @@ describe("boundedFetch", () => {
     expect(jsonOf(body)).to.deep.equal({ a: 1 });
   });
 
-  it("rejects an answer that is too large, by its length or while it is read, and closes the connection", async () => {
+  it("rejects a response that is too large, by its Content-Length or while reading, and closes the connection", async () => {
     for (const headers of [{ "content-length": "101" }, {}]) {
       const closed = Promise.withResolvers<void>();
       await using server = await listen((_req, res) => {
@@ -41,7 +41,7 @@ describe("boundedFetch", () => {
     expect(await rejection(boundedFetch(server.url, {}, { ...limits, signal }))).to.equal(reason);
   });
 
-  it("returns a redirect as an answer, and follows it when asked to", async () => {
+  it("returns a redirect as a response, and follows it on request", async () => {
     await using server = await listen((req, res) => {
       if (req.url === "/") res.writeHead(302, { location: "/target" }).end();
       else res.end("arrived");
@@ -51,7 +51,7 @@ describe("boundedFetch", () => {
     expect(Buffer.from(body).toString()).to.equal("arrived");
   });
 
-  it("does not read the body of an answer that accept() rejects", async () => {
+  it("does not read the body of a response that accept() rejects", async () => {
     await using server = await listen((_req, res) => void res.writeHead(503).write("x"));
     const refusal = new Error("503");
     const accept = ({ ok }: Response): void => {
@@ -66,7 +66,7 @@ describe("boundedFetch", () => {
     expect(await rejection(boundedFetch("https://idp.example", {}, { ...limits, fetch }))).to.equal(failure);
   });
 
-  it("rejects unknown and wrong options", async () => {
+  it("rejects unknown and invalid options", async () => {
     for (const wrong of [{ maxBytes: -1 }, { fetch: 1 }, { timeout: 5 }]) {
       const error = await rejection(
         boundedFetch("https://x.example", {}, { ...limits, ...(wrong as object) }),

@@ -230,7 +230,7 @@ describe("createBreaker", () => {
     expect(breaker.state, "a cancelled call reset the count").to.equal("open");
   });
 
-  describe("allows, succeeded, failed", () => {
+  describe("allows(), succeeded() and failed()", () => {
     it("open after failures, allow one trial and close after its success", () => {
       const { breaker, clock } = setup({ failures: 2 });
       expect(breaker.allows()).to.equal(true);

@@ -43,7 +43,7 @@ describe("backoff", () => {
     );
   });
 
-  it("refuses wrong options", () => {
+  it("rejects invalid options", () => {
     const wrong =
       (options: object): (() => unknown) =>
       () =>
@@ -114,7 +114,7 @@ describe("atMostEvery", () => {
     expect(calls).to.equal(1);
   });
 
-  it("refuses wrong options", () => {
+  it("rejects invalid options", () => {
     expect(() => atMostEvery(-1, () => undefined)).to.throw(OptionError, "atMostEvery(): intervalMs");
     expect(() => atMostEvery(1, () => undefined, { clock: 1 } as never)).to.throw(
       OptionError,

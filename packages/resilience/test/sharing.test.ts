@@ -4,7 +4,7 @@ import { type Deferred, deferred } from "./support/deferred.ts";
 import { failure } from "./support/failure.ts";
 
 describe("singleFlight", () => {
-  it("gives the result of a running call to concurrent callers", async () => {
+  it("returns the result of a running call to concurrent callers", async () => {
     const calls: Deferred<number>[] = [];
     const flight = singleFlight(() => {
       const call = deferred<number>();
@@ -19,7 +19,7 @@ describe("singleFlight", () => {
     expect(flight.pending).to.equal(false);
   });
 
-  it("gives the failure of a running call to concurrent callers, without a second call", async () => {
+  it("passes the failure of a running call to concurrent callers, without a second call", async () => {
     let calls = 0;
     const boom = new Error("boom");
     const flight = singleFlight(() => (calls++, Promise.reject(boom)));

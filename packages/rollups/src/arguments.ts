@@ -2,11 +2,11 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused } from "./errors.ts";
 import type { Definition, TenantType } from "./definition.ts";
 
-/** A bucket, named by any moment in it. */
+/** A bucket, identified by any instant in it. */
 export interface Moment {
   /** The tenant; null for rows without one. */
   readonly tenant: string | number | bigint | null;
-  /** A `Date`, or ISO 8601 text with an offset; of the years 1000 to 9998. */
+  /** A `Date` or an ISO 8601 string with an offset, in the years 1000 to 9998. */
   readonly at: Date | string;
 }
 
@@ -60,7 +60,7 @@ export function tenantOf(definition: Definition, given: unknown): string | null 
   return given;
 }
 
-/** Returns whether a text is a whole number that fits into so many bits. */
+/** Returns whether a string is a whole number that fits into `bits` bits. */
 export function isInteger(text: string, bits: number): boolean {
   return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
@@ -69,7 +69,7 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-/** Returns the moment as ISO 8601 text in UTC. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+/** Returns the instant as an ISO 8601 string in UTC. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
 export function instantOf(given: unknown): string {
   const text = given instanceof Date ? given : typeof given === "string" ? exact(given) : undefined;
   if (text === undefined)

@@ -3,7 +3,7 @@ import { isInteger, UUID } from "./arguments.ts";
 import { isBalanced } from "./combine.ts";
 import { SUBJECT } from "./options.ts";
 
-// PostgreSQL texts cannot contain NUL, and half a surrogate pair has no UTF-8 form.
+// PostgreSQL strings cannot contain NUL, and an unpaired surrogate has no UTF-8 form.
 const NO_TEXT = /[\0\p{Surrogate}]/u;
 const BITS: ReadonlyMap<string, number> = new Map([
   ["smallint", 16],
@@ -44,7 +44,7 @@ export function checkFloats(key: string, type: string): void {
   throw wrong(key, message);
 }
 
-/** Returns the error for one option, or a part of one. */
+/** Returns the error for an option or one of its members. */
 export function wrong(key: string, message: string): ConfigurationError {
   return new ConfigurationError(SUBJECT, [fault(key, message)]);
 }

@@ -9,8 +9,8 @@ const BY_FUNCTION: ReadonlyMap<string, Combine> = new Map([
 ]);
 
 /**
- * Returns how to combine the results of an aggregate, if its text is a single call of count, sum, min or max; otherwise
- * undefined, and the definition must state it. `sum(a) / count(*)` begins like a sum but is not one.
+ * Returns how to combine the results of an aggregate that is a single call to count, sum, min or max. Returns undefined for
+ * any other aggregate; the definition must then set `combine`. `sum(a) / count(*)` begins like a sum but is not one.
  */
 export function combineOf(sql: string): Combine | undefined {
   const call = /^\s*(\w+)\s*\(\s*(distinct\b)?/i.exec(sql);
@@ -25,7 +25,7 @@ export function combineOf(sql: string): Combine | undefined {
   return end?.replaceAll(COMMENTS, "").trim() === "" ? combine : undefined;
 }
 
-// Matches texts, names and comments, which may contain parentheses, and the parentheses between them.
+// Matches string literals, quoted names and comments, which may contain parentheses, and the parentheses between them.
 const TOKENS =
   /\be'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"[^"]*"|\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|[()]/gi;
 
@@ -41,7 +41,7 @@ function afterParenthesis(sql: string): string | undefined {
   return undefined;
 }
 
-/** Returns whether all parentheses of a text are balanced, so that it stays inside parentheses put around it. */
+/** Returns whether all parentheses in an SQL text are balanced, so that it can be enclosed in parentheses. */
 export function isBalanced(sql: string): boolean {
   let depth = 0;
   for (const { 0: token } of sql.matchAll(TOKENS)) {

@@ -16,12 +16,12 @@ export function command({ name, commandTimeoutMs }: Definition, operation: strin
   return { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs };
 }
 
-/** Returns the deadline for each statement of a call that reads much of the source. */
+/** Returns the deadline for each statement of a call that reads large parts of the source. */
 export function maintenance({ name, maintenanceTimeoutMs }: Definition, operation: string): Deadline {
   return { operation: `${operation} of ${name}`, timeoutMs: maintenanceTimeoutMs };
 }
 
-/** Runs `work` on the given connection, or on one lent by the given pool. */
+/** Runs `work` on the given connection, or on a connection of the given pool. */
 export async function onConnection<T>(
   given: Database,
   deadline: Deadline,

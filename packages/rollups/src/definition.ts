@@ -8,7 +8,7 @@ export interface Group {
   readonly sql: string;
   readonly column: string;
   readonly type: string;
-  /** Largest number of characters; undefined for other types than text. */
+  /** Maximum number of characters; undefined for types other than text. */
   readonly length: number | undefined;
   readonly whenNull: string | undefined;
   readonly cut: boolean;
@@ -20,11 +20,14 @@ export interface Measure {
   readonly sql: string;
   readonly aggregate: string;
   readonly type: string;
-  /** Undefined if the figures of months cannot be combined. */
+  /** Undefined if monthly figures cannot be combined. */
   readonly combine: Combine | undefined;
 }
 
-/** A rollup with all defaults. Names of tables and columns are quoted, except for those that begin with `given`. */
+/**
+ * A rollup with all defaults filled in. Names of tables and columns are quoted, except in members whose name begins with
+ * `given`.
+ */
 export interface Definition {
   readonly name: string;
   readonly givenTable: string;

@@ -29,11 +29,11 @@ export interface RefreshQueue {
 /** Payload of a refresh job. */
 export interface RefreshPayload {
   readonly tenant: string | null;
-  /** Moment in the bucket, ISO 8601 in UTC. */
+  /** An instant in the bucket, ISO 8601 in UTC. */
   readonly at: string;
 }
 
-/** Facts about a job that its handler receives with the payload. */
+/** Job metadata that the handler receives with the payload. */
 export interface RefreshJob {
   readonly attempts: number;
   readonly maxAttempts: number;
@@ -44,7 +44,7 @@ export type RefreshHandler = (payload: unknown, job: RefreshJob) => Promise<Refr
 
 /** Options of {@link Rollup.enqueueRefresh}. */
 export interface EnqueueOptions {
-  /** READ COMMITTED transaction that writes the rows. Default: none; the call then always queues another job. */
+  /** READ COMMITTED transaction that writes the rows. Default: none; the call then always queues a new job. */
   readonly tx?: Queryable | undefined;
 }
 
@@ -110,7 +110,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     const tx = original(bound);
     // With a snapshot older than the lock, the generation may be outdated: queue a job without an id.
     if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
-    // Include the zone: in another zone the same moment may belong to another month.
+    // Include the zone: in another zone the same instant may belong to another month.
     const zone = definition.zone.toLowerCase();
     const parts = [definition.givenTable, zone, bucket.tenant, bucket.month, counted];
     const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;

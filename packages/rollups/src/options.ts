@@ -24,13 +24,16 @@ const nullOr = <T>(kind: k.Kind<T>): k.Kind<T | null> => ({
 export const sourceOptions = defineOptions(`${SUBJECT} source`, {
   /** Name of the table, or `schema.name`. Required. */
   table: { kind: k.string() },
-  /** Column with the tenant; null if rows have no tenant, and every call passes `tenant: null`. Required. */
+  /** Tenant column; null if rows have no tenant, in which case every call passes `tenant: null`. Required. */
   tenantColumn: { kind: nullOr(k.string()) },
-  /** Type of that column: `text` (also for `varchar`), `uuid`, `integer` or `bigint`. Default: `text`. */
+  /** Type of the tenant column: `text` (also for `varchar`), `uuid`, `integer` or `bigint`. Default: `text`. */
   tenantType: { kind: k.withDefault(k.oneOf("text", "uuid", "integer", "bigint"), "text") },
   /** Column of type `timestamptz` that determines the month of a row. Required. */
   timeColumn: { kind: k.string() },
-  /** SQL condition for the rows to count, where the table is `source`; never build it from a request. Default: all rows. */
+  /**
+   * SQL condition for the rows to count, in which the table is named `source`; never build it from a request. Default: all
+   * rows.
+   */
   where: { kind: k.optional(k.string()) },
 });
 
@@ -46,8 +49,8 @@ export function groupOptions(subject: string) {
     /** Value to use for NULL. Default: none; NULL is a separate group (ROLL-6). */
     whenNull: { kind: k.optional(k.string({ allowEmpty: true })) },
     /**
-     * How to treat a text of more than `n` characters: `refuse` throws and leaves the bucket unchanged, `cut` adds it to the
-     * group of its first `n` characters. Default: `refuse`.
+     * How to treat a string of more than `n` characters: `refuse` throws and leaves the bucket unchanged, `cut` adds the row
+     * to the group of the first `n` characters. Default: `refuse`.
      */
     tooLong: { kind: k.withDefault(k.oneOf("refuse", "cut"), "refuse") },
   });
@@ -73,21 +76,21 @@ export function measureOptions(subject: string) {
 export type RollupMeasure = OptionsOf<ReturnType<typeof measureOptions>>;
 
 export const rollupOptions = defineOptions(SUBJECT, {
-  /** Lower-case letters, digits and underscores, at most 40; the task of its jobs is `rollup.refresh.<name>`. Required. */
+  /** Lower-case letters, digits and underscores, at most 40; its jobs have the task `rollup.refresh.<name>`. Required. */
   name: { kind: nameKind },
-  /** Table of totals, by name (at most 48 bytes) or `schema.name`. Default: the name. */
+  /** Totals table, by name (at most 48 bytes) or `schema.name`. Default: the name of the rollup. */
   table: { kind: k.optional(k.string()) },
   /** The rows to add up. Required. */
   source: { kind: k.objectWith<RollupSource>("an object with table, tenantColumn and timeColumn") },
-  /** Columns to group by, keyed by their name in the table of totals; up to 8. Default: none. */
+  /** Up to 8 columns to group by, keyed by their name in the totals table. Default: none. */
   groupBy: { kind: k.withDefault(membersOf<RollupGroup>(), {}) },
-  /** Figures, keyed by their name in the table of totals; 1 to 50. Required. */
+  /** 1 to 50 figures, keyed by their name in the totals table. Required. */
   measures: { kind: membersOf<RollupMeasure>() },
   /** Time zone that defines the months, for example `Europe/Berlin` (ROLL-4). Required. */
   timeZone: { kind: k.string() },
   /**
-   * Setting from which row security reads the tenant; null if the policies work differently: then nothing is set or checked.
-   * Default: `svc.tenant`.
+   * Setting from which row security reads the tenant; null if the policies work differently, in which case nothing is set or
+   * checked. Default: `svc.tenant`.
    */
   tenantSetting: {
     kind: k.withDefault(
@@ -96,13 +99,13 @@ export const rollupOptions = defineOptions(SUBJECT, {
     ),
   },
   /**
-   * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
-   * a `SqlDeadlineError`; a statement that was sent may still take effect. Default: 15,000.
+   * Time limit for a statement, and for waiting for a pool connection, in milliseconds, 10 to 600,000. After that the call
+   * rejects with a `SqlDeadlineError`; a statement that was sent may still take effect. Default: 15,000.
    */
   commandTimeoutMs: { kind: k.withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
   /**
-   * Milliseconds for each statement of `rebuild()`, `rebuildAll()` and `verify()`, and for those of `ensureSchema()` that
-   * create something, 10 to 86,400,000. Default: 600,000.
+   * Time limit in milliseconds, 10 to 86,400,000, for each statement of `rebuild()`, `rebuildAll()` and `verify()`, and for
+   * statements of `ensureSchema()` that create something. Default: 600,000.
    */
   maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
 });

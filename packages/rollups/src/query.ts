@@ -51,7 +51,10 @@ export async function queryTotals(
   );
 }
 
-/** Returns the query; `$1` first month, `$2` last month, `$3` the tenant if there is one. Contains no text from the caller. */
+/**
+ * Returns the query; `$1` is the first month, `$2` the last month, `$3` the tenant if there is one. Contains no text from
+ * the caller.
+ */
 function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: given }: RollupQuery): string {
   const known = ["month", ...definition.groups.map(({ name }) => name)];
   const dimensions = chosen("by", by, known);

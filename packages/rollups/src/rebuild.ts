@@ -13,7 +13,7 @@ export interface Rebuilt {
   readonly months: number;
   /** Rows of the totals inserted or updated. */
   readonly written: number;
-  /** Rows of the totals deleted because their group has no rows any more. */
+  /** Rows of the totals deleted because their group no longer has any rows. */
   readonly removed: number;
 }
 

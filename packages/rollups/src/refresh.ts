@@ -12,7 +12,7 @@ export interface Refreshed {
   readonly month: string;
   /** Rows of the totals inserted or updated. */
   readonly written: number;
-  /** Rows of the totals deleted because their group has no rows any more. */
+  /** Rows of the totals deleted because their group no longer has any rows. */
   readonly removed: number;
 }
 
@@ -23,7 +23,7 @@ export interface RefreshedBucket extends Refreshed {
 
 /** The statements of a rollup, prepared once. */
 export interface Refresher {
-  /** Refreshes each bucket once and returns them in the order in which they were locked. */
+  /** Refreshes each bucket once and returns the results in locking order. */
   refresh(tx: Queryable, moments: readonly Moment[]): Promise<RefreshedBucket[]>;
   /** Locks buckets in the order of tenant and month, without recomputing them. @throws RollupError */
   lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]>;

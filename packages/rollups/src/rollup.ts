@@ -20,7 +20,7 @@ export interface Rollup {
   readonly name: string;
   readonly table: string;
   readonly timeZone: string;
-  /** Returns the schema as one text, with the recommended index of the source as a comment. */
+  /** Returns the schema as one SQL script, with the recommended source index as a comment. */
   ddl(): string;
   /**
    * Creates the missing tables (ROLL-1, ROLL-6).
@@ -31,38 +31,38 @@ export interface Rollup {
   /** Returns the same schema for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * Recomputes the bucket of a moment, in the caller's READ COMMITTED transaction; call it after writing the rows (ROLL-2,
+   * Recomputes the bucket of an instant, in the caller's READ COMMITTED transaction; call it after writing the rows (ROLL-2,
    * ROLL-3, ROLL-5). Writes only what differs.
    *
    * @throws RollupError `_ARGUMENT`, `_TRANSACTION`, `_TENANT`, `_GROUP`, `_ZONE`, `_SCHEMA`
    */
   refresh(tx: Queryable, moment: Moment): Promise<Refreshed>;
   /**
-   * Does the same for up to 10,000 moments in up to 1,000 buckets. Locks all buckets in one order, then recomputes each one
-   * once. For a row that moved, pass its old and its new moment.
+   * Does the same for up to 10,000 instants in up to 1,000 buckets. Locks all buckets in one order, then recomputes each one
+   * once. For a row whose time changed, pass its old and its new time.
    */
   refreshMany(tx: Queryable, moments: readonly Moment[]): Promise<readonly RefreshedBucket[]>;
   /** Recomputes up to 1,200 months of a tenant, each in its own transaction (ROLL-5, ROLL-7). */
   rebuild(db: Database, range: TenantDates): Promise<Rebuilt>;
   /** Recomputes everything in one transaction, while refreshes wait. Required after a change of the time zone. */
   rebuildAll(db: Database): Promise<Omit<Rebuilt, "months">>;
-  /** Compares totals with their rows in both directions, and checks for the index of the source. Changes nothing. */
+  /** Compares totals with their rows in both directions, and checks for the source index. Changes nothing. */
   verify(db: Database, range: TenantDates): Promise<Verified>;
   /** Returns totals ordered by month and groups. Combines measures over the columns that `by` omits. */
   query(db: Database, tenant: Moment["tenant"], query: RollupQuery): Promise<Total[]>;
-  /** Queues a refresh in the transaction that writes the rows; a bucket has one pending job at most. */
+  /** Queues a refresh in the transaction that writes the rows; a bucket has at most one pending job. */
   enqueueRefresh(
     jobs: RefreshQueue,
     moment: Moment,
     options?: EnqueueOptions,
   ): Promise<{ id: string; enqueued: boolean }>;
-  /** Does the same for several moments, once per bucket, in an order that prevents deadlocks between callers. */
+  /** Does the same for several instants, once per bucket, in an order that prevents deadlocks between callers. */
   enqueueRefreshMany(
     jobs: RefreshQueue,
     moments: readonly Moment[],
     options: Required<EnqueueOptions>,
   ): Promise<readonly { id: string; enqueued: boolean }[]>;
-  /** Returns the handlers of those jobs, for a worker of `@svc/job-table`. */
+  /** Returns the handlers of refresh jobs, for a worker of `@svc/job-table`. */
   handlers(db: Database): Record<string, RefreshHandler>;
 }
 

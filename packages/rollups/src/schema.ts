@@ -42,7 +42,7 @@ export function statementsOf(definition: Definition): readonly string[] {
   ];
 }
 
-/** Returns the schema as text. The source's index is only a comment, since creating it locks the caller's table. */
+/** Returns the schema as an SQL script. The source's index is only a comment, since creating it locks the caller's table. */
 export function ddlOf(definition: Definition): string {
   return [
     ...statementsOf(definition).map((statement) => `${statement};`),

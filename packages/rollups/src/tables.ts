@@ -16,7 +16,7 @@ const WRONG_SQL = /^(?:0A|22|42(?!501))/;
 
 /**
  * Checks the source, and lets the server parse the statements about it, without reading a row. Skips the parsing if the role
- * has no right to read the source; then the first refresh reports errors.
+ * has no right to read the source; the first refresh then reports errors.
  *
  * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE`
  */
@@ -44,7 +44,7 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
 
 async function probe(db: Queryable, definition: Definition): Promise<void> {
   try {
-    // Send it without values, so that a placeholder in the caller's SQL is an error.
+    // Send the statement without values, so that a placeholder in the caller's SQL is an error.
     await db.query(probeSql(definition));
   } catch (error) {
     if (!(error instanceof Error) || !WRONG_SQL.test(sqlStateOf(error) ?? "")) throw error;

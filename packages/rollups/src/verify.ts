@@ -24,7 +24,7 @@ export interface Drift {
 export interface Verified {
   /** Differences; empty if every bucket equals its rows. */
   readonly drift: readonly Drift[];
-  /** Texts about causes of slow refreshes. */
+  /** Messages about possible causes of slow refreshes. */
   readonly warnings: readonly string[];
 }
 
@@ -33,7 +33,7 @@ interface DriftRow extends Row {
   readonly month: string;
 }
 
-/** Compares in both directions, in one snapshot, without a lock. */
+/** Compares totals and rows in both directions, in one snapshot, without a lock. */
 export async function verifyRange(
   db: Database,
   definition: Definition,
@@ -69,7 +69,7 @@ async function compare(
   return { drift: pairs(definition, rows), warnings: index?.present === false ? [warning] : [] };
 }
 
-/** Joins the expected and the stored side of each group. */
+/** Pairs the expected and the stored measures of each group. */
 function pairs({ groups, measures }: Definition, rows: readonly DriftRow[]): Drift[] {
   const found = new Map<string, Drift>();
   for (const row of rows) {

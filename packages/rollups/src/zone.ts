@@ -7,7 +7,7 @@ const SHORT: ReadonlySet<string> = new Set(["gmt", "prc", "roc", "rok", "uct", "
 const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
 
 /**
- * Rejects a name that is not in the time zone database. The server computes with the zone, but it also accepts `Foo+5`, and
+ * Rejects a name that is not in the time zone database. The server, which computes with the zone, also accepts `Foo+5` and
  * reads the sign of `+05:00` the other way round.
  *
  * @throws ConfigurationError
@@ -33,10 +33,10 @@ function isKnown(zone: string): boolean {
 }
 
 /**
- * Returns the first instant whose local date is that of `month`, a `timestamp` of its first midnight (ROLL-4). If clocks go
- * back across midnight, it occurs twice and PostgreSQL returns the second one; if it is skipped, PostgreSQL may return a
- * later instant than the first. So the expression also tries earlier instants, by the usual steps of clock changes and by
- * the previous day's offset, and takes the first that is in the month.
+ * Returns the first instant of the local month whose first midnight is the `timestamp` `month` (ROLL-4). If clocks go back
+ * across midnight, midnight occurs twice and PostgreSQL returns the second occurrence; if midnight is skipped, PostgreSQL
+ * may return an instant that is too late. So the expression also tries earlier instants, at the usual sizes of clock changes
+ * and at the previous day's offset, and takes the first instant that is in the month.
  */
 export function startSql(month: string, zone: string): string {
   const z = literal(zone);
@@ -54,7 +54,7 @@ export function startSql(month: string, zone: string): string {
 export const FIRST = "timestamptz '1000-01-01 00:00+00'";
 export const END = "timestamptz '9999-01-01 00:00+00'";
 
-/** Returns the start and end of a month, as columns of the given names. */
+/** Returns the start and end of a month, as columns with the given names. */
 export function boundsSql(
   month: string,
   next: string,

@@ -42,7 +42,7 @@ describe("refreshes by jobs", function () {
 
   const counts = async (each: Expenses): Promise<unknown[]> => (await each.totals()).map(({ n }) => n);
 
-  it("ROLL-2 keeps one pending job of a bucket, in the transaction that writes the rows", async () => {
+  it("ROLL-2 keeps one pending job per bucket, in the transaction that writes the rows", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await Promise.all([1, 2, 3, 4].map(() => change(each, jobs)))).to.have.members([
@@ -72,7 +72,7 @@ describe("refreshes by jobs", function () {
     expect(done).to.deep.equal([4, 1]);
   });
 
-  it("ROLL-2 queues several buckets in one order, for any order of the moments", async () => {
+  it("ROLL-2 queues several buckets in a fixed order, for any order of the instants", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const [first, second] = [
@@ -142,7 +142,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([1, 1]);
   });
 
-  it("ROLL-2 loses no change of many concurrent writers and a worker", async () => {
+  it("ROLL-2 loses no change with many concurrent writers and a worker", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const worker = createWorker({ table: jobs, handlers: each.rollup.handlers(each.pool), concurrency: 3 });
@@ -160,7 +160,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([40]);
   });
 
-  it("queues a new job when the existing one is dead or on its last attempt", async () => {
+  it("queues a new job when the existing job is dead or on its last attempt", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -208,7 +208,7 @@ describe("refreshes by jobs", function () {
     expect(await queued).to.include({ enqueued: true });
   });
 
-  it("always queues another job without a transaction or outside READ COMMITTED", async () => {
+  it("always queues a new job without a transaction or outside READ COMMITTED", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const moment = { tenant: "acme", at: new Date(at) };
@@ -223,7 +223,7 @@ describe("refreshes by jobs", function () {
     expect(job?.payload).to.deep.equal({ tenant: "acme", at: "2026-03-10T12:00:00.000Z" });
   });
 
-  it("rejects an invalid transaction, moment or payload", async () => {
+  it("rejects an invalid transaction, instant or payload", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await using client = await openClient(database.url);

@@ -62,7 +62,7 @@ describe("concurrent refreshes", function () {
     expect(await second).to.include({ written: 1 });
   });
 
-  it("ROLL-3 locks several buckets in one order, for any order of the moments", async () => {
+  it("ROLL-3 locks several buckets in a fixed order, for any order of the instants", async () => {
     await using each = await openExpenses(database.url);
     const moments = ["b", "a", null].flatMap((tenant) =>
       [1, 2, 3].map((month) => ({ tenant, at: `2026-0${month}-10T12:00:00Z` })),
@@ -157,7 +157,7 @@ describe("concurrent refreshes", function () {
     );
   });
 
-  it("passes errors of the server on unchanged", async () => {
+  it("passes server errors on unchanged", async () => {
     await using each = await openExpenses(database.url);
     await each.pool.query(`drop table ${each.rollup.table}`);
     const error = await rejection(

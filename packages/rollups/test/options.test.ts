@@ -94,7 +94,7 @@ describe("defineRollup", () => {
     expect(() => defineRollup({ ...EXPENSES, measures: said as RollupOptions["measures"] })).not.to.throw();
   });
 
-  it("ROLL-1 ROLL-6 returns its tables as text, with the index of the source as advice", () => {
+  it("ROLL-1 ROLL-6 returns its tables as an SQL script, with the source index as a recommendation", () => {
     const ddl = defineRollup({ ...EXPENSES, table: "reports.spent" }).ddl();
     expect(ddl).to.equal(`create table if not exists "reports"."spent" (
   tenant_id text collate "C",

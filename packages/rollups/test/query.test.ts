@@ -66,7 +66,7 @@ describe("query", function () {
     expect(await each.rollup.query(each.pool, null, year)).to.deep.equal([]);
   });
 
-  it("combines months and groups by the rule of each measure", async () => {
+  it("combines months and groups by each measure's rule", async () => {
     const measures = ["total", "n", "least", "most"];
     expect(await query({ ...year, by: ["category"], measures })).to.deep.equal([
       { category: "food", total: "8.01", n: "3", least: "1.005", most: 4 },

@@ -48,7 +48,7 @@ describe("rebuild and verify", function () {
     expect(await each.rollup.rebuild(client, range)).to.include({ months: 12, written: 4 });
   });
 
-  it("ROLL-2 rebuilds everything, and leaves out rows whose time has no month", async () => {
+  it("ROLL-2 rebuilds everything, and ignores rows whose time has no month", async () => {
     await using each = await filled(database.url);
     await each.pool.query(
       `insert into ${each.source} (spent_at, amount) values ('infinity', 1), ('-infinity', 1), ('12000-01-01', 1), (null, 1)`.replace(
@@ -105,7 +105,7 @@ describe("rebuild and verify", function () {
     expect((await rollup.verify(pool, { ...range, tenant: "globex" })).drift).to.deep.equal([]);
   });
 
-  it("reports differences also when the driver returns bigint values", async () => {
+  it("reports differences even when the driver returns bigint values", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { id: { column: "id", type: "bigint" } },
     });

@@ -13,7 +13,7 @@ describe("refresh", function () {
     withTransaction(pool, (tx) => rollup.refresh(tx, { tenant, at }));
   const acme = { tenant_id: "acme" };
 
-  it("ROLL-1 ROLL-5 computes the bucket of a moment, with one row for each tenant, local month and group", async () => {
+  it("ROLL-1 ROLL-5 computes the bucket of an instant, with one row for each tenant, local month and group", async () => {
     await using each = await openExpenses(database.url);
     await each.add("acme", "2026-03-31T21:59:59.999Z", "food", 10);
     await each.add("acme", "2026-03-31T22:00:00Z", "food", 1);
@@ -55,7 +55,7 @@ describe("refresh", function () {
     expect(await each.totals()).to.deep.equal([]);
   });
 
-  it("ROLL-4 computes the same for any session settings", async () => {
+  it("ROLL-4 computes the same totals for any session settings", async () => {
     await using each = await openExpenses(database.url);
     const { rollup, source } = each;
     await using client = await openClient(database.url);
@@ -204,7 +204,7 @@ describe("refresh", function () {
     expect(rows).to.have.length(0);
   });
 
-  it("rejects a text that is too long before it writes, and the transaction can continue", async () => {
+  it("rejects a string that is too long before writing, so that the transaction can continue", async () => {
     await using each = await openExpenses(database.url);
     const at = "2026-03-10T12:00:00Z";
     await each.add("acme", at, "food", 1);
@@ -232,7 +232,7 @@ describe("refresh", function () {
     expect(tenant).to.have.property("message").that.contains("tenant_id is longer than 255");
   });
 
-  it("cuts a text that is too long if the definition allows it, and merges texts that become equal", async () => {
+  it("truncates a string that is too long if the definition allows it, and merges strings that become equal", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { category: { column: "category", type: "varchar(4)", tooLong: "cut" } },
     });
@@ -247,7 +247,7 @@ describe("refresh", function () {
     expect((await each.rollup.verify(each.pool, range)).drift).to.deep.equal([]);
   });
 
-  it("ROLL-5 refreshes each bucket of several moments once, in the order of tenant and month", async () => {
+  it("ROLL-5 refreshes each bucket of several instants once, in the order of tenant and month", async () => {
     await using each = await openExpenses(database.url);
     const moments = [
       { tenant: "b", at: "2026-03-10T12:00:00Z" },
@@ -301,7 +301,7 @@ describe("refresh", function () {
     }
   });
 
-  it("rejects invalid tenants and moments, before anything is sent", async () => {
+  it("rejects invalid tenants and instants, before anything is sent", async () => {
     await using each = await openExpenses(database.url);
     const silent: Queryable = { query: () => Promise.reject(new Error("sent")) };
     const at = "2026-03-10T12:00:00Z";
@@ -352,7 +352,7 @@ describe("refresh", function () {
     expect(error).to.have.property("message").that.contains("more than 1000 buckets");
   });
 
-  it("sends hostile tenants and texts only as values", async () => {
+  it("sends hostile tenants and strings only as values", async () => {
     await using each = await openExpenses(database.url);
     const hostile = "'; drop table expenses; -- \\ \u{1F4A3} %s $1";
     await each.add(hostile, "2026-03-10T12:00:00.123456Z", hostile, 1);

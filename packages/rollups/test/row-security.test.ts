@@ -58,7 +58,7 @@ describe("row security", function () {
     expect(await db.withTenant("globex", (tx) => rollup.query(tx, "acme", range))).to.deep.equal([]);
   });
 
-  it("rejects a transaction of another tenant, or without one, instead of deleting totals", async () => {
+  it("rejects a transaction of another tenant or of no tenant, instead of deleting totals", async () => {
     await refused(db.withTenant("globex", (tx) => rollup.refresh(tx, { tenant: "acme", at })));
     await refused(db.withTenant("acme", (tx) => rollup.refresh(tx, { tenant: null, at })));
     await refused(db.transaction((tx) => rollup.refresh(tx, { tenant: "acme", at })));
@@ -86,7 +86,7 @@ describe("row security", function () {
     expect(await kept("globex")).to.have.length(2);
   });
 
-  it("leaves other kinds of policies to the caller when tenantSetting is null", async () => {
+  it("leaves other policies to the caller when tenantSetting is null", async () => {
     const own = defineRollup({ ...EXPENSES, tenantSetting: null });
     expect(await db.transaction((tx) => own.refresh(tx, { tenant: "acme", at }))).to.include({
       written: 0,

@@ -24,7 +24,7 @@ describe("schema", function () {
   const define = (options: Partial<RollupOptions>): ReturnType<typeof defineRollup> =>
     defineRollup({ ...EXPENSES, ...options });
 
-  it("ROLL-1 ROLL-6 is created once by any number of processes, and then left alone", async () => {
+  it("ROLL-1 ROLL-6 is created once by any number of processes, and then left unchanged", async () => {
     const rollup = define({ table: "reports.spent" });
     const made = await Promise.all(Array.from({ length: 4 }, () => rollup.ensureSchema(pool)));
     expect(made.filter((each) => each === "created")).to.have.length(1);
@@ -34,7 +34,7 @@ describe("schema", function () {
     expect(await rejection(pool.query(nulls))).to.have.property("code", "23505");
   });
 
-  it("ROLL-1 is created by its migrations and by its text, which may run again", async () => {
+  it("ROLL-1 is created by its migrations and by its SQL script, which can run again", async () => {
     const rollup = define({ name: "by_hand" });
     for (const { statements } of [...rollup.migrations(), ...rollup.migrations()]) {
       for (const statement of statements) await pool.query(statement);

@@ -4,7 +4,7 @@ export const UNKNOWN = "/<mount>";
 // No real application has deeper paths, so the rest of a longer request path is ignored.
 const MAX_SEGMENTS = 128;
 
-/** A path as the application's author wrote it, split up for the comparison with the path of a request. */
+/** A path as the application's author wrote it, split into segments for comparison with request paths. */
 export interface PathTemplate {
   readonly text: string;
   /** The fixed segments in lower case; undefined for a parameter, which matches any text. */
@@ -13,7 +13,7 @@ export interface PathTemplate {
   readonly open: boolean;
 }
 
-/** The path of a layer or route; undefined when it cannot be read back. */
+/** The path of a layer or route; undefined if it cannot be reconstructed. */
 export type Path = string | RegExp | undefined;
 
 export const ROOT: PathTemplate = { text: "", segments: [], open: false };
@@ -24,7 +24,7 @@ export function alternatives(path: unknown): readonly Path[] {
   return [typeof path === "string" || path instanceof RegExp ? path : undefined];
 }
 
-/** Appends the path of a mount to a prefix. Express ignores slashes at the end of a mount path. */
+/** Appends a mount path to a prefix. Express ignores slashes at the end of a mount path. */
 export function mounted(prefix: PathTemplate, path: Path): PathTemplate {
   if (typeof path !== "string") return routed(prefix, path);
   let end = path.length;
@@ -63,7 +63,7 @@ function ownText(path: Path): string {
   return path === undefined ? "" : routed(ROOT, path).text;
 }
 
-/** Returns the template that matches the path of a URL with the most fixed segments; the first one of equals. */
+/** Returns the template that matches the path of a URL with the most fixed segments; the first of several equal matches. */
 export function bestMatch(templates: readonly PathTemplate[], url: string): PathTemplate | undefined {
   const path = segmentsOf(url);
   let best: PathTemplate | undefined;
@@ -94,7 +94,7 @@ function fixedSegments({ segments, open }: PathTemplate, path: readonly string[]
 function segmentsOf(url: string): string[] {
   const query = url.indexOf("?");
   const end = query === -1 ? url.length : query;
-  // The request line of a request to a proxy holds the whole URL: http://host/path.
+  // The request line of a request to a proxy contains the whole URL: http://host/path.
   const host = url.startsWith("/") ? -1 : url.indexOf("://");
   const start = host === -1 || host > end ? 0 : url.indexOf("/", host + 3);
   if (start === -1 || start >= end) return [];

@@ -12,15 +12,15 @@ import {
 import { type AppShape, layersOf, type LayerShape, type RouteShape } from "./router-shapes.ts";
 import { keepPlace, MAX_PLACES, placesOf, walkRouter } from "./walk-router.ts";
 
-/** The routes of one application: read once, and again when a route is missing. */
+/** The routes of one application; read once, and again when a route is missing. */
 interface RouteIndex {
   /** The application at the top, which has no parent. */
   readonly top: AppShape;
   readonly layers: readonly LayerShape[];
   readonly layerCount: number;
-  /** A route's template, or all its possible templates when it has several or was not found. */
+  /** A route's template, or all its possible templates if it has several or was not found. */
   readonly routes: WeakMap<RouteShape, string | readonly PathTemplate[]>;
-  /** The mount paths of handlers whose routes cannot be read: applications, functions around a router. */
+  /** The mount paths of handlers whose routes cannot be read, such as applications and functions that wrap a router. */
   readonly closed: readonly PathTemplate[];
 }
 
@@ -32,14 +32,14 @@ interface RoutedRequest extends IncomingMessage {
 }
 
 const indexes = new WeakMap<AppShape, RouteIndex>();
-/** The index in which each route was found: an error leaves a sub-application before the response ends. */
+/** The index in which each route was found, because an error leaves a sub-application before the response ends. */
 const owners = new WeakMap<RouteShape, RouteIndex>();
 
 /**
- * Returns the template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
- * Returns what `setRouteTemplate` has set when no route has matched, else undefined. A part that cannot be known is
- * `<mount>`. The raw path is never in a template, so the number of templates is bounded by the application's code, as
- * the label of a metric must be (MET-8, MET-10). Call it at the end of the response, even on error paths.
+ * Returns the template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`. If no
+ * route has matched, returns the template from `setRouteTemplate`, or undefined. `<mount>` stands for a prefix that cannot
+ * be determined. The raw path is never in a template, so the application's code bounds the number of templates, as a metric
+ * label requires (MET-8, MET-10). Call it at the end of the response, even on error paths.
  */
 export function routeTemplateOf(req: IncomingMessage): string | undefined {
   const { route, app } = req as RoutedRequest;
@@ -60,7 +60,7 @@ function resolve(
 ): string {
   const places = known ?? (req.app === undefined ? guesses(route, []) : learn(req.app, route));
   if (typeof places === "string") return places;
-  // The router matched the current URL. The original URL helps when a handler has rewritten it since.
+  // The router matched the current URL. The original URL helps if a handler has rewritten the URL since.
   const best =
     bestMatch(places, `${req.baseUrl ?? ""}${req.url ?? ""}`) ?? bestMatch(places, req.originalUrl ?? "");
   return best === undefined ? unplaced(route.path) : shown(best);

@@ -1,11 +1,11 @@
 import { alternatives, type Path } from "./path-template.ts";
 
 /**
- * The undocumented parts of Express that a template is read from. The routers of Express 4 and Express 5 keep the same
- * facts under different names.
+ * The undocumented parts of Express that a template is read from. The routers of Express 4 and Express 5 store the same data
+ * under different names.
  */
 export interface AppShape {
-  /** The application that mounted this one with `use`; the last one when there are several. */
+  /** The application that last mounted this one with `use`. */
   readonly parent?: AppShape | undefined;
   readonly mountpath?: unknown;
   /** Express 5. In Express 4 this is a getter that throws. */
@@ -23,11 +23,11 @@ export interface LayerShape {
   readonly name?: string;
   readonly route?: RouteShape | undefined;
   readonly handle?: unknown;
-  /** A handler of a route: its method in lower case, undefined for each method. */
+  /** The method of a route handler in lower case; undefined for all methods. */
   readonly method?: string | undefined;
   /** Express 5: mounted at `/`. */
   readonly slash?: boolean;
-  /** Express 5, from router 2.3: the path as it was given. */
+  /** Express 5, from router 2.3: the path as given. */
   readonly rawPath?: unknown;
   /** Express 4. */
   readonly regexp?: RegExp & { readonly fast_slash?: boolean };
@@ -41,12 +41,12 @@ export interface RouteShape {
   readonly stack?: readonly LayerShape[];
 }
 
-/** Whether a value is an application of Express. */
+/** Whether a value is an Express application. */
 export function isApplication(value: unknown): value is AppShape {
   return typeof value === "function" && "settings" in value && "mountpath" in value;
 }
 
-/** Whether a value is a router of Express. An application of Connect has a stack too, and a text in `route`. */
+/** Whether a value is an Express router. A Connect application also has a stack, and a string in `route`. */
 export function isRouter(value: unknown): value is RouterShape {
   return (
     typeof value === "function" && "route" in value && typeof value.route === "function" && hasStack(value)
@@ -70,7 +70,7 @@ export function layersBehind(layer: LayerShape): readonly LayerShape[] | undefin
   return hasStack(layer.handle) ? layer.handle.stack : undefined;
 }
 
-/** Returns the paths that a layer is mounted at: as written, or as reconstructed from the expression of Express 4. */
+/** Returns the paths that a layer is mounted at: as written, or as reconstructed from Express 4's regular expression. */
 export function mountPathsOf(layer: LayerShape): readonly Path[] {
   if (layer.slash === true || layer.regexp?.fast_slash === true) return [""];
   if (layer.rawPath !== undefined) return alternatives(layer.rawPath);
@@ -92,7 +92,7 @@ function readBack(regexp: RegExp, keys: readonly { readonly name: string | numbe
     .map((one) => pathOf(one.endsWith(OPTIONAL_SLASH) ? one.slice(0, -OPTIONAL_SLASH.length) : one, names));
 }
 
-/** Returns the path that was compiled to `source`. Removes the names that it uses from the front of the list. */
+/** Returns the path that was compiled to `source`. Removes the names that it uses from the front of `names`. */
 function pathOf(source: string, names: string[]): string {
   let path = "";
   let index = 0;

@@ -6,22 +6,22 @@ import { lastPlacesOf, walkRouter } from "./walk-router.ts";
 
 /** One route under one method. */
 export interface Route {
-  /** In upper case; `*` for a route that answers every method. */
+  /** In upper case; `*` for a route that handles every method. */
   readonly method: string;
   /** The template with its mounts: `/t/:tenant/items/:id`. */
   readonly path: string;
-  /** The guards that a request meets on its way to the handler, in order, each once. */
+  /** The guards that run before the handler, in order, each once. */
   readonly guards: readonly Guard[];
 }
 
 const EVERY_METHOD = "*";
 
 /**
- * Returns the routes of an application or router of Express 4 or 5, in the order in which they were added. Reads the
- * routers at each call: call it once all routes are there. Routes of a mounted application (`app.use(other)`) are not
- * visible from `app`; `routesOf(other)` returns them with the path of its last mount, without the guards of `app`.
+ * Returns the routes of an Express 4 or 5 application or router, in the order in which they were added. Reads the routers at
+ * each call: call it after all routes have been added. Routes of a mounted application (`app.use(other)`) are not visible
+ * from `app`; `routesOf(other)` returns them with the path of its last mount, without the guards of `app`.
  *
- * @throws TypeError when `app` is no application and no router of Express
+ * @throws TypeError when `app` is not an Express application or router
  */
 export function routesOf(app: unknown): readonly Route[] {
   if (!isApplication(app) && !isRouter(app)) {
@@ -50,14 +50,14 @@ export function routesOf(app: unknown): readonly Route[] {
 }
 
 function guardIn(handle: unknown): Guard | undefined {
-  // Express calls a function of four parameters for errors only.
+  // Express calls a function with four parameters for errors only.
   if (typeof handle !== "function" || handle.length === 4) return undefined;
   return guardOf(handle);
 }
 
 const PARAMETER = /^:\w+$/;
 
-/** Whether every request of a route passes a handler at `place`; false if the two paths do not show it. */
+/** Whether every request of a route passes a handler at `place`; false if the two paths do not prove it. */
 function covers(place: PathTemplate, route: PathTemplate): boolean {
   if (place.text.includes(UNKNOWN)) return false;
   if (place.open) return route.text === place.text || route.text.startsWith(`${place.text}/`);
@@ -67,7 +67,7 @@ function covers(place: PathTemplate, route: PathTemplate): boolean {
     .every((segment, index) => segment === inRoute[index] || coversSegment(segment, inRoute[index]));
 }
 
-/** A parameter alone in its segment matches every text, and every other parameter alone in its segment. */
+/** A parameter alone in its segment covers any fixed text, and any other parameter that is alone in its segment. */
 function coversSegment(segment: string, other: string | undefined): boolean {
   return PARAMETER.test(segment) && other !== undefined && /^(:\w+|[\w.~-]+)$/.test(other);
 }

@@ -8,25 +8,25 @@ import {
   type RouteShape,
 } from "./router-shapes.ts";
 
-// Bounds for applications that mount routers in each other many times over. Routes beyond them are not found.
+// Limits for applications that mount routers in each other many times over. Routes beyond them are not found.
 const MAX_LAYERS = 50_000;
 export const MAX_PLACES = 64;
 
-/** Receives what a router holds, in the order in which a request meets it. */
+/** Receives the contents of a router, in the order in which a request reaches them. */
 export interface RouterVisitor {
   /** Called once for each path of a route. */
   route(route: RouteShape, template: PathTemplate): void;
-  /** Called for a handler whose routes cannot be read: middleware, an application, a function around a router. */
+  /** Called for a handler whose routes cannot be read: middleware, an application, a function that wraps a router. */
   closed(handle: unknown, place: PathTemplate): void;
 }
 
-/** Visits the layers of a router and of the routers in it. */
+/** Visits the layers of a router and of its nested routers. */
 export function walkRouter(
   layers: readonly LayerShape[],
   prefix: PathTemplate,
   visitor: RouterVisitor,
 ): void {
-  // The routers on the way down to the current one, because a router may contain itself.
+  // The routers on the path to the current router, because a router may contain itself.
   const above = new Set<readonly LayerShape[]>();
   let left = MAX_LAYERS;
 
@@ -54,8 +54,8 @@ export function walkRouter(
 }
 
 /**
- * Returns the prefixes under which an application is mounted. An application keeps its last mount only. The others are
- * guessed from the layers of its parent, which do not say which application they lead to.
+ * Returns the prefixes under which an application is mounted. An application remembers only its last mount. Other mounts are
+ * guessed from its parent's layers, which do not show which application they lead to.
  */
 export function placesOf(app: AppShape): readonly PathTemplate[] {
   return placesWithin(app, 0);
@@ -75,7 +75,7 @@ function placesWithin({ parent, mountpath }: AppShape, depth: number): readonly 
   return [...places.values()];
 }
 
-/** Returns the prefixes of the last mount of an application, which are the ones that it is known to have. */
+/** Returns the prefixes of an application's last mount, the only mount that is certain. */
 export function lastPlacesOf({ parent, mountpath }: AppShape, depth = 0): readonly PathTemplate[] {
   if (parent === undefined || depth > MAX_PLACES) return [ROOT];
   const paths = alternatives(mountpath);
@@ -84,7 +84,7 @@ export function lastPlacesOf({ parent, mountpath }: AppShape, depth = 0): readon
     .slice(0, MAX_PLACES);
 }
 
-/** Keeps a place by its text, up to `MAX_PLACES`. */
+/** Adds a place under its text, up to `MAX_PLACES` places. */
 export function keepPlace(places: Map<string, PathTemplate>, place: PathTemplate): void {
   if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);
 }

@@ -100,7 +100,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("includes nested routers of a sub-application on error paths after its first answer", async () => {
+    it("includes nested routers in the template of an error once the sub-application has served a request", async () => {
       const sub = silent().use("/deep", express.Router().get("/boom/:id", boom)).get("/fine", ok);
       const app = silent().use("/s", sub).use(answerError);
       expect(await templatesOf(app, "/s/deep/boom/1", "/s/fine", "/s/deep/boom/1")).to.eql([
@@ -184,7 +184,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("uses the path of a function around a router as its mount when the URL matches", async () => {
+    it("uses the mount path of a function that wraps a router if the URL matches", async () => {
       const router = express.Router().get("/x/:id", ok);
       const deep = express.Router().use("/deep", router);
       const app = silent();
@@ -257,7 +257,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 describe("routeTemplateOf with Express 4 paths", () => {
   const express = expressMajors["express 4"];
 
-  it("reconstructs the paths of mounts from their expressions", async () => {
+  it("reconstructs mount paths from their regular expressions", async () => {
     const router = express.Router().get("/x", ok);
     for (const [path, url, wanted] of [
       ["/:lang?/docs", "/docs/x", "/:lang?/docs/x"],
@@ -318,7 +318,7 @@ describe("routeTemplateOf elsewhere", () => {
     ]);
   });
 
-  it("uses a placeholder for a mount whose path the router does not keep", async () => {
+  it("uses a placeholder for a mount whose path the router does not store", async () => {
     const express = expressMajors["express 5"];
     const app = express().use("/secret", express.Router().get("/x", ok));
     // Routers before 2.3 have no rawPath.
@@ -334,7 +334,7 @@ describe("routeTemplateOf elsewhere", () => {
 });
 
 describe("setRouteTemplate", () => {
-  it("MET-8 sets the template of a request that no Express route answers", async () => {
+  it("MET-8 sets the template of a request that no Express route handles", async () => {
     const app = expressMajors["express 5"]();
     app.use((req, res) => {
       setRouteTemplate(req, "/fixed");

@@ -55,7 +55,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("returns the guards that were added in front of a route, and no guard behind it or of another path", () => {
+    it("returns the guards that were added before a route, but none that were added after it or to another path", () => {
       const reports = express.Router().get("/", ok);
       const app = express()
         .get("/open", ok)
@@ -72,7 +72,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("leaves out a guard whose mount path does not match every request of the route", () => {
+    it("omits a guard whose mount path does not match every request of the route", () => {
       const app = express()
         .use("/v:version", requireScopes("a"))
         .use("/Upper", requireScopes("b"))
@@ -83,7 +83,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(shown(routesOf(app))).to.eql(["GET | /admin", "GET | /upper", "GET | /data.json"]);
     });
 
-    it("leaves out a guard that is an error handler", () => {
+    it("omits a guard that is an error handler", () => {
       const guard = Object.assign((_err: unknown, _req: unknown, _res: unknown, next: () => void) => next(), {
         [Symbol.for("@svc/guard")]: { kind: "tenant", values: [] },
       });
@@ -112,11 +112,11 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(shown(routesOf(express().use(guard).get("/", guard, ok)))).to.eql(["GET | / | tenant"]);
     });
 
-    it("returns the routes of a router alone", () => {
+    it("returns the routes of a router without an application", () => {
       expect(shown(routesOf(express.Router().get("/items/:id", ok)))).to.eql(["GET | /items/:id"]);
     });
 
-    it("returns the routes of a mounted application with its mounts, and none of them from its parent", () => {
+    it("returns a mounted application's routes with its mounts, but not from its parent", () => {
       const inner = express().get("/items", ok);
       const outer = express().use("/shop", inner).get("/", ok);
       expect(shown(routesOf(inner))).to.eql(["GET | /shop/items"]);
@@ -130,7 +130,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(shown(routesOf(app))).to.eql(["GET | /early", "GET | /late"]);
     });
 
-    it("returns no routes for an application without any", () => {
+    it("returns no routes for an application without routes", () => {
       expect(routesOf(express())).to.eql([]);
     });
 
@@ -143,7 +143,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("routesOf", () => {
-  it("throws a TypeError for a value that is no application and no router", () => {
+  it("throws a TypeError for a value that is neither an application nor a router", () => {
     const route = expressMajors["express 5"]().route("/");
     for (const value of [undefined, null, "app", {}, { stack: [null] }, ok, connect(), route]) {
       expect(() => routesOf(value)).to.throw(

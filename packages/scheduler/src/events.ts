@@ -6,7 +6,7 @@ export interface FiredTick {
   /** Time of the tick, ISO 8601 in UTC; also in the payload as `scheduled_for`. */
   readonly at: string;
   readonly jobId: string;
-  /** False if a job with this id was in the table already. */
+  /** False if a job with this id was already in the table. */
   readonly enqueued: boolean;
   /** Milliseconds from the tick to the claim. */
   readonly lateMs: number;

@@ -16,14 +16,17 @@ const byName: k.Kind<Schedules> = {
 };
 
 export const schedulerOptions = defineOptions("createScheduler()", {
-  /** Job table from `createJobTable()`: jobs are queued there, and its database holds the ticks. Required. */
+  /** Job table from `createJobTable()`: jobs are queued in it, and its database stores the ticks. Required. */
   table: { kind: k.objectWith<JobTable>("a job table", "enqueue") },
   /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
   schedules: { kind: byName },
   ...pickOptions(ticksOptions, "ticksTable", "retentionDays"),
-  /** Milliseconds that a statement may take, including its wait for a connection, 10 to 60,000. Default: 5000. */
+  /** Time limit for a statement, including waiting for a connection, in milliseconds, 10 to 60,000. Default: 5000. */
   commandTimeoutMs: { kind: k.withDefault(k.integer({ min: 10, max: 60_000 }), 5000) },
-  /** Milliseconds for each statement of `ensureSchema()` that creates something, 10 to 86,400,000. Default: 600,000. */
+  /**
+   * Time limit for each statement of `ensureSchema()` that creates something, in milliseconds, 10 to 86,400,000. Default:
+   * 600,000.
+   */
   maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS) },
   /** Clock in milliseconds since the Unix epoch. Default: the database's clock. */
   now: { kind: k.optional(k.func<() => number>()) },
@@ -63,7 +66,7 @@ export function resolveSchedulerOptions(given: SchedulerOptions) {
 // The largest timestamp with a four-digit ISO 8601 year.
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** Returns a clock that throws for an invalid time: with NaN, no tick would be due and no pause would end. */
+/** Returns a clock that throws for an invalid time: with NaN, no tick would ever be due and no pause would end. */
 function checked(now: () => number): () => number {
   return () => {
     const ms = now();

@@ -15,7 +15,7 @@ export interface Pass {
 
 /** A pass in progress. */
 export interface RunningPass {
-  /** Resolves when all due ticks are done or have failed. Never rejects. */
+  /** Resolves when all due ticks have fired or failed. Never rejects. */
   readonly ended: Promise<Pass>;
 }
 
@@ -98,13 +98,13 @@ export function createPasses(
   }
 
   return {
-    /** Schedules that failed last, with the time of their next attempt by `performance.now()`. */
+    /** Schedules whose last attempt failed, with the time of their next attempt by `performance.now()`. */
     failing: failing as ReadonlyMap<string, number>,
     /**
-     * Reads the last ticks once and fires the due ticks; with `retry` also those that failed recently. Calls `onTime` with
-     * the current time.
+     * Reads the last ticks once and fires the due ticks; with `retry` also the ticks of schedules that failed recently.
+     * Calls `onTime` with the current time.
      *
-     * @throws the database's error on reading the last ticks
+     * @throws the database's error if the last ticks cannot be read
      */
     async begin({ retry, onTime }: BeginOptions): Promise<RunningPass> {
       if (names.length === 0) return { ended: Promise.resolve({ fired: [], failed: [] }) };
@@ -121,13 +121,13 @@ export function createPasses(
         const last = lastMs.get(name);
         const ms = last === undefined ? undefined : dueOf(schedule, last, nowMs);
         if (last !== undefined && ms === undefined) {
-          // If the tick was due, another scheduler has claimed it.
+          // If the tick was due, another scheduler has already claimed it.
           failing.delete(name);
           continue;
         }
         const retryAt = failing.get(name);
         if (retryAt !== undefined && !retry && performance.now() < retryAt) continue;
-        // No further attempt until this one ends.
+        // No further attempt until this attempt ends.
         if (retryAt !== undefined) failing.set(name, Infinity);
         const attempt = queue.add(name, retryAt !== undefined, () =>
           ms === undefined ? storeStart(name, nowMs) : fire(schedule, ms, nowMs),

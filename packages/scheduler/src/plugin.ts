@@ -5,7 +5,7 @@ import type { Schedules } from "./schedule.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { ticksOptions } from "./ticks-options.ts";
 
-/** The schedules of `[plugin.queue]`, which queue jobs in the table of the plugin that it is joined with. */
+/** The schedules of `[plugin.queue]`, which queue jobs in the table of the plugin joined with this one. */
 export const schedulesPlugin = definePlugin({
   name: "queue",
   options: ticksOptions,
@@ -26,7 +26,7 @@ export const schedulesPlugin = definePlugin({
   },
 });
 
-/** Returns the parts of a process that queues the jobs of the schedules. */
+/** Returns the parts for a process that queues scheduled jobs. */
 function partsOf(scheduler: Scheduler) {
   return {
     checks: [scheduler.readiness()],
@@ -38,7 +38,7 @@ function partsOf(scheduler: Scheduler) {
 /**
  * Refuses a schedule without a handler, whose job would be dead-lettered at every tick.
  *
- * @param tasks the tasks with handlers in this process; none when other processes work on the table
+ * @param tasks the tasks with handlers in this process; empty if other processes work on the table
  */
 function refuseUnhandled(schedules: Schedules, tasks: readonly string[]): void {
   if (tasks.length === 0) return;

@@ -11,11 +11,11 @@ import { intervalTimes, type Times } from "./times.ts";
 export interface ScheduledJob {
   /** Name of the job's handler. Required. */
   readonly task: string;
-  /** Payload, an object; each job adds `scheduled_for`, its tick as ISO 8601 in UTC. Default: `{}`. */
+  /** Payload object; each job adds `scheduled_for`, its tick as ISO 8601 in UTC. Default: `{}`. */
   readonly payload?: Readonly<Record<string, unknown>> | undefined;
   /** Whether to run the newest missed tick late, once (SCH-5). Default: true. */
   readonly catchUp?: boolean | undefined;
-  /** Largest number of attempts at the job before it is dead, 1 to 1,000. Default: 3. */
+  /** Maximum number of attempts before the job is dead, 1 to 1,000. Default: 3. */
   readonly maxAttempts?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface CronSchedule extends ScheduledJob {
   readonly everySeconds?: undefined;
 }
 
-/** A schedule at even intervals. */
+/** A schedule with a fixed interval. */
 export interface IntervalSchedule extends ScheduledJob {
   /** Seconds between two ticks, counted from the Unix epoch; a whole number from 1 to 31,622,400 (SCH-2). Required. */
   readonly everySeconds: number;
@@ -67,7 +67,9 @@ const MAX_SCHEDULES = 1000;
 const MAX_NAME = 128;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
-/** Returns whether a value is an object with members by name; false for iterables, such as lists and Maps, and for a Date. */
+/**
+ * Returns whether a value is an object with members by name; false for iterables, such as arrays and Maps, and for a Date.
+ */
 export function isRecord(value: unknown): boolean {
   return (
     typeof value === "object" && value !== null && !(Symbol.iterator in value) && !(value instanceof Date)

@@ -18,7 +18,7 @@ export interface NextTick {
 
 /** Queues one job at every tick of its schedules, for any number of schedulers (SCH-1). */
 export interface Scheduler extends AsyncDisposable {
-  /** Starts watching the time; a second call does nothing. @throws Error after `stop()` */
+  /** Starts firing ticks; a second call does nothing. @throws Error after `stop()` */
   start(): void;
   /** Fires no further ticks and waits for running statements, which have deadlines. Never rejects. */
   stop(): Promise<void>;
@@ -26,11 +26,11 @@ export interface Scheduler extends AsyncDisposable {
   nextTicks(): readonly NextTick[];
   /** Runs one pass over all schedules, even before `start()`: for scripts and tests. @throws the database's error */
   runDue(): Promise<Pass>;
-  /** Returns the check `scheduler`, never critical, always the same object. */
+  /** Returns the check `scheduler`, which is never critical. Always returns the same object. */
   readiness(): ReadinessCheck;
   /** Creates the table of ticks if it is missing. @throws SchemaError if an existing table differs */
   ensureSchema(): Promise<"present" | "created">;
-  /** Returns the same statements for a migration tool. */
+  /** Returns the schema statements for a migration tool. */
   migrations(): readonly Migration[];
 }
 
@@ -43,7 +43,7 @@ const withoutContext = AsyncLocalStorage.snapshot();
 /**
  * Creates a scheduler. Sends nothing before `start()` or `runDue()`.
  *
- * @throws ConfigurationError for wrong options, with the schedule and its field
+ * @throws ConfigurationError for invalid options, naming the schedule and the field
  */
 export function createScheduler(given: SchedulerOptions): Scheduler {
   const options = resolveSchedulerOptions(given);
@@ -65,7 +65,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   let stopping: Promise<void> | undefined;
   let wake: (() => void) | undefined;
   let fault: string | undefined;
-  // Offset of the deciding clock (database or `now`) from the monotonic clock.
+  // Offset of the clock in use (database or `now`) from the monotonic clock.
   let clockOffsetMs: number | undefined;
 
   function currentMs(): number {
@@ -73,7 +73,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
     return clockOffsetMs === undefined ? Date.now() : performance.now() + clockOffsetMs;
   }
 
-  /** Runs passes one after another: concurrent ones would only compete for the same ticks. */
+  /** Runs passes one after another: concurrent passes would only compete for the same ticks. */
   async function begin(retry: boolean): Promise<RunningPass> {
     const next = last.then(() =>
       passes.begin({

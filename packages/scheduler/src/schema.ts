@@ -33,9 +33,9 @@ export function ticksMigrations(table: string): readonly Migration[] {
 }
 
 /**
- * Creates the table of ticks if it is missing; accepts one made by hand.
+ * Creates the table of ticks if it is missing; accepts a table created by hand.
  *
- * @throws SchemaError if an existing table differs, with its columns
+ * @throws SchemaError, naming the columns, if an existing table differs
  */
 export function ensureTicks(
   db: Database,

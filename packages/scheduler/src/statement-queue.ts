@@ -5,7 +5,7 @@ interface Entry {
   reject(): void;
 }
 
-// Schedules due at the same moment must not take all connections of a pool.
+// Schedules that are due at the same time must not occupy all connections of a pool.
 const CONCURRENCY = 4;
 
 /** Runs statements of schedules, a few at a time, so that failing schedules delay the others only briefly. */

@@ -6,7 +6,7 @@ const PRUNED_AT_ONCE = 10_000;
 
 export type TickStore = ReturnType<typeof createTickStore>;
 
-/** Returns the calls of the table of ticks; each sends one statement. */
+/** Returns the operations on the table of ticks; each sends one statement. */
 export function createTickStore(ticks: string, access: TableAccess, claimant: string) {
   return {
     async read(names: readonly string[]) {
@@ -17,9 +17,9 @@ from unnest($1::text[]) as wanted (name)`,
         [names],
       );
       const lastMs = new Map<string, number>();
-      // The epoch in seconds is a fraction that does not represent milliseconds exactly.
+      // Fractional epoch seconds do not represent milliseconds exactly.
       for (const { name, last_ms: last } of rows) if (last !== null) lastMs.set(name, Math.round(last));
-      // The server's time in milliseconds since the Unix epoch, and the newest tick of each schedule that was seen before.
+      // The server's time in milliseconds since the Unix epoch, and the newest tick of each known schedule.
       return { serverMs: rows[0]?.server_ms ?? Number.NaN, lastMs };
     },
 
@@ -34,7 +34,7 @@ on conflict do nothing`,
       );
     },
 
-    /** Claims a tick and queues its job (SCH-4). Returns undefined if it or a newer tick is claimed already. */
+    /** Claims a tick and queues its job (SCH-4). Returns undefined if that tick or a newer one is already claimed. */
     async fire(schedule: ResolvedSchedule, ms: number): Promise<{ readonly enqueued: boolean } | undefined> {
       const tick = new Date(ms).toISOString();
       const job = access.enqueuePart(jobOf(schedule, tick), { from: "claimed", first: 4 });
@@ -60,7 +60,7 @@ select exists(select from claimed) as claimed, exists(select from made) as enque
       return row?.claimed === true ? { enqueued: row.enqueued } : undefined;
     },
 
-    /** Deletes ticks before a moment, except the newest of each schedule. Returns true if more are left. */
+    /** Deletes ticks before a given time, except the newest tick of each schedule. Returns true if more remain. */
     async prune(beforeMs: number): Promise<boolean> {
       const [row] = await access.query<{ gone: number }>(
         `with gone as (

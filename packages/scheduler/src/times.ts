@@ -1,6 +1,6 @@
-/** The moments of a schedule, in milliseconds since the Unix epoch. */
+/** The ticks of a schedule, in milliseconds since the Unix epoch. */
 export interface Times {
-  /** Returns the first moment after `ms`, or Infinity if there is none. */
+  /** Returns the first tick after `ms`, or Infinity if there is none. */
   after(ms: number): number;
 }
 
@@ -11,13 +11,13 @@ export function intervalTimes(everyMs: number): Times {
 
 const NEAR = 3;
 
-/** Returns the newest moment after `later` and not after `until`, or undefined (SCH-5). */
+/** Returns the newest tick after `later` and not after `until`, or undefined (SCH-5). */
 export function newestOf(times: Times, later: number, until: number): number | undefined {
-  // The table may contain any moment, even infinity, if it was edited by hand.
+  // A table edited by hand may contain any time, even infinity.
   if (!(later < until)) return undefined;
   let found = times.after(Math.max(later, 0));
   if (found > until) return undefined;
-  // Usually one of the first few; after months of one-second ticks, a binary search finds it.
+  // Usually it is one of the first few; after months of one-second ticks, a binary search finds it.
   for (let steps = 0; steps < NEAR; steps++) {
     const next = times.after(found);
     if (next > until) return found;

@@ -157,7 +157,7 @@ describe("a scheduler with faults", function () {
     expect(db.sent.read).to.equal(2);
   });
 
-  it("rejects queued statements when those of many schedules hang", async () => {
+  it("rejects queued statements when statements of many schedules hang", async () => {
     const db = fakeDatabase();
     db.fate.fire = "hangs";
     const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
@@ -171,7 +171,7 @@ describe("a scheduler with faults", function () {
     );
   });
 
-  it("a failing schedule is not tried on every pass over the others", async () => {
+  it("a failing schedule is not retried on every pass over the other schedules", async () => {
     const db = fakeDatabase();
     db.fate.fire = "fails";
     db.last.set("beat", NOON - 2 * MINUTE_MS);
@@ -244,7 +244,7 @@ describe("a scheduler with faults", function () {
       for (let turn = 0; turn < 10; turn++) await new Promise<void>((resolve) => void setImmediate(resolve));
     }
 
-    it("sleeps until the next tick and at most 30 s, and after an error 5 s", async () => {
+    it("sleeps until the next tick but at most 30 s, and 5 s after an error", async () => {
       const clock = { ms: NOON };
       const db = fakeDatabase();
       const scheduler = on(db, { schedules: { soon: { everySeconds: 45, task: "a" } }, now: () => clock.ms });

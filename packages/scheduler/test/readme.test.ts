@@ -15,13 +15,13 @@ describe("README of @svc/scheduler", function () {
     return stdout;
   }
 
-  it("shows a job of each second", async () => {
+  it("shows a job that runs every second", async () => {
     expect(await output(0)).to.match(
       /^\{\n? *from: 'the example',\s+scheduled_for: '20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z'\n? *\}\n$/,
     );
   });
 
-  it("SCH-1 SCH-3 shows ticks of two replicas across a clock change", async () => {
+  it("SCH-1 SCH-3 shows the ticks of two replicas across a clock change", async () => {
     expect(await output(1)).to.equal(
       "[]\n[ '2026-03-28T01:30:00.000Z' ]\n[ '2026-03-29T01:30:00.000Z' ]\n[ '2026-03-30T00:30:00.000Z' ]\n",
     );

@@ -59,7 +59,7 @@ describe("the table of ticks", function () {
     expect(made.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("may be created by hand, and works with the scheduler", async () => {
+  it("works with the scheduler when created by hand", async () => {
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const scheduler = on("by_hand");
     expect(await scheduler.ensureSchema()).to.equal("present");
@@ -85,7 +85,7 @@ describe("the table of ticks", function () {
     ],
   ];
   for (const [name, part, replacement, message] of faults) {
-    it(`rejects another table, with its fault: ${message}`, async () => {
+    it(`rejects a table that differs, and names the fault: ${message}`, async () => {
       await pool.query(BY_HAND.replace("%s", name).replace(part, replacement));
       const error = await rejection(on(name).ensureSchema());
       expect(error).to.include({ code: "ERR_SVC_SCHEMA" });

@@ -71,7 +71,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("SCH-5 skips missed ticks with catchUp: false, and runs the next one", async () => {
+  it("SCH-5 skips missed ticks with catchUp: false, and runs the next tick", async () => {
     const events: SchedulerEvent[] = [];
     const options = { schedules: { beat: { ...everyMinute, catchUp: false } } };
     await bench.scheduler(options).runDue();
@@ -97,7 +97,7 @@ describe("ticks", function () {
     expect(second - first).to.be.oneOf([0, 7000]);
   });
 
-  it("SCH-1 SCH-4 queues 39 jobs for 39 ticks with two concurrent schedulers, and workers that delete jobs at once", async () => {
+  it("SCH-1 SCH-4 queues 39 jobs for 39 ticks with two concurrent schedulers, and workers that delete jobs immediately", async () => {
     const two = [0, 1].map(() => bench.scheduler({ schedules: { beat: everyMinute } }));
     const done: string[] = [];
     const fired: number[][] = [];
@@ -120,7 +120,7 @@ describe("ticks", function () {
     expect(await bench.claims()).to.have.lengthOf(39);
   });
 
-  it("SCH-1 claims no tick twice when the clock of a process is an hour wrong", async () => {
+  it("SCH-1 claims no tick twice when a process's clock is an hour wrong", async () => {
     const right = bench.scheduler({ schedules: { beat: everyMinute } });
     const slow = bench.scheduler({
       schedules: { beat: everyMinute },
@@ -148,7 +148,7 @@ describe("ticks", function () {
     expect(await bench.claims()).to.have.lengthOf(at.length);
   });
 
-  it("SCH-1 uses the clock of the database by default, even if the process's clock differs", async () => {
+  it("SCH-1 uses the database's clock by default, even if the process's clock differs", async () => {
     const scheduler = bench.scheduler({
       schedules: { beat: { everySeconds: 1, task: "beat" } },
       now: undefined,
@@ -167,7 +167,7 @@ describe("ticks", function () {
     }
   });
 
-  it("deletes old ticks once an hour, and keeps the newest of each schedule, even of removed ones", async () => {
+  it("deletes old ticks once an hour, and keeps the newest tick of each schedule, even of removed schedules", async () => {
     const schedules = { beat: everyMinute };
     await bench.pool.query(
       `insert into ${bench.ticks} (name, fire_at, claimed_by)
@@ -196,7 +196,7 @@ describe("ticks", function () {
       .and.include("gone 9");
   });
 
-  it("rejects the claim of a late process for a tick that was claimed and pruned", async () => {
+  it("rejects a late process's claim to a tick that was already claimed and pruned", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
@@ -211,7 +211,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("SCH-1 SCH-4 rejects the claim of a stalled process for a tick older than one that others have claimed", async () => {
+  it("SCH-1 SCH-4 rejects a stalled process's claim to a tick older than the newest claimed tick", async () => {
     const schedules = { beat: everyMinute };
     const others = bench.scheduler({ schedules });
     await others.runDue();

@@ -36,7 +36,7 @@ export function schemaTimeouts({
 }
 
 function within(options: ResolvedOptions, operation: string, timeoutMs: number): ResolvedOptions {
-  // The embedded database runs in this thread: it cannot hang while a timer runs.
+  // No deadline: the embedded database runs in this thread, so a timer could not interrupt it.
   if (isEmbedded(options.db)) return options;
   const deadline = { operation: `${operation} of ${options.table}`, timeoutMs };
   return { ...options, db: bounded(options.db, deadline), deadline };
@@ -49,7 +49,7 @@ export function isEmbedded(db: Database): boolean {
 
 /**
  * Runs one statement for a tenant. With row security it runs in a transaction that sets the tenant on the server. The
- * statement must have its own condition on the tenant in any case (SEARCH-1).
+ * statement must have its own condition on the tenant even then (SEARCH-1).
  */
 export function queryAs<R extends Row>(
   access: Access,
@@ -94,7 +94,7 @@ export async function query<R extends Row>(
     try {
       return await connection.query<R>(text, values);
     } catch (error) {
-      // An error of the server has a code; after any other error the connection may be unusable.
+      // A server error has a code; after any other error the connection may be unusable.
       if (typeof (error as { code?: unknown }).code !== "string") onBroken(error as Error);
       throw error;
     }

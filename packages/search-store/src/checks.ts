@@ -2,9 +2,9 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused, SearchError } from "./errors.ts";
 
 const MAX_DOCUMENT_BYTES = 1024;
-/** Largest size of a chunk's text in bytes: a text search vector cannot hold more words. */
+/** Maximum size of a chunk's text in bytes: a text search vector cannot hold more words. */
 export const MAX_CONTENT_BYTES = 262_144;
-/** Largest size of a chunk's metadata in bytes, as JSON. */
+/** Maximum size of a chunk's metadata in bytes, as JSON. */
 export const MAX_META_BYTES = 65_536;
 
 /** @throws SearchError `ERR_SVC_SEARCH_TENANT` for a value that is not a tenant id (SEARCH-6) */
@@ -26,7 +26,7 @@ export function checkDocumentId(documentId: unknown): asserts documentId is stri
   if (fault !== undefined) throw refused(`the document's id ${fault}`);
 }
 
-/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, with `what` and without the text */
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`; the message names `what` but does not contain the text */
 export function checkContent(content: unknown, what: string): asserts content is string {
   if (typeof content !== "string" || content.trim() === "") {
     throw refused(`${what} must have a content: a text that is not empty`);
@@ -52,7 +52,7 @@ export function checkMembers(given: unknown, what: string, known: readonly strin
   }
 }
 
-/** Returns why a text cannot be stored unchanged, or undefined. */
+/** Returns why a string cannot be stored unchanged, or undefined if it can. */
 export function faultOf(text: string, maxBytes: number): string | undefined {
   if (text.includes("\0")) return "must not contain NUL";
   if (!text.isWellFormed()) return "must not contain half a surrogate pair";

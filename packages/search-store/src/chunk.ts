@@ -9,9 +9,9 @@ export type Meta = Readonly<Record<string, unknown>>;
 
 /** A chunk of a document, as the caller passes it. */
 export interface NewChunk {
-  /** Text, not empty, at most 262,144 bytes. */
+  /** Non-empty string of at most 262,144 bytes. */
   readonly content: string;
-  /** Metadata, at most 65,536 bytes as JSON. Default `{}`. */
+  /** Metadata of at most 65,536 bytes as JSON. Default `{}`. */
   readonly meta?: Meta | undefined;
   /** Default: the stored embedding of the same content, else the result of `embed`. */
   readonly embedding?: Vector | undefined;

@@ -3,7 +3,7 @@ import { checkVector, type Vector, type VectorShape } from "./embedding.ts";
 import { SearchError } from "./errors.ts";
 
 /**
- * Computes the embeddings of texts, one each in the same order. The signal aborts when the caller cancels or after
+ * Computes one embedding per text, in the same order. The signal aborts when the caller cancels or after
  * `embedTimeoutSeconds`; a later result is ignored.
  */
 export type Embed = (
@@ -21,8 +21,8 @@ export interface EmbedSettings extends VectorShape {
 /**
  * Returns one embedding for each text, by calling the store's callback in batches.
  *
- * @throws SearchError `ERR_SVC_SEARCH_EMBED` if there is no callback, if it fails, hangs or returns a wrong number of embeddings;
- *   `ERR_SVC_SEARCH_VECTOR` for an invalid embedding
+ * @throws SearchError `ERR_SVC_SEARCH_EMBED` if there is no callback, or if it fails, hangs or returns a wrong number of
+ *   embeddings; `ERR_SVC_SEARCH_VECTOR` for an invalid embedding
  * @throws the reason of `signal` when it aborts
  */
 export async function embedTexts(

@@ -1,6 +1,6 @@
 import { SearchError } from "./errors.ts";
 
-/** An embedding: finite numbers, one for each dimension of the store, not all of them zero. */
+/** An embedding: finite numbers, one for each dimension of the store, not all zero. */
 export type Vector = readonly number[] | Float32Array;
 
 const MAX_HALF = 65_504;
@@ -19,7 +19,7 @@ export interface VectorShape {
 /**
  * Checks an embedding before it is sent to the database.
  *
- * @throws SearchError `ERR_SVC_SEARCH_VECTOR`, with `what` and without the numbers
+ * @throws SearchError `ERR_SVC_SEARCH_VECTOR`; the message names `what` but does not contain the numbers
  */
 export function checkVector(
   { dimensions, precision }: VectorShape,

@@ -17,9 +17,9 @@ export type SearchErrorCode =
 /**
  * Thrown by a search store, with one of these codes:
  *
- * - `_TENANT`: a call without a valid tenant (SEARCH-6). `_ARGUMENT`: another invalid argument. `_VECTOR`: an embedding of the
- *   wrong length, of zeros, with NaN or out of range. `_FILTER`: an invalid filter. With these codes, nothing was sent to the
- *   database.
+ * - `_TENANT`: a call without a valid tenant (SEARCH-6). `_ARGUMENT`: another invalid argument. `_VECTOR`: an embedding that
+ *   has the wrong length, is all zeros, contains NaN or is out of range. `_FILTER`: an invalid filter. In these cases
+ *   nothing was sent to the database.
  * - `_EMBED`: `embed` is missing, failed, took too long or returned an invalid result.
  * - `_EXTENSION`: the server has no pgvector, or one that is too old. `_SCHEMA`: the table is missing or different.
  * - `_DUPLICATE`: a bulk load contained a chunk that exists already, and was rolled back.
@@ -30,7 +30,7 @@ export class SearchError extends TableError<SearchErrorCode> {
   override readonly name = "SearchError";
 }
 
-/** Returns an error; with a cause if there is one. */
+/** Returns an error, with its cause if given. */
 export function searchError(code: SearchErrorCode, message: string, cause?: unknown): SearchError {
   return new SearchError(code, message, cause === undefined ? undefined : { cause });
 }

@@ -15,9 +15,9 @@ export interface IngestOptions {
 
 /** Result of an ingest. */
 export interface Ingested {
-  /** Number of chunks of the document now. */
+  /** Number of chunks that the document has now. */
   readonly chunks: number;
-  /** Number of embedded texts; equal texts count once. */
+  /** Number of texts embedded; duplicates count once. */
   readonly embedded: number;
   /** Chunks that reused the stored embedding of the same content. */
   readonly reused: number;
@@ -28,7 +28,7 @@ export interface Ingested {
 /** Largest number of chunks in one ingest, which writes them in one statement. */
 export const MAX_CHUNKS = 10_000;
 
-/** Returns the query for the stored hashes of a document among the given ones. */
+/** Returns the query that selects which of the given hashes a document has stored. */
 function selectHashes({ quotedTable }: ResolvedOptions): string {
   return `
 select distinct encode(content_sha256, 'hex') as hash from ${quotedTable}
@@ -111,7 +111,7 @@ interface Write {
   readonly hashes: readonly string[];
 }
 
-/** Returns the number of removed chunks, or the stored hashes if some of the needed ones are gone. */
+/** Returns the number of removed chunks, or the stored hashes if some of the needed embeddings are gone. */
 async function write(
   tx: Queryable,
   options: ResolvedOptions,

@@ -62,7 +62,7 @@ export async function listChunks(
   if (filter !== undefined) {
     conditions.push(compileCondition(parseFilter(filter), parameters, options.filterKeys));
   }
-  // One row more than the page tells whether there is another page.
+  // Fetch one extra row to learn whether there is another page.
   const statement = `
 select document_id, ordinal, content, meta, created_at from ${options.quotedTable}
 where ${conditions.join(" and ")}

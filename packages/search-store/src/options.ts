@@ -51,7 +51,10 @@ const rowSecurity: k.Kind<StoreRowSecurity> = {
 };
 
 const storeOptions = defineOptions("createSearchStore()", {
-  /** Pool or client of `pg`, result of `openEmbedded()`, or another `Database` of `@svc/sql`; the caller closes it. Required. */
+  /**
+   * A `pg` pool or client, the result of `openEmbedded()`, or another `Database` of `@svc/sql`; the caller closes it.
+   * Required.
+   */
   db: { kind: databaseKind },
   /** Length of an embedding, 1 to 4,000. Required. */
   dimensions: { kind: k.integer({ min: 1, max: 4000 }) },
@@ -69,41 +72,43 @@ const storeOptions = defineOptions("createSearchStore()", {
   },
   /** Precision of stored embeddings: two bytes per number (`half`) or four (`full`). Default: `half`. */
   precision: { kind: k.withDefault(k.oneOf("half", "full"), "half") },
-  /** Computes embeddings for texts without one. Default: none; then every chunk needs its own. */
+  /** Computes embeddings for texts that have none. Default: none; every chunk must then bring its own. */
   embed: { kind: k.optional(k.func<Embed>()) },
-  /** Name of the model behind `embed`; after a change, the next ingest embeds a text again. Default: none. */
+  /** Name of the model that `embed` uses; after a change, the next ingest embeds texts again. Default: none. */
   embedder: { kind: k.optional(k.string()) },
-  /** Largest number of texts per call of `embed`, 1 to 2,048. Default: 64. */
+  /** Maximum number of texts per call to `embed`, 1 to 2,048. Default: 64. */
   embedBatch: { kind: k.withDefault(k.integer({ min: 1, max: 2048 }), 64) },
-  /** Time limit of one call of `embed` in seconds, 0.05 to 3,600. Default: 30. */
+  /** Time limit of one call to `embed` in seconds, 0.05 to 3,600. Default: 30. */
   embedTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 3600 }), 30) },
-  /** Metadata keys with their own index; their values are texts of at most 500 bytes. Default: none. */
+  /** Metadata keys with their own index; their values are strings of at most 500 bytes. Default: none. */
   filterKeys: { kind: k.withDefault(k.listOf(k.string()), []) },
   /** Number of chunks from which `maintainIndexes()` creates a tenant's approximate index. Default: 5000. */
   indexAbove: { kind: k.withDefault(k.integer({ min: 1, max: 1_000_000_000 }), 5000) },
-  /** Number of chunks below which it drops the index. Default: 2500. */
+  /** Number of chunks below which `maintainIndexes()` drops the index. Default: 2500. */
   indexBelow: { kind: k.withDefault(k.integer({ min: 0, max: 1_000_000_000 }), 2500) },
   /** Whether to force row security on the table and set the tenant for every statement. Default: false. */
   rowSecurity: { kind: k.withDefault(k.either(k.boolean(), rowSecurity), false) },
   /**
-   * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
-   * a `SqlDeadlineError`; a statement that was sent may still take effect. No limit for an embedded database. Default: 15,000.
+   * Time limit for a statement, and for waiting for a pool connection, in milliseconds, 10 to 600,000. After that the call
+   * rejects with a `SqlDeadlineError`; a statement that was sent may still take effect. No limit for an embedded database.
+   * Default: 15,000.
    */
   commandTimeoutMs: { kind: k.withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS) },
   /**
-   * Milliseconds for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of index operations, for each part of a
-   * bulk load, and for statements of `ensureSchema()` that create something, 10 to 86,400,000. Default: 3,600,000.
+   * Time limit in milliseconds, 10 to 86,400,000, for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of
+   * index operations, for each part of a bulk load, and for statements of `ensureSchema()` that create something. Default:
+   * 3,600,000.
    */
   // Building an approximate index over millions of chunks takes longer than any other statement.
   maintenanceTimeoutMs: { kind: k.withDefault(maintenanceTimeoutKind, 3_600_000) },
   /**
-   * Starts a span around a search or ingest. Its errors do not affect the operation; a hook that hangs delays it by at most a
-   * second. Default: none.
+   * Starts a span around a search or ingest. Errors of the hook do not affect the operation; a hook that hangs delays it by
+   * at most a second. Default: none.
    */
   span: { kind: k.optional(k.func<SpanHook>()) },
   /** Receives events about created and dropped indexes. Default: none. */
   onEvent: { kind: k.optional(k.func<(event: StoreEvent) => void>()) },
-  /** Logs each of these events. Default: none. */
+  /** Logs the events that `onEvent` receives. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error")) },
 }).withCheck(function* ({ table, filterKeys, indexAbove, indexBelow }, name) {
   if (indexBelow > indexAbove)

@@ -9,7 +9,7 @@ import { loadPglite } from "./embedded/peers.ts";
 import { createTurns } from "./embedded/turns.ts";
 
 const embeddedOptions = defineOptions("openEmbedded()", {
-  /** Folder for the data; its lock file is next to it. Default: none, and the data is in memory only. */
+  /** Folder for the data; its lock file is next to it. Default: none; the data is then in memory only. */
   dataDir: {
     kind: k.optional(
       k.string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
@@ -22,9 +22,9 @@ const embeddedOptions = defineOptions("openEmbedded()", {
 /** Options of {@link openEmbedded}. */
 export type EmbeddedOptions = OptionsOf<typeof embeddedOptions>;
 
-/** The one connection of an embedded database, while it is lent. */
+/** The only connection of an embedded database, while a caller holds it. */
 export interface EmbeddedConnection extends PooledConnection {
-  /** Runs a `copy ... from '/dev/blob'` with a file of these parts. */
+  /** Runs a `copy ... from '/dev/blob'` that reads these buffers as its file. */
   copyFile(text: string, file: readonly Buffer[]): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ function databaseOf(
 
 async function run<R extends Row>(pglite: PGlite, text: string, values?: unknown[]): Promise<QueryResult<R>> {
   if (values !== undefined && values.length > 0) return withoutValues(pglite.query<R>(text, values));
-  // A text may contain several statements; return the result of the last one.
+  // The string may contain several statements; return the last one's result.
   const results = await withoutValues(pglite.exec(text));
   const last = results.at(-1);
   return last === undefined ? { rows: [], rowCount: null } : { ...last, rows: last.rows as R[] };

@@ -13,7 +13,7 @@ export function createReadiness(options: ResolvedOptions): ReadinessCheck {
   const { quotedTable } = options;
   const place = isEmbedded(options.db) ? ", embedded" : " on the server";
 
-  // Share a running query: a check that timed out must not leave one more statement each time.
+  // Share a running query, so that checks that time out do not pile up statements.
   const look = singleFlight(async (): Promise<CheckResult> => {
     try {
       const { db } = command(options, "readiness()");

@@ -46,10 +46,10 @@ export interface SearchStore {
 }
 
 /**
- * Creates a store of texts to find by meaning and by word, inside one tenant. Every operation takes the tenant first, and
- * rejects with `ERR_SVC_SEARCH_TENANT` without one (SEARCH-6).
+ * Creates a store for semantic and text search within a tenant. The first argument of every operation is the tenant; without
+ * a valid one it rejects with `ERR_SVC_SEARCH_TENANT` (SEARCH-6).
  *
- * @throws ConfigurationError for options that are unknown or wrong
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function createSearchStore(given: SearchStoreOptions): SearchStore {
   const options = resolveStoreOptions(given);

@@ -64,7 +64,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for a document with an id that cannot be stored", async () => {
+  it("is rejected for a document id that cannot be stored", async () => {
     for (const id of ["", undefined, 7, "a\0", "\udc00", "é".repeat(513)]) {
       for (const run of [
         () => store.ingest("t", wrong(id), []),
@@ -75,7 +75,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for malformed chunks, empty texts, and characters that PostgreSQL cannot store", async () => {
+  it("is rejected for malformed chunks, empty strings, and characters that PostgreSQL cannot store", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const chunks = [
@@ -116,7 +116,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for embeddings of a wrong length, of zeros, without numbers or out of range", async () => {
+  it("is rejected for embeddings with a wrong type or length, with only zeros, or with invalid numbers", async () => {
     const cases: [SearchStore, unknown][] = [
       [store, [1]],
       [store, [1, 2, 3]],
@@ -161,7 +161,7 @@ describe("bad input for a search store", () => {
     expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain('knows no "offset"');
   });
 
-  it("is rejected for an invalid signal; an aborted one sends nothing", async () => {
+  it("is rejected for an invalid signal; with an aborted signal, nothing is sent", async () => {
     const error = await failureOf(store.ingest("t", "d", [], { signal: wrong({}) }));
     expect(error.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
     const reason = new Error("enough");
@@ -169,7 +169,7 @@ describe("bad input for a search store", () => {
     expect(await failureOf(store.ingest("t", "d", [{ content: "x" }], { signal }))).to.equal(reason);
   });
 
-  it("is rejected for options that are unknown, wrong or contradict each other", () => {
+  it("is rejected for unknown, invalid and contradictory options", () => {
     const cases: [Record<string, unknown>, RegExp][] = [
       [{}, /dimensions/],
       [{ dimensions: 0 }, /dimensions/],

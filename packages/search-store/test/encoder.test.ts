@@ -19,7 +19,7 @@ describe("numbers in half precision", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("are rounded to the nearest value, and halfway to the even one", () => {
+  it("are rounded to the nearest value, with ties to even", () => {
     for (let bits = 0; bits < 0x7bff; bits += 31) {
       const [low, high] = [halfValue(bits), halfValue(bits + 1)];
       expect(halfBits(low + (high - low) * 0.49), `above ${low}`).to.equal(bits);
@@ -65,7 +65,7 @@ describe("rows of a binary COPY", () => {
     );
   });
 
-  it("store -0 as 0, as texts do", () => {
+  it("store -0 as 0, as the text format does", () => {
     for (const precision of ["half", "full"] as const) {
       const encode = createEncoder("t", precision);
       const [minus, plain] = [

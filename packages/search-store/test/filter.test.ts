@@ -27,7 +27,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["a list in a list", { kind: { in: ["a", ["b"]] } }, /^filter\.kind\.in\[1\] must be a text/],
   ["a hole in a list", { kind: { in: Array(2) } }, /^filter\.kind\.in\[0\] must be a text/],
   ["a hole in and", { and: Array(3) }, /^filter\.and\[0\] must be an object/],
-  ["exists with a text", { kind: { exists: "yes" } }, /^filter\.kind\.exists must be true or false/],
+  ["exists with a string", { kind: { exists: "yes" } }, /^filter\.kind\.exists must be true or false/],
   ["and without a list", { and: { a: 1 } }, /^filter\.and must be a list of filters/],
   ["not with a list", { not: [{ a: 1 }] }, /^filter\.not must be an object/],
   [
@@ -37,15 +37,19 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ],
   ["NUL in a key", { "a\0b": 1 }, /must not contain NUL/],
   ["NUL in a text", { a: "\0" }, /^filter\.a must not contain NUL/],
-  ["half a character", { a: { eq: "\ud800" } }, /^filter\.a\.eq must not contain NUL or half a character/],
+  [
+    "an unpaired surrogate",
+    { a: { eq: "\ud800" } },
+    /^filter\.a\.eq must not contain NUL or half a character/,
+  ],
   [
     "a key that exceeds its limit",
     { ["k".repeat(257)]: 1 },
     /^filter\["k{60}\.\.\."\] has a key of more than 256 bytes/,
   ],
-  ["a text that is too long", { a: "x".repeat(8193) }, /^filter\.a has more than 8192 bytes/],
-  ["one that is nested too deep", nested(9), /is nested deeper than 8 levels$/],
-  ["one that is nested far too deep", nested(5000), /is nested deeper than 8 levels$/],
+  ["a string that is too long", { a: "x".repeat(8193) }, /^filter\.a has more than 8192 bytes/],
+  ["a filter that is nested too deeply", nested(9), /is nested deeper than 8 levels$/],
+  ["a filter that is nested far too deeply", nested(5000), /is nested deeper than 8 levels$/],
   [
     "too many conditions",
     Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`k${n}`, 1])),

@@ -52,7 +52,7 @@ describe("the folder of an embedded database", () => {
     )();
   });
 
-  it("is locked by another process until that ends, even by a kill", async () => {
+  it("stays locked by another process until that process ends or is killed", async () => {
     const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
       await lockFolder(${JSON.stringify(data)}); process.stdout.write("held"); setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
@@ -81,7 +81,7 @@ describe("the folder of an embedded database", () => {
     }
   };
 
-  it("is locked by one of many callers that find an abandoned lock at the same moment, repeatedly", async function () {
+  it("is locked by one of many callers that find an abandoned lock at the same time, repeatedly", async function () {
     this.timeout(60_000);
     for (let round = 0; round < 100; round++) {
       leave(round);
@@ -94,7 +94,7 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is locked by one of four processes that find an abandoned lock at the same moment, repeatedly", async function () {
+  it("is locked by one of four processes that find an abandoned lock at the same time, repeatedly", async function () {
     this.timeout(60_000);
     const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
       let unlock;
@@ -126,7 +126,7 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is not taken over by a process that was slower than another, or finds another taking over", async () => {
+  it("is not taken over by a process that was slower than another process, or finds a takeover in progress", async () => {
     const file = `${data}.lock`;
     const mark = successor(file, "left");
     const kill = process.kill.bind(process);
@@ -183,7 +183,7 @@ describe("the folder of an embedded database", () => {
     await unlock();
   });
 
-  it("stays locked by a process of another host, and by a file that is not a lock file", async () => {
+  it("stays locked by a process on another host, and by a file that is not a lock file", async () => {
     for (const text of [
       JSON.stringify({ pid: 2 ** 22 + 1, host: `not-${hostname()}`, token: "x" }),
       "",
@@ -217,8 +217,8 @@ async function ask(child: ChildProcess, wanted: boolean): Promise<string> {
   return String((await answer)[0]);
 }
 
-describe("turns", () => {
-  it("are taken one at a time, in the order of the requests", async () => {
+describe("createTurns()", () => {
+  it("lets one caller proceed at a time, in the order of the requests", async () => {
     const turns = createTurns(10_000);
     const order: number[] = [];
     let busy = 0;
@@ -237,7 +237,7 @@ describe("turns", () => {
     expect(order).to.deep.equal([1, 2, 3]);
   });
 
-  it("reject a request that waits too long, and remove it from the queue", async () => {
+  it("rejects a request that waits too long, and removes it from the queue", async () => {
     const turns = createTurns(10);
     const end = await turns.take();
     const error = await failureOf(turns.take());

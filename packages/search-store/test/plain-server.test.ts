@@ -61,7 +61,7 @@ describe("a binary COPY to a real server", () => {
     expect(rows.map((row: { ordinal: number }) => row.ordinal)).to.deep.equal([0, 2 ** 31 - 1]);
   });
 
-  it("may have no rows, or many bytes", async () => {
+  it("accepts no rows, and large amounts of data", async () => {
     const none = await openSink(client, "stream", target);
     await none.end();
     expect(await count()).to.equal(0);
@@ -133,7 +133,7 @@ describe("a server without pgvector", () => {
     return { query: () => Promise.resolve({ rows: [{ installed, available, reachable } as never] }) };
   }
 
-  it("is distinguished from one where pgvector exists or can be created", async () => {
+  it("is distinguished from a server where pgvector exists or can be created", async () => {
     expect(await hasVector(server("0.8.0", "0.8.0"))).to.equal(true);
     expect(await hasVector(server(null, "0.10.1", false))).to.equal(true);
     expect(await hasVector(server(null, null, false))).to.equal(false);
@@ -167,7 +167,7 @@ describe("a server without pgvector", () => {
     expect(explained(denied, { ...before, installed: "0.8.0" }), "about something else").to.equal(denied);
   });
 
-  it("is reported by /ready, as is one that does not answer", async () => {
+  it("is reported by /ready, as is a server that does not respond", async () => {
     const ready = (db: Queryable): unknown =>
       createSearchStore({ db, dimensions: 3 }).readiness().check(new AbortController().signal);
     const rows = [{ version: null, present: false } as never];

@@ -21,9 +21,10 @@ type Wait = <T>(something: Promise<T>) => Promise<T>;
 const waits = new WeakMap<Queryable, Wait>();
 
 /**
- * Returns the same database for one call of several statements; each wait for a connection or an answer ends at the deadline.
- * After a deadline nothing more is sent: every further statement of the call, including a commit or rollback, is rejected with
- * the same error. Connections are treated as `queryWithin` treats them. All other members of the database are unchanged.
+ * Returns the same database for a call that sends several statements; each wait for a connection or a response ends at the
+ * deadline. After a missed deadline nothing more is sent: every further statement of the call, including a commit or
+ * rollback, is rejected with the same error. Connections are treated as `queryWithin` treats them. All other members of the
+ * database are unchanged.
  */
 export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   const call: Call = { deadline, error: undefined };
@@ -35,7 +36,7 @@ export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   });
 }
 
-/** Waits for other work of a connection from {@link bounded}, such as a stream, with the same deadline as an answer. */
+/** Waits for other work of a connection from {@link bounded}, such as a stream, with the same deadline as for a response. */
 export function inTime<T>(connection: Queryable, something: Promise<T>): Promise<T> {
   const wait = waits.get(connection);
   return wait === undefined ? something : wait(something);
@@ -50,13 +51,13 @@ async function connect(pool: Connectable, call: Call): Promise<PooledConnection>
   return guardConnection(connection, call, (error) => {
     if (released) return;
     released = true;
-    // After a deadline nothing more is sent, so an open transaction on it could not be rolled back: close it.
+    // After a missed deadline nothing more is sent, so an open transaction could not be rolled back: close the connection.
     if (call.error === undefined) connection.release(error);
     else close(connection, call.error);
   });
 }
 
-/** @param release set for a connection that a pool lent; without it the connection belongs to the caller */
+/** @param release set for a connection from a pool; otherwise the connection belongs to the caller */
 function guardConnection<C extends Queryable>(
   connection: C,
   call: Call,
@@ -80,10 +81,10 @@ function guardConnection<C extends Queryable>(
     ...(release === undefined ? {} : { release }),
     query(text: string, values?: unknown[]) {
       if (call.error !== undefined) return Promise.reject(call.error);
-      // PostgreSQL would still execute it after the unanswered statement.
+      // PostgreSQL would still execute this statement after the pending one.
       if (stuckOn(connection) !== undefined) return Promise.reject(new SqlDeadlineError(deadline, "stuck"));
       const answer = connection.query(text, values);
-      // For a stream (COPY) the driver returns the stream, not a promise: `inTime` bounds its parts.
+      // For a stream (COPY) the driver returns the stream, not a promise: `inTime` bounds the waits on it.
       return isPromise(answer) ? wait(answer) : answer;
     },
   });
@@ -91,7 +92,7 @@ function guardConnection<C extends Queryable>(
   return guarded;
 }
 
-/** Returns a proxy with replaced methods. Other methods run on the object itself, which may have private members. */
+/** Returns a proxy with replaced methods. Other methods run on the original object, which may have private members. */
 function guard<D extends Database>(db: D, methods: object): D {
   return standsFor(
     new Proxy(db, {

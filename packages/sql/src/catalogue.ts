@@ -1,7 +1,7 @@
 import type { Queryable } from "./queryable.ts";
 import type { ResolvedSchema, Wanted } from "./schema-options.ts";
 
-// Relations that also have columns and can occupy the name of a table.
+// Other relations that have columns and can occupy a table's name.
 const NO_TABLE: Readonly<Record<string, string>> = {
   v: "a view",
   m: "a materialized view",
@@ -9,9 +9,9 @@ const NO_TABLE: Readonly<Record<string, string>> = {
   c: "a type",
 };
 
-// to_regclass() and the catalogues lock only themselves (ACCESS SHARE), not the relations in question. to_regclass()
-// also sees commits after the query's snapshot. Without pg_class a table that another session is creating would have
-// a name and no columns yet.
+// to_regclass() and the catalogues lock only themselves (ACCESS SHARE), not the relations that they look up. to_regclass()
+// also sees commits after the query's snapshot. Without pg_class, a table that another session is creating would already
+// have a name but no columns.
 const SELECT_COLUMNS = `
 select wanted.sql as relation, class.oid is not null as present, class.relkind as kind,
   attribute.attname as name, format_type(attribute.atttypid, null) as type,
@@ -21,7 +21,7 @@ left join pg_catalog.pg_class as class on class.oid = to_regclass(wanted.sql)
 left join pg_catalog.pg_attribute as attribute
   on attribute.attrelid = class.oid and attribute.attnum > 0 and not attribute.attisdropped`;
 
-// `timestamptz` and `timestamp with time zone` are one type; an unknown type has no name.
+// `timestamptz` and `timestamp with time zone` are the same type; an unknown type has no name.
 const SELECT_TYPES = `
 select type, format_type(to_regtype(type), null) as name from unnest($1::text[]) as type where to_regtype(type) is not null`;
 
@@ -35,8 +35,8 @@ interface ColumnRow extends Record<string, unknown> {
 }
 
 /**
- * Returns how a schema in the database differs from the wanted one: relations that do not exist, conditions of `isPresent`
- * that are not met, and parts that exist but differ. Takes no lock above ACCESS SHARE.
+ * Returns how a schema in the database differs from the required schema: missing relations, conditions of `isPresent` that
+ * are not met, and relations that exist but differ. Takes no lock above ACCESS SHARE.
  */
 export async function inspect(db: Queryable, schema: ResolvedSchema) {
   const { wanted } = schema;
@@ -51,7 +51,7 @@ export async function inspect(db: Queryable, schema: ResolvedSchema) {
   }
   // Conditions of `isPresent` that are not met. The query may name tables that do not exist yet.
   const unmet = missing.length === 0 ? await unmetNeeds(db, schema) : [];
-  // A view may replace a table as long as no statement has to run for it.
+  // A view may replace a table as long as no statement has to run.
   for (const { sql, name, columns } of unmet.length === 0 ? [] : wanted) {
     const kind = NO_TABLE[rows.find((row) => row.relation === sql)?.kind ?? ""];
     if (kind !== undefined && Object.keys(columns).length > 0)

@@ -1,4 +1,4 @@
-/** Time limit of a call to the database. */
+/** Time limit for a call to the database. */
 export interface Deadline {
   /** Name of the call in the error: `enqueue()`. */
   readonly operation: string;
@@ -7,20 +7,19 @@ export interface Deadline {
 }
 
 /**
- * Where a call waited: for a connection of the pool, for an answer, or for an answer on the caller's connection.
- * `crowded` and `stuck`: nothing was sent, since too many earlier calls still wait, or an earlier one on this connection.
+ * What a call waited for: a pool connection, a response, or a response on the caller's connection. `crowded`: nothing was
+ * sent, since too many earlier calls are still waiting. `stuck`: nothing was sent, since an earlier call on this connection
+ * is still waiting.
  */
 export type DeadlineReason = "connection" | "answer" | "caller" | "crowded" | "stuck";
 
-/**
- * Thrown when the database did not answer a call in time. Reaches an HTTP client as a 503.
- */
+/** Thrown when the database did not respond in time. Reaches an HTTP client as a 503. */
 export class SqlDeadlineError extends Error {
   override readonly name = "SqlDeadlineError";
   readonly code = "ERR_SVC_SQL_DEADLINE";
   readonly operation: string;
   readonly timeoutMs: number;
-  /** Whether a statement was sent and not answered: it may still take effect. */
+  /** Whether a statement was sent without a response; it may still take effect. */
   readonly sent: boolean;
   readonly status = 503;
   readonly expose = false;

@@ -7,23 +7,23 @@ import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { type ResolvedSchema, resolveSchema, type SchemaOptions } from "./schema-options.ts";
 import { runTransaction } from "./transaction.ts";
 
-// Another session without our lock created the same object meanwhile. 23505: two concurrent `create ... if not exists`;
-// the other states: a plain `create`.
+// A session that does not hold our lock has created the same object meanwhile. 23505: two concurrent `create ... if not
+// exists`; the other states: a plain `create`.
 const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(["23505", "42P06", "42P07", "42710"]);
 const ROUNDS = 3;
 
 /**
- * Creates the missing parts of a schema, and leaves a complete schema alone.
+ * Creates the missing parts of a schema, and does not touch a complete schema.
  *
- * Reads the catalogue first. If nothing is missing, it takes no lock above ACCESS SHARE, no advisory lock and opens no
+ * Reads the catalogue first. If nothing is missing, it takes no lock above ACCESS SHARE and no advisory lock, and opens no
  * transaction (JOB-29). Otherwise it takes an advisory lock on the schema's name, reads the catalogue again and runs all
- * statements in one transaction, so any number of processes may call it at once. On a connection that already has a
- * transaction open, everything runs inside that transaction, and the lock lasts until its end.
+ * statements in one transaction, so any number of processes may call it at once. On a connection with an open transaction,
+ * everything runs inside that transaction, and the lock lasts until its end.
  *
  * @returns `present` when nothing was missing, `created` when this call ran the statements
- * @throws SchemaError when a table has other columns or another kind of relation has its name (nothing is altered), or when
- *   something is still missing after the statements (they are rolled back)
- * @throws SqlDeadlineError when the database does not answer
+ * @throws SchemaError when a table has different columns or its name belongs to another kind of relation (nothing is
+ *   altered), or when something is still missing after the statements (they are rolled back)
+ * @throws SqlDeadlineError when the database does not respond
  * @throws OptionError, IdentifierError
  */
 export async function ensureSchema(db: Database, options: SchemaOptions): Promise<"present" | "created"> {
@@ -75,7 +75,7 @@ async function setLockTimeout(tx: Queryable, value: string): Promise<void> {
   await tx.query("select set_config('lock_timeout', $1, true)", [value]);
 }
 
-/** Returns the key of a schema's advisory lock, before `hashtextextended(..., 0)`. */
+/** Returns the key of a schema's advisory lock, which `hashtextextended(..., 0)` then hashes. */
 function lockName(name: string): string {
   return `svc/schema/${name}`;
 }

@@ -1,8 +1,8 @@
-// Data mappers, for example, wrap errors; a deeper cause is unlikely to describe the same failure.
+// Libraries such as data mappers wrap errors; a deeper cause is unlikely to describe the same failure.
 const MAX_DEPTH = 5;
 
-// 08: connection exceptions. 53300: too many connections. 57P01 to 57P05: shutdown, crash, starting up, database
-// dropped, idle session ended. 25P03: idle transaction ended. In each case no connection is left.
+// 08: connection exceptions. 53300: too many connections. 57P01 to 57P05: shutdown, crash, starting up, database dropped,
+// idle session ended. 25P03: idle transaction ended. In each case the connection is lost.
 const STATES_WITHOUT_CONNECTION = /^(?:08...|53300|57P0[1-5]|25P03)$/;
 
 const SYSTEM_CODES: ReadonlySet<string> = new Set([
@@ -35,7 +35,7 @@ export function sqlStateOf(error: unknown): string | undefined {
 
 /**
  * Returns whether the connection to the database failed or was lost, so the outcome of a running statement is unknown.
- * Returns false for a refused password or an unknown database (waiting does not help), and for a statement that took
+ * Returns false for a rejected password or an unknown database, where waiting does not help, and for a statement that took
  * too long.
  */
 export function isConnectionError(error: unknown): boolean {
@@ -43,7 +43,7 @@ export function isConnectionError(error: unknown): boolean {
     const state = stateIn(each.code);
     if (state !== undefined) return STATES_WITHOUT_CONNECTION.test(state);
     if (typeof each.code === "string" && SYSTEM_CODES.has(each.code)) return true;
-    // The Unix socket does not exist; an ENOENT of any other call is about a file.
+    // The Unix socket does not exist; ENOENT from any other call refers to a file.
     if (each.code === "ENOENT" && each.syscall === "connect") return true;
     return (typeof each.message === "string" && MESSAGES.test(each.message)) || undefined;
   });
@@ -51,8 +51,8 @@ export function isConnectionError(error: unknown): boolean {
 }
 
 /**
- * Returns a text that is safe to show to any client: the SQLSTATE, the code of the system call, or the error's class name.
- * Never returns the message, which may contain host names, values and passwords.
+ * Returns a string that is safe to show to any client: the SQLSTATE, the system call's error code, or the error's class
+ * name. Never returns the message, which may contain host names, values and passwords.
  */
 export function safeErrorText(error: unknown): string {
   const state = sqlStateOf(error);
@@ -87,7 +87,7 @@ function first<T>(error: unknown, ask: (error: Looked) => T | undefined): T | un
 
 function stateIn(code: unknown): string | undefined {
   const state = matching(code, /^[0-9A-Z]{5}$/);
-  // EPIPE, EPERM and EBUSY have five letters too, but no SQLSTATE class begins with E.
+  // EPIPE, EPERM and EBUSY also have five letters, but no SQLSTATE class begins with E.
   return state !== undefined && /^E[A-Z]+$/.test(state) ? undefined : state;
 }
 

@@ -10,7 +10,7 @@ export class TransactionError extends Error {
   readonly code = "ERR_SVC_TRANSACTION";
 }
 
-/** Thrown when an existing schema differs from the wanted one, or when its statements do not create it. */
+/** Thrown when an existing schema differs from the required schema, or when the statements do not create it. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
   readonly code = "ERR_SVC_SCHEMA";
@@ -23,13 +23,13 @@ export class SchemaError extends Error {
   }
 }
 
-/** Thrown for an invalid option of a function of this package. */
+/** Thrown for an invalid option to a function of this package. */
 export class OptionError extends TypeError {
   override readonly name = "OptionError";
   readonly code = "ERR_SVC_CONFIGURATION";
 }
 
-/** The base of the errors of packages that keep tables. `Code` lists the codes of one package. */
+/** Base class for errors of packages that store data in tables. `Code` lists the codes of one package. */
 export class TableError<Code extends string> extends Error {
   readonly code: Code;
 

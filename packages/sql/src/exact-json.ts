@@ -12,12 +12,12 @@ const NAME = /^[A-Za-z_$][\w$]*$/;
 const ROUNDED: unique symbol = Symbol("rounded");
 
 /**
- * Parses JSON that another language may have written, and rejects integers that a JavaScript number cannot hold.
- * Integers from -(2^53 - 1) to 2^53 - 1 are exact; `JSON.parse` silently rounds most of the others. Accepts numbers that
- * JavaScript itself wrote (`1e300`, which `jsonb` stores as 301 digits), since they are read back unchanged.
+ * Parses JSON that another language may have written, and rejects integers that a JavaScript number cannot hold. Integers
+ * from -(2^53 - 1) to 2^53 - 1 are exact; `JSON.parse` silently rounds most other integers. Accepts numbers that JavaScript
+ * itself wrote (`1e300`, which `jsonb` stores as 301 digits), since they parse to the same value.
  *
- * @param root how the path in the error begins, for example `payload`
- * @param member checks only this member of the outermost object and rounds integers in the others. Default: checks all
+ * @param root start of the path in the error, for example `payload`
+ * @param member checks only this member of the outermost object and rounds integers in other members. Default: checks all
  * @throws InexactIntegerError naming the member; SyntaxError for text that is not JSON
  */
 export function parseExactJson(text: string, root: string, member?: string): unknown {

@@ -17,11 +17,11 @@ export function isTransaction(tx: unknown): tx is Queryable {
 }
 
 /**
- * Returns the transaction from the options of a call. Rejects a client that was passed as the options themselves: its
+ * Returns the transaction from the options of a call. Rejects a client that was passed in place of the options: its
  * transaction would be ignored, and the caller's rollback would not undo the call.
  *
  * @param refuse creates the error for invalid options
- * @param others further option names that the call accepts
+ * @param others other option names that the call accepts
  */
 export function transactionOf(
   given: Within | undefined,

@@ -5,9 +5,9 @@ import { IdentifierError } from "./errors.ts";
 const MAX_BYTES = 63;
 
 /**
- * Returns a name quoted for use in SQL: `jobs` becomes `"jobs"`. Quoting keeps upper case, which PostgreSQL would
- * otherwise fold: `identifier("Jobs")` and `identifier("jobs")` are two tables.
- * @throws IdentifierError for an empty name, one of more than 63 bytes in UTF-8, and one with NUL or half a surrogate pair
+ * Returns a name quoted for use in SQL: `jobs` becomes `"jobs"`. Quoting preserves upper case, which PostgreSQL would
+ * otherwise fold: `identifier("Jobs")` and `identifier("jobs")` are different tables.
+ * @throws IdentifierError for a name that is empty, longer than 63 bytes in UTF-8, or contains NUL or an unpaired surrogate
  */
 export function identifier(name: string): string {
   if (typeof name !== "string") throw new IdentifierError(`a name must be a string; it is ${typeof name}`);
@@ -17,8 +17,8 @@ export function identifier(name: string): string {
 }
 
 /**
- * Returns a name quoted part by part; it may begin with its schema: `audit.jobs` becomes `"audit"."jobs"`. A dot always
- * separates, so quote each part of a name that contains a dot with `identifier`.
+ * Returns a name, optionally with its schema, quoted part by part: `audit.jobs` becomes `"audit"."jobs"`. A dot always
+ * separates parts; to quote a name that contains a dot, use `identifier`.
  * @throws IdentifierError as `identifier`, and for more than two parts
  */
 export function qualified(name: string): string {
@@ -34,9 +34,9 @@ export function qualified(name: string): string {
 
 /**
  * Returns the name of a table's migration: `0001_svc_jobs`. Migration tools accept letters, digits and `_`; other characters
- * become `_`, and then eight digits of a hash keep `a.b` apart from `a_b`.
+ * become `_`, and eight digits of a hash then distinguish `a.b` from `a_b`.
  *
- * @param step how the name begins, for example `0001`
+ * @param step start of the name, for example `0001`
  */
 export function migrationName(step: string, table: string): string {
   const words = table.replaceAll(/\W/g, "_");

@@ -1,7 +1,7 @@
 /**
- * Returns the size of a JSON text in bytes when `jsonb` has written its numbers in full: `1e308` becomes 309 digits. It is
- * an upper bound that leaves out the spaces `jsonb` adds, and exact if no number has an exponent. A size limit has to use
- * it, because `jsonb` returns the full form.
+ * Returns the size in bytes that a JSON text has after `jsonb` has written its numbers in full: `1e308` becomes 309 digits.
+ * The result is an upper bound, without the spaces that `jsonb` adds, and exact if no number has an exponent. Size limits
+ * must use this function, because `jsonb` returns the full form.
  *
  * @param json the result of `JSON.stringify()`
  */

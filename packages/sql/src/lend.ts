@@ -15,7 +15,10 @@ const watched = new WeakSet<Connectable>();
 const heard = new WeakSet<object>();
 const ignore = (): void => undefined;
 
-/** Adds an error listener: without one, an error of a broken connection ends the process. Its queries are rejected anyway. */
+/**
+ * Adds an error listener: without a listener, an error from a broken connection ends the process. The connection's queries
+ * are rejected anyway.
+ */
 function hear(client: object): void {
   if (heard.has(client)) return;
   heard.add(client);
@@ -25,10 +28,10 @@ function hear(client: object): void {
 }
 
 /**
- * Lends a connection of a pool and gives it an error listener. One packet may carry the end of the handshake and an error
- * (a server that shuts down, for example), so a new connection gets its listener as soon as it is open.
+ * Gets a connection from a pool and gives it an error listener. One packet may contain the end of the handshake and an error
+ * (from a server that shuts down, for example), so a new connection gets its listener as soon as it is open.
  *
- * @throws OptionError when `connect()` returns something other than a connection; errors of the pool unchanged
+ * @throws OptionError when `connect()` returns something other than a connection; errors from the pool unchanged
  */
 export async function lend(pool: Connectable): Promise<PooledConnection> {
   const own = original(pool);
@@ -45,10 +48,10 @@ export async function lend(pool: Connectable): Promise<PooledConnection> {
 }
 
 /**
- * Lends `work` a connection of a pool and releases it afterwards. Closes the connection instead when it broke or when
- * `work` called `onBroken`.
+ * Runs `work` with a pool connection and releases the connection afterwards. Closes the connection instead when it broke or
+ * when `work` called `onBroken`.
  *
- * @throws the error of `work`; those of `lend`
+ * @throws the errors of `work` and of `lend`
  */
 export async function withLentConnection<T>(
   pool: Connectable,
@@ -70,7 +73,7 @@ export async function withLentConnection<T>(
   }
 }
 
-/** Closes a connection of a pool and destroys its socket, since a frozen server would not close it. */
+/** Closes a pool connection and destroys its socket, since a frozen server would not close it. */
 export function close(connection: PooledConnection, error: Error): void {
   connection.release(error);
   (connection as Partial<WithSocket>).connection?.stream?.destroy();

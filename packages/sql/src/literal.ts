@@ -1,10 +1,10 @@
 import { OptionError } from "./errors.ts";
 
 /**
- * Returns a text as a SQL constant, for statements that take no parameters. It is safe for any text and for both values
- * of `standard_conforming_strings`.
+ * Returns a string as an SQL literal, for statements that take no parameters. The literal is safe for any string and for
+ * both values of `standard_conforming_strings`.
  *
- * @throws OptionError for a text that PostgreSQL cannot store: with NUL or half a surrogate pair
+ * @throws OptionError for a string that PostgreSQL cannot store: with NUL or an unpaired surrogate
  */
 export function literal(text: string): string {
   if (/\0|\p{Surrogate}/u.test(text)) {

@@ -20,11 +20,11 @@ function isMethod(value: object, name: string): boolean {
 }
 
 /**
- * Default time for one call to the database, in milliseconds. It is longer than `@svc/database` waits for a connection and
- * a statement, so that its more precise error comes first.
+ * Default time limit for one call to the database, in milliseconds. Longer than the limits of `@svc/database` for a
+ * connection and a statement, so that the more precise error of `@svc/database` comes first.
  */
 export const COMMAND_TIMEOUT_MS = 15_000;
-/** Default time for a statement that creates, rebuilds or compares a whole table or index, in milliseconds. */
+/** Default time limit for a statement that creates, rebuilds or compares a whole table or index, in milliseconds. */
 export const MAINTENANCE_TIMEOUT_MS = 600_000;
 
 /** Kind of `commandTimeoutMs`: milliseconds that a call may take. */
@@ -44,7 +44,7 @@ function milliseconds(min: number, max: number): OptionKind<number> {
 /**
  * Returns the kind of an option that takes a table name, with or without its schema.
  *
- * @param maxBytes longest allowed table name in UTF-8 bytes; names of its indexes are longer
+ * @param maxBytes maximum length of the table name in UTF-8 bytes; names of its indexes are longer
  */
 export function tableNameKind(maxBytes: number): OptionKind<string> {
   return {

@@ -1,6 +1,6 @@
 import { OptionError } from "./errors.ts";
 
-/** Rejects unknown option names: a misspelt option would silently keep its default. */
+/** Rejects unknown option names: with a misspelt name, the option would silently keep its default. */
 export function checkNames(subject: string, options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null) {
     throw new OptionError(`${subject}: the options must be an object`);

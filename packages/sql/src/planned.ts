@@ -2,34 +2,34 @@ import { sqlStateOf } from "./error-class.ts";
 import type { PooledConnection, QueryResult, Row } from "./queryable.ts";
 
 /**
- * A statement that a connection plans once. It is sent by its name only on direct connections to the server: a pooler may
- * run the next statement in another session, which does not know the name.
+ * A statement that a connection plans once. Sent by name only on direct connections to the server: a pooler may run the next
+ * statement in another session, which does not know the name.
  */
 export interface PlannedStatement {
   /** Unique among the statements of a connection; at most 63 bytes. */
   readonly name: string;
-  /** Returns the server's process id, as {@link SESSION_COLUMN}, in its first row. */
+  /** The first row must contain {@link SESSION_COLUMN}, the server's process id. */
   readonly text: string;
   readonly values: unknown[];
 }
 
-/** To be returned by a planned statement. */
+/** Column that a planned statement must return. */
 export const SESSION_COLUMN = "pg_backend_pid() as session_pid";
 
-/** Whether a connection of the driver is direct; unknown until a planned statement has been answered on it. */
+/** Whether a driver connection is direct; unknown until the first response to a planned statement. */
 const direct = new WeakMap<object, boolean>();
-/** The driver's connection behind a wrapper whose `query` takes planned statements. */
+/** The driver connection inside a wrapper whose `query` accepts planned statements. */
 const wrapped = new WeakMap<object, object>();
-// The session has forgotten its statements (`discard all`), or the table has changed under the plan.
+// The session has forgotten its statements (`discard all`), or the table has changed since the plan was made.
 const FORGOTTEN = new Set<unknown>(["26000", "0A000"]);
 
-/** Records that a wrapper of a connection of `pg` takes planned statements, and returns the wrapper. */
+/** Records that a wrapper around a `pg` connection accepts planned statements, and returns the wrapper. */
 export function takesPlanned<C extends PooledConnection>(wrapper: C, client: object): C {
   wrapped.set(wrapper, client);
   return wrapper;
 }
 
-/** Sends a planned statement on a connection of a pool: by its name on a direct connection, else as a text. */
+/** Sends a planned statement on a pool connection: by name on a direct connection, else as SQL text. */
 export async function queryPlanned<R extends Row>(
   connection: PooledConnection,
   { name, text, values }: PlannedStatement,
@@ -48,7 +48,7 @@ export async function queryPlanned<R extends Row>(
   }
   const answer = await connection.query<R>(text, values);
   const pid = answer.rows[0]?.["session_pid"];
-  // A pooler gives its clients its own process ids.
+  // A pooler reports its own process ids to its clients.
   if (!direct.has(client) && typeof pid === "number") direct.set(client, pid === processIdOf(client));
   return answer;
 }
@@ -57,16 +57,16 @@ interface NamedQueries {
   query(statement: PlannedStatement): unknown;
 }
 
-/** Returns a connection of `pg`, or the one behind a registered wrapper. Another wrapper may take nothing but a text. */
+/** Returns a `pg` connection, or the connection inside a registered wrapper. Any other wrapper may accept only SQL text. */
 function driverOf(connection: PooledConnection): object | undefined {
   const registered = wrapped.get(connection);
   if (registered !== undefined || Object.hasOwn(connection, "query")) return registered;
   const { query } = Object.getPrototypeOf(connection) as Partial<PooledConnection>;
-  // A proxy of a connection has the same prototype and another method.
+  // A proxy of a connection has the same prototype but a different method.
   return query === connection.query && processIdOf(connection) !== undefined ? connection : undefined;
 }
 
-/** The process id that `pg` was given when it connected. */
+/** The process id that `pg` received when it connected. */
 function processIdOf(connection: object): unknown {
   return (connection as { readonly processID?: unknown }).processID;
 }

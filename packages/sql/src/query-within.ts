@@ -15,20 +15,20 @@ import {
 
 type OnDeadline = (error: SqlDeadlineError) => void;
 
-// A pool's queue keeps a request whose caller has given up; this is the most that may wait there.
+// A pool's queue keeps requests whose callers have given up; at most this many may wait there.
 const MAX_ABANDONED = 1000;
 const abandoned = new WeakMap<Connectable, number>();
-// Connections of callers whose statement passed its deadline and still has no answer.
+// Callers' connections with a statement that passed its deadline and still has no response.
 const stuck = new WeakMap<Database, SqlDeadlineError>();
 
 /**
- * Sends one statement. On a pool, the time includes the wait for a connection.
+ * Sends one statement. On a pool, the time limit includes the wait for a connection.
  *
- * At the deadline a connection of a pool is closed, so no later call receives the late answer and the pool can open
- * another. A connection of the caller stays open; the state of its transaction is unknown, and nothing is sent on it
- * until it has answered.
+ * At the deadline a pool connection is closed, so no later call receives the late response and the pool can open a new
+ * connection. The caller's own connection stays open; the state of its transaction is unknown, and nothing more is sent on
+ * it until the response arrives.
  *
- * @throws SqlDeadlineError at the deadline; errors of the server and the driver unchanged
+ * @throws SqlDeadlineError at the deadline; errors from the server and the driver unchanged
  */
 export function queryWithin<R extends Row>(
   db: Database,
@@ -40,7 +40,7 @@ export function queryWithin<R extends Row>(
   return queryOnPool(db, deadline, (connection) => connection.query<R>(text, values));
 }
 
-/** Sends one planned statement as {@link queryWithin} does; by its name only on connections of a pool. */
+/** Sends one planned statement as {@link queryWithin} does, by name only on pool connections. */
 export function plannedWithin<R extends Row>(
   db: Database,
   deadline: Deadline,
@@ -93,7 +93,7 @@ function queryOnPool<R extends Row>(
   });
 }
 
-/** Lends a connection of a pool. One that arrives after the deadline goes straight back to the pool. */
+/** Gets a connection from a pool. A connection that arrives after the deadline goes straight back to the pool. */
 export function lendWithin(
   pool: Connectable,
   deadline: Deadline,
@@ -114,7 +114,9 @@ export function lendWithin(
   });
 }
 
-/** Waits for an answer on the caller's connection. Rejects at once while an earlier statement there is past its deadline. */
+/**
+ * Waits for a response on the caller's connection. Rejects at once while an earlier statement on it is past its deadline.
+ */
 export function answerOfCaller<T>(
   connection: Queryable,
   deadline: Deadline,
@@ -132,7 +134,7 @@ export function answerOfCaller<T>(
   });
 }
 
-/** Returns the deadline error of the statement that the caller's connection has not answered yet. */
+/** Returns the deadline error of the statement that is still pending on the caller's connection. */
 export function stuckOn(connection: Queryable): SqlDeadlineError | undefined {
   return stuck.get(original(connection));
 }

@@ -9,14 +9,14 @@ export interface QueryResult<R> {
 }
 
 /**
- * Any object that takes SQL with numbered parameters (`$1`) and returns rows: a `Pool`, a `Client` or a `PoolClient` of
- * `pg`, a transaction that the caller opened, or another driver with the same method.
+ * Any object that takes SQL with numbered parameters (`$1`) and returns rows: a `pg` `Pool`, `Client` or `PoolClient`, a
+ * transaction that the caller opened, or another driver with the same method.
  */
 export interface Queryable {
   query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
 }
 
-/** A connection lent by a pool. Releasing it with an error closes it. */
+/** A connection from a pool. Releasing it with an error closes it. */
 export interface PooledConnection extends Queryable {
   release(error?: Error | boolean): void;
 }
@@ -30,8 +30,8 @@ export interface Connectable {
 export type Database = Queryable | Connectable;
 
 /**
- * Returns whether `db` is a pool. A single `pg` client also has `connect()`, which opens it, so methods that only a
- * client has tell the two apart.
+ * Returns whether `db` is a pool. A single `pg` client also has `connect()`, which opens it, so this function checks for
+ * methods that only a client has.
  */
 export function isPool(db: Database): db is Connectable {
   const seen = db as Partial<Record<"connect" | "release" | "escapeIdentifier", unknown>>;
@@ -44,7 +44,7 @@ export function isPool(db: Database): db is Connectable {
 
 const originals = new WeakMap<Database, Database>();
 
-/** Returns the pool or connection behind a wrapper of `bounded()`, and any other value unchanged. */
+/** Returns the pool or connection inside a wrapper from `bounded()`, and any other value unchanged. */
 export function original<D extends Database>(db: D): D {
   return (originals.get(db) as D | undefined) ?? db;
 }

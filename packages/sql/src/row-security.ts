@@ -13,7 +13,7 @@ import { checkSettingName } from "./settings.ts";
 export interface RowSecurityOptions {
   /** Name of the table, or `schema.name`. Required. */
   readonly table: string;
-  /** Column with the tenant. Default `tenant_id`. */
+  /** Tenant column. Default `tenant_id`. */
   readonly column?: string | undefined;
   /** Setting that holds the tenant of a transaction. Default `svc.tenant`. */
   readonly setting?: string | undefined;
@@ -40,9 +40,9 @@ interface Resolved extends Readonly<Record<keyof RowSecurityOptions, string>> {
 }
 
 /**
- * Returns the statements that force row security on a table. Every transaction, also one of the table's owner, then
- * reads and writes only rows of the tenant in its setting; without the setting it reads no rows and can write none.
- * The statements may run again. Run them in one transaction.
+ * Returns the statements that force row security on a table. Every transaction, even by the table's owner, then reads and
+ * writes only rows of the tenant in its setting; without the setting it reads no rows and can write none. The statements can
+ * be repeated. Run them in one transaction.
  *
  * @param options `type` is the column's type: `text` (default, also for `varchar`), `uuid`, `integer` or `bigint`
  * @throws OptionError, IdentifierError
@@ -63,13 +63,13 @@ export function rowSecurityStatements(
  * Forces row security on a table that does not have it yet, with the statements of `rowSecurityStatements`.
  *
  * Reads the catalogue first. If nothing is missing, it takes no lock above ACCESS SHARE and needs no rights on the table.
- * Otherwise it runs the statements as `ensureSchema` does: they lock the table exclusively for a moment, and only its
+ * Otherwise it runs the statements as `ensureSchema` does: they lock the table exclusively for a short time, and only its
  * owner may run them.
  *
  * @returns `present` when nothing was missing, `created` when this call ran the statements
  * @throws SchemaError when the table or its column is missing, when the column's type or collation cannot hold a tenant, or
- *   when another policy of all roles would show more rows
- * @throws SqlDeadlineError when the database does not answer
+ *   when another policy for all roles would show more rows
+ * @throws SqlDeadlineError when the database does not respond
  * @throws OptionError, IdentifierError
  */
 export async function enableRowSecurity(
@@ -103,7 +103,7 @@ function resolve(subject: string, options: RowSecurityOptions): Resolved {
 }
 
 function statements({ sql, column, setting, policy }: Resolved, type: TenantType): string[] {
-  // In transactions after the first, a custom setting that was set locally reads as an empty text, not as null.
+  // In transactions after the first, a custom setting that was set locally reads as an empty string, not as null.
   const tenant = `nullif(current_setting(${literal(setting)}, true), '')`;
   const own = `${identifier(column)} = ${type === "text" ? tenant : `${tenant}::${type}`}`;
   return [

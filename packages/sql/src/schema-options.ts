@@ -5,38 +5,40 @@ import { checkNames, checkTimeout, checkWhole } from "./options.ts";
 
 /** Time limits for reading and creating a schema. */
 export interface SchemaTimeouts {
-  /** Milliseconds to wait for a connection, and for each answer from the catalogue. Default 15000. */
+  /** Time limit for a connection, and for each response from the catalogue, in milliseconds. Default 15000. */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds for each statement that creates a missing part, including its wait for locks. Default 600000. */
+  /** Time limit for each statement that creates something, including waiting for locks, in milliseconds. Default 600000. */
   readonly maintenanceTimeoutMs?: number | undefined;
 }
 
-/** Type of each column as PostgreSQL writes it, without length; a list allows any of its types. */
+/** Type of each column as PostgreSQL writes it, without length; a list allows any of the listed types. */
 export type Columns = Readonly<Record<string, string | readonly string[]>>;
 
 /** A schema step for a migration tool. */
 export interface Migration {
-  /** Sorts after the name of the previous step. */
+  /** Name of the step; sorts after the previous step's name. */
   readonly name: string;
-  /** Statements that are harmless when their part exists already. */
+  /** Statements that are harmless if their objects already exist. */
   readonly statements: readonly string[];
 }
 
 export interface SchemaOptions extends SchemaTimeouts {
-  /** Name of the schema in errors and in its lock: calls with the same name run one after another. Required. */
+  /** Name of the schema in errors and in its lock; calls with the same name run one after another. Required. */
   readonly name: string;
   /** Required tables by name or `schema.name`, with their required columns. Default: none. */
   readonly tables?: Readonly<Record<string, Columns>> | undefined;
   /** Other required relations (indexes, sequences, views), by name or `schema.name`. Default: none. */
   readonly relations?: readonly string[] | undefined;
-  /** Query whose first row contains only `true` when nothing is missing; name its columns differently. Default: none. */
+  /**
+   * Query whose first row contains only `true` when nothing is missing; its columns must have distinct names. Default: none.
+   */
   readonly isPresent?: string | undefined;
   /**
-   * Texts for the conditions of `isPresent`, reported when they are still false after the statements. With one text for
-   * each column of the query, only the texts of the columns that are not true. Default: none.
+   * Messages for the conditions of `isPresent`, reported if a condition is still false after the statements. With one
+   * message per column of the query, reports only the messages of columns that are not true. Default: none.
    */
   readonly needs?: readonly string[] | undefined;
-  /** Statements that create the missing parts. Each must be harmless when its part exists already. Required. */
+  /** Statements that create what is missing. Each must be harmless if its object already exists. Required. */
   readonly statements: readonly string[];
   /** Milliseconds to wait for any one lock. Default 10000; 0 waits without limit. */
   readonly lockTimeoutMs?: number | undefined;

@@ -7,7 +7,7 @@ export type Settings = Readonly<Record<string, string>>;
 
 const NAME = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/;
 
-/** @throws OptionError when `name` cannot be the name of a setting */
+/** @throws OptionError when `name` is not a valid setting name */
 export function checkSettingName(subject: string, name: unknown): asserts name is string {
   if (typeof name === "string" && name.length <= 63 && NAME.test(name)) return;
   throw new OptionError(
@@ -28,8 +28,8 @@ export function checkSettings(subject: string, settings: Settings): void {
 }
 
 /**
- * Returns the statements that set them until the end of the transaction. `set local` costs the server a fifth of
- * `set_config`, but reads a list such as that of `search_path` as one long name; a custom setting is never a list.
+ * Returns the statements that apply the settings until the end of the transaction. `set local` costs the server a fifth of
+ * `set_config`, but reads a list such as a `search_path` as one long name; a custom setting is never a list.
  */
 export function setLocal(settings: Settings): string[] {
   return Object.entries(settings).map(([name, value]) =>
@@ -39,7 +39,7 @@ export function setLocal(settings: Settings): string[] {
   );
 }
 
-/** Returns the statements that restore the values from when the connection was opened. */
+/** Returns the statements that restore the values that the settings had when the connection was opened. */
 export function resets(settings: Settings): string[] {
   return Object.keys(settings).map((name) => `reset ${quoted(name)}`);
 }

@@ -6,7 +6,7 @@ import type { SchemaOptions } from "./schema-options.ts";
 export interface TableIndex {
   /** Leading columns. Required. */
   readonly columns: readonly string[];
-  /** Set for a partial index over the rows of this `status`. Default: the index has all rows. */
+  /** Set for a partial index over the rows with this `status`. Default: the index covers all rows. */
   readonly status?: string | undefined;
 }
 
@@ -18,12 +18,13 @@ export interface TableNeeds {
   readonly indexes: readonly TableIndex[];
   /** Columns that must accept null. Required. */
   readonly nullable: readonly string[];
-  /** Requires a table without partitions and child tables, for code that finds a row again by its `ctid`. Default: false. */
+  /** Requires a table without partitions or child tables, for code that finds a row again by its `ctid`. Default: false. */
   readonly isOrdinary?: boolean | undefined;
 }
 
 /**
- * Returns the query and texts with which `ensureSchema()` checks an existing table, perhaps made by hand, beyond its columns.
+ * Returns the query and messages with which `ensureSchema()` checks more than the columns of an existing table, which may
+ * have been created by hand.
  *
  * @param table name of the table, or `schema.name`
  * @throws IdentifierError, OptionError

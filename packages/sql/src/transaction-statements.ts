@@ -18,7 +18,9 @@ export interface Statements {
   readonly mayHaveBegun: boolean;
 }
 
-/** Returns the statements of a transaction. Several statements without parameters go in one query, one round trip. */
+/**
+ * Returns the statements of a transaction. Several statements without parameters are sent as one query, in one round trip.
+ */
 export function whole({ begin, settings }: Plan, pooled: boolean): Statements {
   if (settings === undefined) {
     return { begin, commit: "commit", rollback: ["rollback"], mayHaveBegun: false };
@@ -32,7 +34,7 @@ export function whole({ begin, settings }: Plan, pooled: boolean): Statements {
   };
 }
 
-/** Statements of a savepoint. An inner one hides an outer one of the same name, so one name is enough. */
+/** Statements of a savepoint. An inner savepoint hides an outer savepoint of the same name, so one name is enough. */
 export const SAVEPOINT: Statements = {
   begin: "savepoint svc",
   commit: "release savepoint svc",

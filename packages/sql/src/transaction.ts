@@ -11,16 +11,16 @@ import { type Plan, SAVEPOINT, type Statements, whole } from "./transaction-stat
 export interface TransactionOptions {
   /** Isolation level. Default: the server's, usually `read committed`. Refused inside a transaction. */
   readonly isolation?: "read committed" | "repeatable read" | "serializable" | undefined;
-  /** Whether PostgreSQL refuses writes. Default false. Refused inside a transaction. */
+  /** Whether PostgreSQL rejects writes. Default false. Refused inside a transaction. */
   readonly readOnly?: boolean | undefined;
   /**
-   * How often to run the whole function again after a serialization failure (40001) or a deadlock (40P01). Inside a
-   * transaction nothing runs again: only the outermost transaction can be retried. Default 0.
+   * How many times to run the whole function again after a serialization failure (40001) or a deadlock (40P01). Inside a
+   * transaction it has no effect: only the outermost transaction can be retried. Default 0.
    */
   readonly retries?: number | undefined;
   /**
-   * Server settings for this transaction only, for example `{ "svc.tenant": "acme" }`; they cost no round trip. A pool's
-   * connection goes back without them, even if `work` has set them for the session. Refused inside a transaction. Default
+   * Server settings for this transaction only, for example `{ "svc.tenant": "acme" }`; they cost no round trip. A pool
+   * connection is returned without them, even if `work` has set them for the session. Refused inside a transaction. Default
    * none.
    */
   readonly settings?: Settings | undefined;
@@ -33,7 +33,7 @@ const RETRYABLE: ReadonlySet<string | undefined> = new Set(["40001", "40P01"]);
 interface Frame {
   readonly outer: Frame | undefined;
   ended: boolean;
-  /** Whether an outer one ended before it, or an inner one was still open when it ended. */
+  /** Whether an outer transaction ended before this one, or an inner transaction was still open when this one ended. */
   overlapped: boolean;
 }
 
@@ -43,9 +43,9 @@ const innermost = new WeakMap<Queryable, Frame>();
 /**
  * Runs `work` in a transaction and returns its result. Commits when `work` returns, rolls back when it throws.
  *
- * Given a pool, it takes a connection and releases it, or closes it if the rollback failed. Given a connection, it uses
- * that one; if a transaction is already open there, a savepoint replaces the transaction.
- * Transactions on one connection may be nested but must not overlap.
+ * Given a pool, it takes a connection and releases it, or closes it if the rollback failed. Given a connection, it uses that
+ * connection; if a transaction is already open on it, a savepoint replaces the transaction. Transactions on one connection
+ * may be nested but must not overlap.
  *
  * @throws the error of `work`, or the server's error on commit
  * @throws TransactionError when a statement failed and `work` swallowed its error, so that nothing could be committed
@@ -128,7 +128,7 @@ async function onConnection<T>(
     overlaps(connection, frame);
     if (innermost.get(original(connection)) !== frame) throw error;
     const unanswered = stuckOn(connection);
-    // A rollback would queue behind the unanswered statement.
+    // A rollback would queue behind the pending statement.
     if (unanswered !== undefined) onBroken?.(unanswered);
     else if (onBroken !== undefined && isStuck(error)) onBroken(error);
     else await rollback(connection, statements, onBroken);
@@ -139,8 +139,9 @@ async function onConnection<T>(
 }
 
 /**
- * Returns whether another transaction on the connection is not nested properly in this one; then none can be committed.
- * The last one to end rolls back: an earlier rollback would make the other's next statements commit on their own.
+ * Returns whether another transaction on the connection overlaps this one without being nested in it; then none can be
+ * committed. The transaction that ends last rolls back: an earlier rollback would make the other transaction's next
+ * statements commit individually.
  */
 function overlaps(connection: Queryable, frame: Frame): boolean {
   const top = innermost.get(original(connection));
@@ -156,7 +157,7 @@ function leave(connection: Queryable, frame: Frame): void {
   else innermost.set(original(connection), top);
 }
 
-/** Sends no rollback after a failed savepoint: it would undo the enclosing one. */
+/** Sends no rollback after a failed savepoint: it would undo the enclosing transaction. */
 async function begin(
   connection: Queryable,
   statements: Statements,
@@ -175,7 +176,7 @@ async function commit(connection: Queryable, statements: Statements): Promise<vo
   const answer: unknown = await connection.query(statements.commit);
   // Drivers return a list of results for several statements.
   const result = (Array.isArray(answer) ? answer[0] : answer) as { command?: unknown } | null | undefined;
-  // PostgreSQL answers the commit of a failed transaction with ROLLBACK and without an error.
+  // PostgreSQL responds to the commit of a failed transaction with ROLLBACK and without an error.
   if (result?.command === "ROLLBACK") {
     throw new TransactionError("rolled back, not committed: a statement failed and its error was not thrown");
   }

@@ -71,7 +71,7 @@ describe("deadlines", function () {
       await call(pool);
     });
 
-    it(`${name} rejects while the pool is exhausted, and releases the connection that comes too late`, async () => {
+    it(`${name} rejects while the pool is exhausted, and releases the connection that arrives too late`, async () => {
       const pool = await open();
       const { code, error } = await whileExhausted(pool, () => call(pool));
       expect(code).to.equal(CODE);
@@ -91,7 +91,7 @@ describe("deadlines", function () {
     });
   }
 
-  it("does not deliver a late answer to a later call", async () => {
+  it("does not deliver a late response to a later call", async () => {
     const pool = await open();
     await whileFrozen(postgres.server, () => queryWithin(pool, DEADLINE, "select 'late' as it"));
     expect((await queryWithin(pool, DEADLINE, "select 'new' as it")).rows).to.deep.equal([{ it: "new" }]);
@@ -103,7 +103,7 @@ describe("deadlines", function () {
     bounded: (db, text) => bounded(db, DEADLINE).query(text),
   };
   for (const [name, ask] of Object.entries(onCaller)) {
-    it(`${name} sends nothing on the caller's connection until the late statement has been answered`, async () => {
+    it(`${name} sends nothing on the caller's connection until the late response has arrived`, async () => {
       const connection = await client();
       const sent: string[] = [];
       const db = {
@@ -183,7 +183,7 @@ describe("deadlines", function () {
     expect(errors[0]).to.include({ code: CODE });
   });
 
-  it("applies the deadline to a stream of the connection", async () => {
+  it("applies the deadline to a stream on the connection", async () => {
     const pool = await open();
     const ending = await endingOf(
       withTransaction(bounded(pool, DEADLINE), (tx) => inTime(tx, new Promise(() => undefined))),
@@ -221,7 +221,7 @@ describe("deadlines", function () {
     expect(await again).to.deep.equal({ rows: [] });
   });
 
-  it("keeps a connection after a refused statement, and closes one that broke", async () => {
+  it("keeps a connection after a rejected statement, and closes a broken connection", async () => {
     const pool = await open();
     expect(await failure(queryWithin(pool, DEADLINE, "select nothing"))).to.include({ code: "42703" });
     expect(pool.totalCount).to.equal(1);
@@ -232,7 +232,7 @@ describe("deadlines", function () {
     expect(pool.totalCount).to.equal(0);
   });
 
-  it("forwards all other members of a database, and finds the original behind a wrapper", async () => {
+  it("forwards all other members of a database, and finds the original inside a wrapper", async () => {
     const pool = await open();
     const db = bounded(pool, DEADLINE);
     expect(db.totalCount).to.equal(1);

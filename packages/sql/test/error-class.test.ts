@@ -25,7 +25,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(error)).to.equal("SQLSTATE 42P01");
   });
 
-  it("are recognised inside the error of a data mapper", async () => {
+  it("are recognised inside a data mapper's error", async () => {
     const db = await client();
     const cause = await failure(db.query("select 1/0"));
     const wrapped = new Error("query failed", { cause: new Error("driver", { cause }) });
@@ -51,7 +51,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(error)).to.equal("ECONNREFUSED");
   });
 
-  it("are connection errors when the server hangs up or does not answer", async () => {
+  it("are connection errors when the server closes the connection or does not respond", async () => {
     const server = createServer((socket) => socket.once("data", () => socket.destroy())).listen(
       0,
       "127.0.0.1",
@@ -118,7 +118,7 @@ describe("errors of a database", () => {
     expect(isConnectionError(withCode("ENOENT", { syscall: "connect" }))).to.equal(true);
   });
 
-  it("do not treat codes of system calls as SQLSTATEs", () => {
+  it("do not report system call codes as SQLSTATEs", () => {
     for (const code of ["EPIPE", "EPERM", "EBUSY", "42p01", "425", 42_501]) {
       expect(sqlStateOf({ code })).to.equal(undefined);
     }

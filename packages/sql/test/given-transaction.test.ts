@@ -5,12 +5,12 @@ import { connections } from "./support/connections.ts";
 
 const refuse = (message: string): Error => new RangeError(message);
 
-describe("the transaction of a call's options", () => {
+describe("the transaction in a call's options", () => {
   const database = testDatabase({ name: "given-transaction" });
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
 
-  it("is a connection with an open transaction, or one whose driver does not report its state", async () => {
+  it("is a connection with an open transaction, or a connection whose driver does not report its state", async () => {
     const own = await client();
     await own.query("begin");
     const other = { query: () => Promise.resolve({ rows: [] }) };

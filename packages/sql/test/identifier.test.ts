@@ -42,7 +42,7 @@ describe("identifier", () => {
     expect(() => identifier("x".repeat(100_000))).to.throw(/^.{0,160}$/);
   });
 
-  it("names exactly the given text on a server, for any characters", async () => {
+  it("names exactly the given object on a server, for any characters", async () => {
     const db = await client();
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).filter((name) => {
       return !name.includes("\0") && !/\p{Surrogate}/u.test(name) && Buffer.byteLength(name) <= 63;

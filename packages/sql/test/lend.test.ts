@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { Pool } from "pg";
 
 describe("lend", () => {
-  it("survives a server that ends a connection in the packet of its handshake", async () => {
+  it("survives a server that ends a connection in the same packet as the handshake", async () => {
     await using server = await startEndingPostgres();
     const pool = new Pool({ host: "127.0.0.1", port: server.port, user: "any" });
     pool.on("error", () => undefined);
@@ -18,7 +18,7 @@ describe("lend", () => {
     await pool.end();
   });
 
-  it("adds one listener to a pool, and accepts a pool without events", async () => {
+  it("adds one listener to a pool, and accepts a pool that emits no events", async () => {
     const pool = new Pool({ host: "127.0.0.1", port: 1 });
     const silent = {
       connect: () => Promise.resolve({ query: () => Promise.reject(new Error("no")), release() {} }),

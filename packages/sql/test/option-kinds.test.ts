@@ -1,7 +1,7 @@
 import { databaseKind, tableNameKind } from "@svc/sql";
 import { expect } from "chai";
 
-describe("kinds of options", () => {
+describe("option kinds", () => {
   it("accepts an object with query() or connect() as a database", () => {
     const method = (): void => undefined;
     for (const db of [{ query: method }, { connect: method }, { query: method, connect: 1 }]) {

@@ -41,13 +41,13 @@ describe("plannedWithin()", function () {
     expect(await kept(pool)).to.eql(["test_note"]);
   });
 
-  it("sends the statement as a text on the first call of a connection", async () => {
+  it("sends the statement as SQL text on the first call of a connection", async () => {
     const pool = open(database.url);
     await plannedWithin(pool, DEADLINE, statement(["a"]));
     expect(await kept(pool)).to.eql([]);
   });
 
-  it("sends the statement again as a text after the session has discarded its prepared statements", async () => {
+  it("sends the statement again as SQL text after the session has discarded its prepared statements", async () => {
     const pool = open(database.url);
     await plannedWithin(pool, DEADLINE, statement(["a"]));
     await plannedWithin(pool, DEADLINE, statement(["b"]));
@@ -60,7 +60,7 @@ describe("plannedWithin()", function () {
     ]);
   });
 
-  it("sends the statement again as a text after a column of its answer has changed its type", async () => {
+  it("sends the statement again as SQL text after a result column has changed its type", async () => {
     const pool = open(database.url);
     await plannedWithin(pool, DEADLINE, statement(["a"]));
     await plannedWithin(pool, DEADLINE, statement(["b"]));
@@ -69,7 +69,7 @@ describe("plannedWithin()", function () {
     await pool.query("alter table notes alter column note type text");
   });
 
-  it("rejects with an error of the server and leaves the connection usable", async () => {
+  it("rejects with the server's error and leaves the connection usable", async () => {
     const pool = open(database.url);
     await pool.query("create temp table notes (note int)");
     await plannedWithin(pool, DEADLINE, statement([1]));
@@ -81,7 +81,7 @@ describe("plannedWithin()", function () {
     expect(pool.totalCount).to.equal(1);
   });
 
-  it("sends the statement as a text through a wrapper that accepts only texts", async () => {
+  it("sends the statement as SQL text through a wrapper that accepts only SQL text", async () => {
     const pool = open(database.url);
     const texts: string[] = [];
     const wrapping = {
@@ -102,7 +102,7 @@ describe("plannedWithin()", function () {
     expect(await kept(pool)).to.eql([]);
   });
 
-  it("sends the statement as a text through bounded()", async () => {
+  it("sends the statement as SQL text through bounded()", async () => {
     const pool = open(database.url);
     for (const note of ["a", "b", "c"]) {
       await plannedWithin(bounded(pool, DEADLINE), DEADLINE, statement([note]));
@@ -110,7 +110,7 @@ describe("plannedWithin()", function () {
     expect(await kept(pool)).to.eql([]);
   });
 
-  it("sends the statement as a text in a transaction of the caller", async () => {
+  it("sends the statement as SQL text in the caller's transaction", async () => {
     const pool = open(database.url);
     await withTransaction(pool, async (tx) => {
       for (const note of ["a", "b"]) await plannedWithin(tx, DEADLINE, statement([note]));
@@ -118,7 +118,7 @@ describe("plannedWithin()", function () {
     expect(await kept(pool)).to.eql([]);
   });
 
-  it("sends the statement as a text behind a pooler, where the next statement may run in another session", async () => {
+  it("sends the statement as SQL text behind a pooler, where the next statement may run in another session", async () => {
     await using login = await openTestLogin({ url: database.url, grants: ["grant all on notes to login"] });
     await using bouncer = await pgBouncer.start(login.url, 1);
     const pool = open(bouncer.url);

@@ -18,7 +18,7 @@ describe("Queryable", () => {
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
 
-  it("accepts a pool, a client and a client of a pool", async () => {
+  it("accepts a pool, a client and a pool client", async () => {
     const pool = newPool();
     const lent = await pool.connect();
     for (const db of [pool, await client(), lent] satisfies Queryable[]) {

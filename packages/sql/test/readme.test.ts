@@ -23,7 +23,7 @@ describe("README", () => {
     expect(await output(1)).to.deep.equal(["created", "present", "[]"]);
   });
 
-  it("shows a statement within a deadline, and one past it", async () => {
+  it("shows a statement that meets its deadline, and a statement that misses it", async () => {
     expect(await output(2)).to.deep.equal([
       "[ { one: 1 } ]",
       "the report got no answer from the database within 3 s; a statement already sent may still take effect",

@@ -55,7 +55,7 @@ describe("row security", () => {
     ["integer", "1", "2"],
     ["bigint", "1", "9007199254740993"],
   ] as const) {
-    it(`keeps rows with a tenant of type ${type} apart, even for the owner of the table`, async () => {
+    it(`separates the rows of tenants of type ${type}, even for the table's owner`, async () => {
       const table = `items_${type.replace(/\W.*/, "")}`;
       await pool.query(`create table ${table} (tenant_id ${type} not null, name text)`);
       expect(await enableRowSecurity(pool, { table })).to.equal("created");
@@ -185,7 +185,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "wide" })).to.equal("created");
   });
 
-  it("returns statements for a migration, which may run again", async () => {
+  it("returns statements for a migration, which can run again", async () => {
     await pool.query("create table listed (tenant_id uuid)");
     for (let i = 0; i < 2; i++) {
       await withTransaction(pool, async (tx) => {

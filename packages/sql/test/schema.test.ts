@@ -53,7 +53,7 @@ describe("ensureSchema", () => {
     expect(pool.totalCount).to.equal(pool.idleCount);
   });
 
-  it("creates the schema once when sixteen connections call it at the same moment, repeatedly", async () => {
+  it("creates the schema once when sixteen connections call it at the same time, repeatedly", async () => {
     const clients = await Promise.all(Array.from({ length: 16 }, client));
     for (let round = 0; round < 8; round++) {
       const options = shelf(`herd${round}`);
@@ -102,7 +102,7 @@ describe("ensureSchema", () => {
     await db.query("rollback");
   });
 
-  it("JOB-29 does not wait when nothing is missing, for any locks of other sessions", async () => {
+  it("JOB-29 does not wait when nothing is missing, whatever locks other sessions hold", async () => {
     await ensureSchema(pool, shelf("busy"));
     const other = await client();
     await other.query("begin");
@@ -125,7 +125,7 @@ describe("ensureSchema", () => {
     expect(await waiting).to.equal("created");
   });
 
-  it("JOB-28 accepts a table made by hand, with other spellings of its types and additional columns", async () => {
+  it("JOB-28 accepts a table created by hand, with other spellings of its types and additional columns", async () => {
     await pool.query(`
       create schema by_hand;
       create table by_hand.books (note text, tags _text, id text primary key, pages int4 not null,
@@ -135,7 +135,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, shelf("by_hand"))).to.equal("present");
   });
 
-  it("accepts any of several types", async () => {
+  it("accepts any of the listed types", async () => {
     await pool.query("create table either (id varchar(64), payload json)");
     const options = {
       name: "either",
@@ -200,7 +200,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("reports every text of needs when isPresent is false", async () => {
+  it("reports every message in needs when isPresent is false", async () => {
     const options = {
       name: "needy",
       isPresent: "select false",
@@ -328,7 +328,7 @@ describe("ensureSchema", () => {
     expect(rows).to.deep.equal([{ found: null }]);
   });
 
-  it("rejects with the error of a statement and rolls back the others", async () => {
+  it("rejects with a statement's error and rolls back the other statements", async () => {
     const options = shelf("broken");
     const statements = [...options.statements, "select 1/0"];
     const error = await failure(ensureSchema(pool, { ...options, statements }));
@@ -345,7 +345,7 @@ describe("ensureSchema", () => {
     expect(outcomes.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("handles two schemas of different names that share a part", async () => {
+  it("handles several schemas with different names that share an object", async () => {
     const clients = await Promise.all(Array.from({ length: 8 }, client));
     for (let round = 0; round < 8; round++) {
       const shared = `shared${round}`;

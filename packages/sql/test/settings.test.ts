@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { connections } from "./support/connections.ts";
 import { failure } from "./support/failure.ts";
 
-describe("settings of a transaction", () => {
+describe("transaction settings", () => {
   const database = testDatabase({ name: "settings" });
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
@@ -47,7 +47,7 @@ describe("settings of a transaction", () => {
     connection.release();
   });
 
-  it("may contain lists, and may be several", async () => {
+  it("can be several, and can contain lists", async () => {
     const pool = newPool({ max: 1 });
     const seen = await withTransaction(
       pool,
@@ -62,7 +62,7 @@ describe("settings of a transaction", () => {
     expect(rows).to.deep.equal([{ schemas: "{public}", b: "" }]);
   });
 
-  it("do not stay on a connection of a pool when the function has set them for the session", async () => {
+  it("do not stay on a pool connection when the function has set them for the session", async () => {
     const pool = newPool({ max: 1 });
     const set = (tx: Queryable): Promise<unknown> => tx.query("set svc.tenant = 'poison'");
     await withTransaction(pool, set, { settings });
@@ -100,7 +100,7 @@ describe("settings of a transaction", () => {
     expect((await pool.query<{ one: number }>("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("report a swallowed statement error, as without settings", async () => {
+  it("still report a swallowed statement error", async () => {
     const pool = newPool({ max: 1 });
     const hide = (tx: Queryable): Promise<unknown> => tx.query("select 1/0").catch(() => undefined);
     expect(await failure(withTransaction(pool, hide, { settings }))).to.be.instanceOf(TransactionError);

@@ -182,7 +182,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["mine", "other"]);
     });
 
-    it("fails after that many retries, and repeats nothing by default or for other errors", async () => {
+    it("fails after the last retry, and does not retry by default or for other errors", async () => {
       const runsOf = async (state: string, retries?: number): Promise<number> => {
         let runs = 0;
         const raise = async (tx: Queryable): Promise<void> => {
@@ -217,7 +217,7 @@ describe("withTransaction", () => {
   });
 
   describe("on a connection", () => {
-    it("begins and ends its own transaction when none is open", async () => {
+    it("begins and ends its own transaction if none is open", async () => {
       const db = await client();
       await withTransaction(db, (tx) => insert(tx, "a"));
       await failure(withTransaction(db, (tx) => throwing(tx, "b")));
@@ -225,7 +225,7 @@ describe("withTransaction", () => {
       expect(db.getTransactionStatus()).to.equal("I");
     });
 
-    it("uses a connection lent by a pool, and does not release it", async () => {
+    it("uses a pool connection, and does not release it", async () => {
       const lent = await pool.connect();
       await withTransaction(lent, (tx) => insert(tx, "a"));
       expect((await lent.query("select 1 as one")).rows).to.have.lengthOf(1);
@@ -288,7 +288,7 @@ describe("withTransaction", () => {
       });
     });
 
-    it("retries nothing inside a transaction", async () => {
+    it("does not retry inside a transaction", async () => {
       let runs = 0;
       await withTransaction(pool, async (tx) => {
         const again = async (inner: Queryable): Promise<void> => {
@@ -315,7 +315,7 @@ describe("withTransaction", () => {
     });
 
     for (const ending of ["returns", "throws"] as const) {
-      it(`commits neither of two transactions that overlap on it when the first ${ending}`, async () => {
+      it(`commits neither of two transactions that overlap on it when the first one ${ending}`, async () => {
         const db = await client();
         let release!: () => void;
         const firstEnded = new Promise<void>((resolve) => (release = resolve));

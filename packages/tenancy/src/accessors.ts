@@ -9,10 +9,10 @@ export function tenantOf(req: IncomingMessage): string | undefined {
 }
 
 /**
- * Returns the tenant granted to the current request or job. Safe to call in a handler without a guard: it throws the
- * error that the guard would answer with.
+ * Returns the tenant granted to the current request or job. Safe to call in a handler without a guard: it throws the error
+ * that the guard would pass on.
  *
- * @throws ProblemError 401 or 403, as `requireTenant()` answers (TEN-6, TEN-10)
+ * @throws ProblemError 401 or 403, as for `requireTenant()` (TEN-6, TEN-10)
  */
 export function currentTenant(): string {
   const context = currentContext();
@@ -21,9 +21,9 @@ export function currentTenant(): string {
 }
 
 /**
- * Returns the tenant that a request names by its host, path or header, granted or not; undefined when it names none.
- * For pages that are shown before a caller signs in. The caller may not belong to that tenant: the name must not reach
- * a query for a tenant's data.
+ * Returns the tenant that a request names by its host, path or header, granted or not; undefined if the request names none.
+ * For pages that are shown before a caller signs in. The caller may not belong to that tenant: the name must not reach a
+ * query for a tenant's data.
  */
 export function requestedTenantOf(req: IncomingMessage): string | undefined {
   return resolutionOf(contextOf(req))?.requested;

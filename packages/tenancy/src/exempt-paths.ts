@@ -1,4 +1,4 @@
-/** Paths that need no tenant even with the option `requireTenant` (TEN-16). */
+/** Paths that need no tenant, even with the option `requireTenant` (TEN-16). */
 export const EXEMPT_PATHS: readonly string[] = Object.freeze([
   "/health",
   "/ready",
@@ -21,18 +21,18 @@ export const EXEMPT_PATH: RegExp = new RegExp(
 
 interface Exempt {
   readonly method: string | undefined;
-  /** One entry per segment; undefined matches any one segment. */
+  /** One entry per segment; undefined matches any segment. */
   readonly segments: readonly (string | undefined)[];
   /** Whether the path ends in `/*`: one or more segments must follow. */
   readonly open: boolean;
 }
 
 /**
- * Builds the test for requests that need no tenant. It compares segments exactly as sent, including case and extra
+ * Returns the predicate for requests that need no tenant. It compares segments exactly as sent, including case and extra
  * slashes: a form such as `//health`, which routers read differently, is not exempt.
  *
- * @param paths such as `/docs`, `POST /auth/refresh`, `/auth/:provider/start` (any one segment), `/.well-known/*` (one
- *   or more segments)
+ * @param paths such as `/docs`, `POST /auth/refresh`, `/auth/:provider/start` (any one segment), `/.well-known/*` (one or
+ *   more segments)
  */
 export function exemption(paths: readonly string[]): (method: string, target: string) => boolean {
   const exempts = paths.map(parsed);

@@ -5,10 +5,10 @@ import { refusalError } from "./refusals.ts";
 import { resolutionOf } from "./accessors.ts";
 
 /**
- * Admits only requests with a granted tenant (TEN-10). Answers 401 without a caller, and 403 when the caller does not
- * belong to the named tenant or has no tenant.
+ * Admits only requests with a granted tenant (TEN-10). Responds with 401 if there is no caller, and with 403 if the caller
+ * does not belong to the named tenant or has no tenant.
  *
- * @throws ConfigurationError when called with arguments, as for a route that was given `requireTenant` without `()`
+ * @throws ConfigurationError when called with arguments, for example when a route was given `requireTenant` without `()`
  */
 export function requireTenant(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireTenant()", nothing);
@@ -21,10 +21,10 @@ export function requireTenant(...nothing: readonly undefined[]): Middleware {
 }
 
 /**
- * Admits only requests that name a tenant by host, path or header, granted or not; answers 404 to others (TEN-18).
- * For pages such as sign-in: it protects nothing.
+ * Admits only requests that name a tenant by host, path or header, granted or not; responds with 404 to others (TEN-18). For
+ * pages such as sign-in; it protects nothing.
  *
- * @throws ConfigurationError when called with arguments, as for a route that was given `requestedTenant` without `()`
+ * @throws ConfigurationError when called with arguments, for example when a route was given `requestedTenant` without `()`
  */
 export function requestedTenant(...nothing: readonly undefined[]): Middleware {
   takesNothing("requestedTenant()", nothing);

@@ -20,10 +20,10 @@ const LONGEST_HOST = 512;
 const HOST = /^([A-Za-z0-9][A-Za-z0-9-]{0,62})(\.[^:]*?)\.?(?::\d{0,5})?$/;
 
 /**
- * Returns the tenant that a host names: the single label before the base domain, in lower case (TEN-13). Ignores the
- * port and one trailing dot.
+ * Returns the tenant that a host names: the single label before the base domain, in lower case (TEN-13). Ignores the port
+ * and one trailing dot.
  *
- * @param host as a client sent it, with or without a port
+ * @param host the host as sent by the client, with or without a port
  * @param suffix a dot and the base domain, in lower case
  * @param reserved labels that name no tenant
  */
@@ -38,7 +38,7 @@ export function tenantInHost(
   return label === "" || domain.toLowerCase() !== suffix || reserved.has(label) ? undefined : label;
 }
 
-// Most entries of the cache of parsed hosts; each is at most LONGEST_HOST characters long.
+// Maximum number of entries in the cache of parsed hosts; each is at most LONGEST_HOST characters long.
 const KEPT_HOSTS = 1000;
 
 /** Returns {@link tenantInHost} for one suffix, with a cache of its results. */
@@ -51,7 +51,7 @@ export function hostReader(
     const tenant = known.get(host);
     if (tenant !== undefined) return tenant;
     const read = tenantInHost(host, suffix, reserved);
-    // Clear the cache when it is full: a client that sends ever new hosts only loses its benefit.
+    // Clear the cache when it is full: requests with many different hosts make it useless but cannot grow it.
     if (read !== undefined) {
       if (known.size >= KEPT_HOSTS) known.clear();
       known.set(host, read);

@@ -20,8 +20,8 @@ const sourceList: k.Kind<readonly TenantSource[]> = {
 
 export const tenancyOptions = defineOptions("tenancy()", {
   /**
-   * Where a tenant may come from, in order of trust (TEN-1): `token`, `user`, `subdomain`, `path`, `header`. A signed
-   * source (`token`, `user`) outranks the others at any position (TEN-8). Default: `["token", "subdomain"]`.
+   * The sources of a tenant, in order of trust (TEN-1): `token`, `user`, `subdomain`, `path`, `header`. A signed source
+   * (`token`, `user`) outranks the others at any position (TEN-8). Default: `["token", "subdomain"]`.
    */
   sources: {
     key: "sources",
@@ -46,14 +46,14 @@ export const tenancyOptions = defineOptions("tenancy()", {
       "",
     ),
   },
-  /** Whether every request except those for exempt paths needs a tenant (TEN-3). Default: false. */
+  /** Whether every request needs a tenant, except on exempt paths (TEN-3). Default: false. */
   requireTenant: {
     key: "require_tenant",
     env: "SVC_TENANCY_REQUIRE_TENANT",
     kind: k.withDefault(k.boolean(), false),
   },
   /**
-   * Whether a caller without a tenant may act in the one that the request names. The application must then check
+   * Whether a caller without a tenant may act in the tenant that the request names. The application must then check
    * membership itself (TEN-7). Default: false.
    */
   trustUnscopedPrincipals: {
@@ -72,8 +72,8 @@ export const tenancyOptions = defineOptions("tenancy()", {
    */
   callerOf: { kind: k.optional(k.func<(req: IncomingMessage) => Caller | undefined>()) },
   /**
-   * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy:
-   * `(req) => req.hostname` follows `trust proxy` of Express and uses the first of several. Default: the header `Host`.
+   * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy: `(req) =>
+   * req.hostname` follows Express's `trust proxy` and uses the first of several values. Default: the header `Host`.
    */
   hostOf: { kind: k.optional(k.func<(req: IncomingMessage) => string | undefined>()) },
   /** Path prefix in front of the tenant's segment (TEN-14). Default: `/t`. */
@@ -96,8 +96,8 @@ export const tenancyOptions = defineOptions("tenancy()", {
     ),
   },
   /**
-   * Paths that need no tenant, in addition to the built-in ones (TEN-16): `/about`, `POST /hooks/:name` (any one
-   * segment), `/public/*` (one or more segments). Default: none.
+   * Paths that need no tenant, in addition to the built-in paths (TEN-16): `/about`, `POST /hooks/:name` (any one segment),
+   * `/public/*` (one or more segments). Default: none.
    */
   exemptPaths: {
     key: "exempt_paths",

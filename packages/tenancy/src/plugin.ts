@@ -8,7 +8,7 @@ const { sources, baseDomain, pathPrefix, reservedSubdomains, exemptPaths } = ten
 const texts = listOf(string());
 const path = string({ pattern: /^\//, expects: "a path that begins with /" });
 
-// Only the types, because the table of a disabled plugin is checked too; tenancy() checks the values.
+// Check only the types, because the table of a disabled plugin is checked too; tenancy() checks the values.
 const pluginOptions = defineOptions("[plugin.tenancy]", {
   ...fileOptions(tenancyOptions),
   sources: inFile(sources, texts as Kind<readonly TenantSource[]>),
@@ -18,7 +18,9 @@ const pluginOptions = defineOptions("[plugin.tenancy]", {
   exemptPaths: inFile(exemptPaths, texts),
 });
 
-/** Returns an option whose table accepts more values than its factory. The JSON Schema has those of the factory. */
+/**
+ * Returns an option for which the table accepts more values than the factory. The JSON Schema lists the factory's values.
+ */
 function inFile<O extends { readonly kind: { readonly fallback: T } & Kind<unknown> }, T>(
   option: O,
   kind: Kind<T>,
@@ -53,7 +55,7 @@ export const tenancyPlugin = definePlugin({
   },
 });
 
-/** The members of a request of Express that it reads. */
+/** The members of an Express request that are read here. */
 interface ProxiedRequest extends IncomingMessage {
   readonly app: { get(setting: string): unknown };
   readonly ips: readonly string[];
@@ -62,8 +64,8 @@ interface ProxiedRequest extends IncomingMessage {
 type Trust = (address: string | undefined, hop: number) => boolean;
 
 /**
- * Returns the host name that the outermost trusted proxy received, or the header `Host` without a trusted proxy. Express's
- * `hostname` is the first of several values, which a client may have sent to a proxy that appends its own value.
+ * Returns the host name that the outermost trusted proxy received, or the header `Host` if there is no trusted proxy.
+ * Express's `hostname` is the first of several values, which a client may have sent to a proxy that appends its own value.
  */
 function forwardedHost(req: IncomingMessage): string | undefined {
   const { app, headers, ips, socket } = req as ProxiedRequest;

@@ -2,7 +2,7 @@ import { forbidden, type ProblemError, unauthorized } from "@svc/problem";
 import type { Resolution } from "./resolution.ts";
 import { shown } from "./slug.ts";
 
-/** Returns the error for a request without a tenant: a 403 with a fixed text (TEN-19), or the bare 401 (TEN-6). */
+/** Returns the error for a request without a tenant: a 403 with a fixed message (TEN-19), or a plain 401 (TEN-6). */
 export function refusalError(resolution: Resolution | undefined): ProblemError {
   const { refusal, refused = "", scope = "" } = resolution ?? {};
   switch (refusal) {

@@ -15,8 +15,8 @@ export function targetOf(req: IncomingMessage): string {
 }
 
 /**
- * Returns the host that a request was sent to, with its port. Returns undefined when the request names two different
- * hosts, because a proxy may have routed by the other one. Ignores `X-Forwarded-Host`.
+ * Returns the host that a request was sent to, with its port. Returns undefined when the request names two different hosts,
+ * because a proxy may have routed by the other host. Ignores `X-Forwarded-Host`.
  */
 export function hostOf(req: IncomingMessage): string | undefined {
   const host = hostHeader(req);
@@ -51,8 +51,8 @@ export function pathOf(target: string): string {
 }
 
 /**
- * Returns the tenant that a path names: the segment after the prefix, when that is a slug without decoding (TEN-14).
- * Ignores the case of the prefix, as routers do by default: a name that this function misses would go unchecked.
+ * Returns the tenant that a path names: the segment after the prefix, if it is a slug without decoding (TEN-14). Ignores the
+ * case of the prefix, as routers do by default: a name that this function misses would go unchecked.
  *
  * @param path without a query
  * @param prefix in lower case, with a slash at both ends

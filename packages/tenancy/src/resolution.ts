@@ -1,10 +1,10 @@
 import { isSubjectTenant } from "./slug.ts";
 
-/** Where a tenant may come from (TEN-1). */
+/** The sources of a tenant (TEN-1). */
 export const TENANT_SOURCES = ["token", "user", "subdomain", "path", "header"] as const;
 export type TenantSource = (typeof TENANT_SOURCES)[number];
 
-/** The part of a verified caller that tenancy uses. A `Principal` has it. */
+/** The members of a verified caller that tenancy uses. A `Principal` has them. */
 export interface Caller {
   /** The caller's id; also the tenant when the source is `user`. */
   readonly subject?: string | undefined;
@@ -20,15 +20,15 @@ export interface Policy<R> {
   readonly named: readonly ((request: R) => string | undefined)[];
   /** Whether an earlier middleware verifies callers: the caller must then belong to a named tenant (TEN-6). */
   readonly auth: boolean;
-  /** Whether a caller without a tenant may act in the named one (TEN-7). */
+  /** Whether a caller without a tenant may act in the named tenant (TEN-7). */
   readonly trustUnscoped: boolean;
 }
 
 /**
  * Why a request has no tenant:
  * - `no_session`: it names a tenant and has no caller;
- * - `mismatch`: it names a tenant, and the caller belongs to another;
- * - `unscoped`: it names a tenant, and the caller has none;
+ * - `mismatch`: it names a tenant, but the caller belongs to another;
+ * - `unscoped`: it names a tenant, but the caller has none;
  * - `anonymous`: it names no tenant and has no caller, although callers are verified;
  * - `unresolved`: it names no tenant, and the caller has none, or callers are not verified.
  */
@@ -41,9 +41,9 @@ export interface Resolution {
   /** The tenant that the request names, granted or not. */
   readonly requested: string | undefined;
   readonly refusal: Refusal | undefined;
-  /** The name that was refused. */
+  /** The tenant name that was refused. */
   readonly refused: string | undefined;
-  /** For a mismatch: the tenant that the caller belongs to. */
+  /** For a mismatch, the tenant that the caller belongs to. */
   readonly scope: string | undefined;
 }
 
@@ -53,9 +53,9 @@ const UNRESOLVED = without("unresolved");
 /**
  * Applies the rules of tenancy to one request (TEN-4 to TEN-9). Independent of HTTP.
  *
- * With authentication on, the caller must belong to every tenant that the request names, not only to the first: no
- * request passes whose path and host name different tenants. A tenant claim counts even when `token` is not listed,
- * because without it a caller of one tenant could act in any other.
+ * With authentication on, the caller must belong to every tenant that the request names, not only to the first: a request
+ * whose path and host name different tenants never passes. A tenant claim counts even if `token` is not listed; otherwise a
+ * caller of one tenant could act in any other.
  */
 export function resolveTenant<R>(policy: Policy<R>, caller: Caller | undefined, request: R): Resolution {
   if (!policy.auth && caller === undefined) return firstNamed(policy, request);

@@ -3,7 +3,7 @@
 export const SLUG: RegExp = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.:@|-]{0,127}$/;
 
-/** Returns whether a text is a valid tenant name in a host, a path or a header (TEN-12). */
+/** Returns whether a string is a valid tenant name in a host, a path or a header (TEN-12). */
 export function isSlug(text: string): boolean {
   return SLUG.test(text);
 }
@@ -13,15 +13,15 @@ export function isSubjectTenant(subject: string): boolean {
   return SUBJECT.test(subject);
 }
 
-/** Longest part of a value from a client or token in an answer or log line, in UTF-16 units (TEN-20). */
+/** Maximum length at which a response or log line shows a value from a client or token, in UTF-16 units (TEN-20). */
 export const LONGEST_SHOWN = 128;
 
 // Control and bidirectional characters, line separators, lone surrogates, and the quotes that enclose the value.
 const UNFIT = /[\p{C}\p{Zl}\p{Zp}'"\\]/gu;
 
 /**
- * Makes a value from a client or token safe for a log line, a quotation and a terminal: cuts it at 128 characters and
- * replaces unsafe ones by `?`.
+ * Makes a value from a client or token safe for a log line, a quotation and a terminal: truncates it to 128 characters and
+ * replaces unsafe characters with `?`.
  */
 export function shown(value: string): string {
   return value.slice(0, LONGEST_SHOWN).replace(UNFIT, "?");

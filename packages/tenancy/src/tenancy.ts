@@ -12,11 +12,11 @@ import { remember } from "./accessors.ts";
 import { isSlug, shown } from "./slug.ts";
 
 /**
- * Finds the tenant of every request and sets `tenantId` and `tenantClaimed` in its context (TEN-1 to TEN-9, TEN-20).
- * Mount it after the middleware that verifies callers. A request without a granted tenant is rejected at once with the
- * option `requireTenant`, and otherwise only by the guard `requireTenant()` or by `currentTenant()`.
+ * Finds the tenant of every request and sets `tenantId` and `tenantClaimed` in its context (TEN-1 to TEN-9, TEN-20). Mount
+ * it after the middleware that verifies callers. With the option `requireTenant`, a request without a granted tenant is
+ * rejected at once; otherwise only the guard `requireTenant()` or `currentTenant()` rejects it.
  *
- * @throws ConfigurationError for unknown or wrong options, and for `subdomain` without a base domain (TEN-21)
+ * @throws ConfigurationError for unknown or invalid options, or `subdomain` without a base domain (TEN-21)
  */
 export function tenancy(options?: TenancyOptions): Middleware {
   const resolved = tenancyOptions.resolve(options);
@@ -91,7 +91,7 @@ function claimedIn(req: IncomingMessage, tenant: string | undefined): string | u
   return value === undefined || value === "" || value === tenant ? undefined : shown(value);
 }
 
-// A client with an expired session must get the 401, or it would not renew the session (AUTH-13).
+// A client with an expired session must receive the 401, or it would not renew the session (AUTH-13).
 function refusalAtOnce(resolution: Resolution, req: IncomingMessage): ProblemError {
   const gaveUp = resolution.refusal === "anonymous" && req.headers.authorization === undefined;
   return gaveUp ? tenantRequired() : refusalError(resolution);

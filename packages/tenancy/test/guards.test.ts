@@ -26,14 +26,14 @@ function thrown(run: () => unknown): ProblemError {
 }
 
 describe("the guards and accessors of @svc/tenancy", () => {
-  it("describe what they demand for tools that list the routes", () => {
+  it("describe their requirements to tools that list the routes", () => {
     const key = Symbol.for("@svc/guard");
     const described = (guard: Middleware): unknown => (guard as unknown as Record<symbol, unknown>)[key];
     expect(described(requireTenant())).to.eql({ kind: "tenant", values: [] });
     expect(described(requestedTenant())).to.eql({ kind: "requested_tenant", values: [] });
   });
 
-  it("answer 500 instead of hanging when a route was given a guard that was not called", async () => {
+  it("return 500 instead of hanging when a route was given a guard that was not called", async () => {
     for (const guard of [requireTenant, requestedTenant] as readonly unknown[]) {
       await using server = await listen(stacks["express 5"]!([verified, guard as Middleware], report));
       const { status, body } = await ask(server.port, { caller: { tenant: "acme" } });
@@ -84,7 +84,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("tenantOf() returns the granted tenant, requestedTenantOf() the named one (TEN-20)", async () => {
+  it("tenantOf() returns the granted tenant, requestedTenantOf() the named tenant (TEN-20)", async () => {
     const seen: unknown[] = [];
     const note: Middleware = (req, _res, next) => {
       seen.push([tenantOf(req), requestedTenantOf(req)]);
@@ -106,7 +106,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     ]);
   });
 
-  it("set a code on every refusal and keep it out of the answer (TEN-19)", async () => {
+  it("set a code on every refusal and keep it out of the response (TEN-19)", async () => {
     async function codeOf(options: TenancyOptions, request: Asked, guard: Middleware): Promise<unknown> {
       let code: unknown;
       const chain = [

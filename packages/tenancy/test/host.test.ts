@@ -5,7 +5,7 @@ describe("hostReader()", () => {
   const suffix = ".example.com";
   const reserved = new Set(["www"]);
 
-  it("returns the same tenant for a cached host as for a new one (TEN-13)", () => {
+  it("returns the same tenant for a cached host as for a new host (TEN-13)", () => {
     const read = hostReader(suffix, reserved);
     const hosts = [
       "acme.example.com",

@@ -21,7 +21,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       await check(server.port);
     }
 
-    it("reads the path as sent, before a mount cuts it (TEN-14)", () =>
+    it("reads the path as sent, before a mount strips its prefix (TEN-14)", () =>
       served(
         (app) => {
           const router = express.Router();
@@ -90,7 +90,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         },
       ));
 
-    it("guards single routes (TEN-10, TEN-18)", () =>
+    it("guards individual routes (TEN-10, TEN-18)", () =>
       served(
         (app) => {
           app.use(tenancy({ sources: ["token", "subdomain"], baseDomain: "example.com" }));

@@ -63,7 +63,7 @@ describe("the options of tenancy()", () => {
     for (const baseDomain of ["Example.COM.", "localhost", "xn--bcher-kva.example"]) tenancy({ baseDomain });
   });
 
-  it("reject an unknown name and suggest the nearest one, and reject values of the wrong type", () => {
+  it("reject an unknown name and suggest the nearest name, and reject values of the wrong type", () => {
     expect(refused({ basedomain: "example.com" })).to.include(
       "basedomain: is unknown; did you mean baseDomain?",
     );
@@ -113,7 +113,7 @@ describe("the options of tenancy()", () => {
     tenancy({ sources: ["header"] });
   });
 
-  it("reserve ten labels by default, or the given ones (TEN-13)", async () => {
+  it("reserve ten labels by default, or the given labels (TEN-13)", async () => {
     expect(RESERVED_SUBDOMAINS.join(" ")).to.equal("www api app admin static assets cdn mail ftp localhost");
     const options = {
       sources: ["subdomain"],

@@ -112,7 +112,7 @@ describe("tenancy() with authentication on, for generated requests", () => {
     expect(refusals).to.be.above(100);
   });
 
-  it("grants no tenant to a caller without one (TEN-6, TEN-7)", async function () {
+  it("grants no tenant to a caller without a tenant (TEN-6, TEN-7)", async function () {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(

@@ -50,7 +50,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, {})).to.equal(undefined);
     });
 
-    it("uses the signed sources in their order (TEN-1)", async () => {
+    it("uses the signed sources in the configured order (TEN-1)", async () => {
       const caller = { sub: "ann", tenant: "acme" };
       expect(await tenantFor({ sources: ["token", "user"] }, { caller })).to.equal("acme");
       expect(await tenantFor({ sources: ["user", "token"] }, { caller })).to.equal("ann");
@@ -99,7 +99,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("accepts a configured path prefix, even one of several segments (TEN-14)", async () => {
+    it("accepts a configured path prefix, even with several segments (TEN-14)", async () => {
       const options = { sources: ["path"], auth: false, pathPrefix: "/Api/tenants" } as const;
       expect(await tenantFor(options, { target: "/api/tenants/acme/orders" })).to.equal("acme");
       expect(await tenantFor(options, { target: "/API/Tenants/acme" })).to.equal("acme");
@@ -145,7 +145,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller: { tenant: "acme" } })).to.equal(undefined);
     });
 
-    it("accepts every valid tenant id of a caller, and treats a caller with an invalid one as unverified (AUTH-39)", async () => {
+    it("accepts every valid tenant id of a caller, and treats a caller with an invalid tenant id as unverified (AUTH-39)", async () => {
       const options = { sources: ["token", "path"], trustUnscopedPrincipals: true } as const;
       for (const tenant of goodTenantIds) {
         const callerOf = (): Caller => ({ subject: "ann", tenant });
@@ -160,7 +160,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("answers 500 when callerOf throws or returns an invalid caller", async () => {
+    it("returns 500 when callerOf throws or returns an invalid caller", async () => {
       const faulty: readonly (() => unknown)[] = [
         async () => ({ tenant: "acme" }),
         () => true,
@@ -186,7 +186,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("accepts null in place of undefined, for callers in JavaScript", async () => {
+    it("accepts null in place of undefined, for JavaScript callers", async () => {
       const nobody = { sources: ["path"], callerOf: (() => null) as unknown as () => undefined } as const;
       expect((await answer(nobody, { target: "/t/acme/strict" })).status).to.equal(401);
       const unscoped = { tenant: null, subject: null } as unknown as Caller;
@@ -194,7 +194,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await answer(options, { target: "/t/acme/strict" })).status).to.equal(403);
     });
 
-    it("answers 500 when hostOf does not return a string", async () => {
+    it("returns 500 when hostOf does not return a string", async () => {
       for (const hostOf of [async () => "acme.example.com", () => 7, () => ["acme.example.com"]]) {
         const options = { baseDomain: "example.com", hostOf: hostOf as unknown as () => string };
         expect((await answer(options, {})).status).to.equal(500);
@@ -230,7 +230,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await ask(server.port)).body).to.eql({});
     });
 
-    it("uses the last of two instances, and drops the first one's tenant when the last one refuses", async () => {
+    it("uses the last of two instances, and drops the first instance's tenant when the last one refuses", async () => {
       const open = tenancy({ sources: ["path"], auth: false });
       await using server = await listen(
         serve([open, tenancy({ sources: ["path"] }), requireTenant()], report),

@@ -28,8 +28,8 @@ const reads: readonly string[] = ["GET", "HEAD"];
 const privately = { "Cache-Control": "no-store" } as const;
 
 /**
- * Serves `POST {prefix}/logout`, `POST {prefix}/refresh`, `GET {prefix}/me` and `GET /.well-known/jwks.json`, and passes
- * every other path on. Mount it at the root of the application, after the middleware that verifies callers.
+ * Serves `POST {prefix}/logout`, `POST {prefix}/refresh`, `GET {prefix}/me` and `GET /.well-known/jwks.json`, and passes all
+ * other requests on. Mount it at the root of the application, after the middleware that verifies callers.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -55,12 +55,12 @@ export function authRoutes(issuer: TokenIssuer, options?: AuthRoutesOptions): Mi
   return function authRoutesMiddleware(req, res, next) {
     const path = pathOfTarget(req.url ?? "");
     const route = routes.get(path);
-    // OPTIONS belongs to the CORS middleware.
+    // The CORS middleware handles OPTIONS.
     if (route === undefined || req.method === "OPTIONS") {
       next();
       return;
     }
-    // Below a mount the path may contain text of the client, so it is not set as a route template.
+    // Below a mount path, the path may contain client input, so do not set it as the route template.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
     if (!route.methods.includes(req.method ?? "")) {
       next(methodNotAllowed(route.methods));

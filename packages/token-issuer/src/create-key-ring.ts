@@ -14,8 +14,8 @@ import { readRing } from "./ring-text.ts";
 import { say } from "./say.ts";
 
 /**
- * Creates the signing keys of an issuer (ISS-14) from a text, a watched file, one private key or one secret. Unusable keys
- * throw at the start. Later they leave the ring unchanged, and readiness and the log report them.
+ * Creates the signing keys of an issuer (ISS-14) from a string, a watched file, one private key or one secret. Throws for
+ * unusable keys at startup. Unusable keys in a later change leave the ring unchanged, and readiness and the log report them.
  *
  * @throws ConfigurationError for invalid options
  * @throws KeyRingError when the keys cannot be read or may not be used

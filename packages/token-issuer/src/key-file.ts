@@ -47,7 +47,7 @@ export async function readKeyFile(file: string): Promise<string> {
   }
 }
 
-/** Returns a mark that changes when the file is written or replaced; undefined when the file is missing. */
+/** Returns a string that changes when the file is written or replaced; undefined when the file is missing. */
 export async function fileMark(file: string): Promise<string | undefined> {
   try {
     const { ino, size, mtimeMs, ctimeMs } = await stat(file);
@@ -58,8 +58,8 @@ export async function fileMark(file: string): Promise<string | undefined> {
 }
 
 /**
- * Replaces a ring's file by renaming a complete one, so a reader never sees a part. A new file gets mode 0600; a replaced
- * one keeps its owner, its group and the group's right to read.
+ * Replaces a ring's file by renaming a complete one, so a reader never sees a partial file. A new file gets mode 0600; a
+ * replaced file keeps its owner, its group and the group's read permission.
  *
  * @param exclusive whether an existing file is an error
  * @throws KeyRingError when the file exists and `exclusive` is set, or cannot be written
@@ -131,7 +131,7 @@ async function syncDirectory(path: string): Promise<void> {
 
 function refuseUnsafe(file: string, { mode, size }: Stats): void {
   if (size > MAX_BYTES) throw new KeyRingError("broken", `${file} is longer than ${MAX_BYTES} bytes`);
-  // Windows has no such bits. The group may read, since mounted secrets belong to root and a group of the service.
+  // Windows has no permission bits. The group may read, since mounted secrets belong to root and a group of the service.
   if (process.platform === "win32" || (mode & 0o027) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
   throw new KeyRingError("exposed", `${file} has mode ${octal}: others may read or change it; chmod 600 it`);

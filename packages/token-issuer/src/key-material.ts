@@ -14,7 +14,7 @@ import {
 import { promisify } from "node:util";
 import { KeyRingError } from "./key-ring-error.ts";
 
-/** A JSON Web Key, named by the only type that all versions of Node's types have. */
+/** A JSON Web Key. All versions of `@types/node` have this type under this path only. */
 export type JsonWebKey = JsonWebKeyInput["key"];
 
 /** A key for signing and the key that verifies its signatures. Both are the same for a secret. */
@@ -55,7 +55,7 @@ async function newPrivateKey(algorithm: Algorithm, rsaBits: number): Promise<Key
 }
 
 /**
- * Makes a key from a secret, with the rules for verifying (AUTH-31, AUTH-32).
+ * Makes a key from a secret, under the same rules as for verification (AUTH-31, AUTH-32).
  *
  * @throws KeyRingError when the secret may not be used; the message does not contain it
  */
@@ -88,7 +88,7 @@ export function publicMaterial(key: KeyObject, algorithm: Algorithm): KeyMateria
   return { kid: thumbprint(verifying.export({ format: "jwk" })), algorithm, verifying };
 }
 
-/** Reads a private key from a PEM. Default of `algorithm`: the usual one of the key's type. */
+/** Reads a private key from a PEM. Without `algorithm`, chooses the usual algorithm for the key's type. */
 export function pemMaterial(pem: string, algorithm?: Algorithm): KeyMaterial {
   let key: KeyObject;
   try {
@@ -128,7 +128,8 @@ export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: Environm
   return material;
 }
 
-// A JSON Web Key names both halves, and Node does not compare them. Otherwise every token would be rejected.
+// A JWK holds a private and a public key, and Node does not check that they match. If they do not, every issued token fails
+// verification.
 function belongTogether(signing: KeyObject, verifying: KeyObject): boolean {
   const probe = Buffer.from("probe");
   const digest = signing.asymmetricKeyType === "ed25519" ? undefined : "sha512";

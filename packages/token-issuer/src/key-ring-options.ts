@@ -5,16 +5,16 @@ import { defineOptions, fault, kinds as k, namesOf, type OptionsOf } from "@svc/
 const sources = ["text", "file", "privateKey", "secret"] as const;
 
 export const keyRingOptions = defineOptions("createKeyRing()", {
-  /** The text of a ring, from an environment variable or a secret store. Default: none. */
+  /** A key ring as text, from an environment variable or a secret store. Default: none. */
   text: { kind: k.optional(k.secret(k.string())) },
-  /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
+  /** A key ring file, or a directory that contains it as `keys.json`; watched for changes. Default: none. */
   file: { kind: k.optional(k.string()) },
   /** A PEM with one private key that never changes. Default: none. */
   privateKey: { kind: k.optional(k.secret(k.string())) },
-  /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
+  /** One HMAC secret that never changes; a string is encoded as UTF-8. Default: none. */
   secret: { kind: k.optional(k.secret(k.either(k.string({ allowEmpty: true }), k.bytes()))) },
   /**
-   * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256
+   * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA, depending on the key's type; HS256
    * for a secret.
    */
   algorithm: { kind: k.optional(k.string() as k.Kind<Algorithm>) },
@@ -25,7 +25,7 @@ export const keyRingOptions = defineOptions("createKeyRing()", {
   refreshTokensStayHere: { kind: k.withDefault(k.boolean(), false) },
   /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
   rotateAfterDays: { kind: k.withDefault(k.number({ min: 1, max: 3650 }), 180) },
-  /** Interval in seconds at which the file is checked, beside file system events, 0.02 to 30. Default: 5. */
+  /** Interval in seconds at which the file is checked, in addition to file system events, 0.02 to 30. Default: 5. */
   pollSeconds: { kind: k.withDefault(k.number({ min: 0.02, max: 30 }), 5) },
   /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
   env: { kind: k.environmentKind },
@@ -44,7 +44,7 @@ export const keyRingOptions = defineOptions("createKeyRing()", {
   return [fault("algorithm", `must be left out: the ${name(first)} names the algorithm of each of its keys`)];
 });
 
-/** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret`, and settings. */
+/** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret` is required. */
 export type KeyRingOptions = OptionsOf<typeof keyRingOptions>;
 
 /** The options of a ring with their defaults, and their names. */
@@ -53,7 +53,7 @@ export type ResolvedKeyRing = ReturnType<typeof resolveKeyRing>;
 /**
  * Checks the options and fills in their defaults.
  *
- * @throws ConfigurationError listing every unknown and every wrong option
+ * @throws ConfigurationError that lists all unknown and invalid options
  */
 export function resolveKeyRing(given: KeyRingOptions) {
   const options = keyRingOptions.resolve(given);

@@ -18,7 +18,7 @@ export interface KeyNote {
   readonly replacedAt?: string | undefined;
   /** When it was removed. */
   readonly retiredAt?: string | undefined;
-  /** The earliest moment at which it may be promoted (`next`) or retired (`previous`). */
+  /** The earliest time at which it may be promoted (`next`) or retired (`previous`). */
   readonly dueAt?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export type PublicJwk = Readonly<Record<string, string>>;
 export interface PublishedKeySet {
   /** Public members only, sorted by kid, each with `use`, `alg` and `kid`. */
   readonly keys: readonly PublicJwk[];
-  /** `{"keys": [...]}` as text. */
+  /** `{"keys": [...]}` as a string. */
   readonly body: string;
   /** A strong entity tag of the body, quotes included. */
   readonly etag: string;
@@ -51,7 +51,7 @@ export interface PublishedKeySet {
   readonly cacheControl: string;
 }
 
-/** Lifetimes of the tokens of a ring in seconds, for which it keeps a replaced key. */
+/** Token lifetimes in seconds, which determine how long a ring keeps a replaced key. */
 export interface Lifetimes {
   readonly accessSeconds: number;
   readonly refreshSeconds: number;
@@ -64,7 +64,7 @@ export interface KeyRing extends KeySource, AsyncDisposable {
   readonly generation: number;
   /** All algorithms of the family of the keys (symmetric or not), so a new key may have another algorithm. */
   readonly algorithms: readonly Algorithm[];
-  /** Lifetimes for which keys are kept. Those of the issuer must not be longer. */
+  /** Lifetimes for which keys are kept. The issuer's lifetimes must not be longer. */
   readonly lifetimes: Lifetimes;
   /** Returns the key that signs now. The same object until the ring changes, so call it for each token. */
   signer(): Signer;
@@ -73,12 +73,15 @@ export interface KeyRing extends KeySource, AsyncDisposable {
   /** Returns the public facts about the keys, the current one first. */
   list(): readonly KeyNote[];
   /**
-   * Replaces the ring by another text, for a secret store that pushes changes.
+   * Replaces the ring with the one in `text`, for a secret store that pushes changes.
    *
    * @throws KeyRingError when the text cannot be used; the ring stays unchanged
    */
   load(text: string): void;
-  /** Returns the check `signing-keys`, which is never critical: age of the current key, and whether its file can be used. */
+  /**
+   * Returns the check `signing-keys`, which is never critical. It reports the current key's age and whether the file can be
+   * used.
+   */
   readiness(): ReadinessCheck;
   /** Stops watching the file. */
   stop(): void;

@@ -1,7 +1,7 @@
 import type { KeyNote } from "./key-ring.ts";
 import { duration } from "./ring-rules.ts";
 
-/** Returns the keys of a ring as a table for people. */
+/** Returns the keys of a ring as a human-readable table. */
 export function keyTable(keys: readonly KeyNote[], now: number): string {
   const rows = [
     ["STATE", "ALG", "KID", "SINCE", "THEN"],

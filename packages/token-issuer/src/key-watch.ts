@@ -7,9 +7,9 @@ export interface KeyWatchEvents {
   /** The configured path: a file, or a directory with one. */
   readonly path: string;
   readonly pollSeconds: number;
-  /** Receives a text that may be new. A throw counts as a failure. */
+  /** Receives the file's text when it may have changed. An exception counts as a failure. */
   readonly changed: (text: string) => void;
-  /** Receives why the file cannot be read or used, at every check that fails. */
+  /** Called at every failed check with the reason why the file cannot be read or used. */
   readonly failed: (error: unknown) => void;
 }
 

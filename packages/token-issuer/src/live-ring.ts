@@ -83,7 +83,7 @@ export function notesOf({ keys, lifetimes }: RingDocument): readonly KeyNote[] {
     }));
 }
 
-/** Returns the key set of these keys. It copies only the members that RFC 7638 requires, so no private ones. */
+/** Returns the key set of these keys. Copies only the members that RFC 7638 requires, none of which is private. */
 export function publishedKeys(keys: readonly RingKey[]): PublishedKeySet {
   const published = keys
     .filter((key) => !isSymmetric(key.algorithm))

@@ -87,7 +87,7 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
     key: "session_lifetime_days",
     kind: k.withDefault(k.number({ min: 0, max: 3650 }), 0),
   },
-  /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; use the same at the verifiers. Default: 30. */
+  /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; use the same value for the verifiers. Default: 30. */
   leewaySeconds: { kind: k.withDefault(k.number({ min: 0, max: 3600 }), 30) },
   /**
    * Called at every refresh (REF-9). Returns a `Grant` with what the session may do from now on, or undefined to end
@@ -96,11 +96,11 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
   onRefresh: { kind: k.optional(k.func<RefreshHook>()) },
   /** Time limit of the hook, 0.05 to 60 seconds. Default: 5. */
   hookTimeoutSeconds: { kind: k.withDefault(wait, 5) },
-  /** Time limit of one call of the store, 0.05 to 60 seconds. Default: 1. */
+  /** Time limit of one store call, 0.05 to 60 seconds. Default: 1. */
   storeTimeoutSeconds: { kind: k.withDefault(wait, 1) },
   /** Where the service runs; the strict rules hold in `prod`. Default: `prod`. */
   env: { kind: k.environmentKind },
-  /** Receives logs outside of requests, and in requests whose context has no logger. Default: none. */
+  /** Logs outside of requests, and in requests whose context has no logger. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")) },
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   now: { kind: k.wallClock },
@@ -137,7 +137,7 @@ export type TokenIssuerOptions = OptionsOf<typeof tokenIssuerOptions>;
 /** The options with their defaults filled in; times in seconds. */
 export type ResolvedIssuerOptions = ReturnType<typeof resolveIssuerOptions>;
 
-/** @throws ConfigurationError listing every unknown and every invalid option */
+/** @throws ConfigurationError that lists all unknown and invalid options */
 export function resolveIssuerOptions(given: TokenIssuerOptions) {
   const options = tokenIssuerOptions.resolve(given);
   const { audience, issuer, sessionLifetimeDays } = options;

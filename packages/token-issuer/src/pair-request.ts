@@ -9,16 +9,16 @@ export interface PairRequest {
   readonly scopes?: readonly string[] | undefined;
   /** Roles of the person. Default: none. */
   readonly roles?: readonly string[] | undefined;
-  /** The tenant that the session is scoped to, as `isTenantId()` of `@svc/context` defines it. Default: none. */
+  /** The session's tenant, a valid id according to `isTenantId()` of `@svc/context`. Default: none. */
   readonly tenant?: string | undefined;
   /**
-   * Your own claims for both tokens; every refresh repeats them. A client can read them, so no secrets. Claims that the
-   * issuer writes are rejected (ISS-13). Default: none.
+   * Your own claims for both tokens; every refresh repeats them. Clients can read them, so they must not contain secrets.
+   * Claims that the issuer writes are rejected (ISS-13). Default: none.
    */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * When the person authenticated, in seconds since the Unix epoch. Leave it out for a sign-in that happens now: it is then
-   * dated by the same clock as sign-outs (REV-10). Default: now.
+   * When the person authenticated, in seconds since the Unix epoch. Omit it for a sign-in that happens now: the session is
+   * then dated by the same clock as sign-outs (REV-10). Default: now.
    */
   readonly authTime?: number | undefined;
 }
@@ -70,8 +70,8 @@ export function readPairRequest(
 }
 
 /**
- * Returns whether a time in seconds since the Unix epoch is not in the future, which a time in milliseconds is. Accepts the
- * end of the current second, because `revokeSubject()` returns it.
+ * Returns whether a time in seconds since the Unix epoch is not in the future. Rejects a time in milliseconds, which would
+ * be. Accepts the end of the current second, because `revokeSubject()` returns it.
  */
 export function isMoment(
   seconds: unknown,
@@ -101,7 +101,7 @@ export function isScopeList(value: unknown): value is readonly string[] {
   return isTextList(value) && value.every((each) => !/\s/.test(each));
 }
 
-/** Returns whether a value is a list of strings that are not empty. */
+/** Returns whether a value is a list of non-empty strings. */
 export function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string" && each !== "");
 }

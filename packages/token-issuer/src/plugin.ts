@@ -36,7 +36,10 @@ const issuingOptions = defineOptions("[plugin.auth]", {
   ),
   /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
   issueTokens: { key: "issue_tokens", kind: k.withDefault(k.boolean(), false) },
-  /** A file or folder of signing keys made by `svc-keys`; its keys also verify, in place of those of the mode. Default: none. */
+  /**
+   * A file or folder of signing keys created by `svc-keys`; they also verify tokens, instead of the mode's keys. Default:
+   * none.
+   */
   signingKeys: { key: "signing_keys", kind: k.optional(k.string()) },
   ...fileOptions(tokenIssuerOptions),
   /** Called at every refresh; returns the current rights of the session (REF-9). Needs `issueTokens`. Default: none. */
@@ -45,23 +48,23 @@ const issuingOptions = defineOptions("[plugin.auth]", {
 
 type Context = PluginContext<ResolvedOptions<(typeof issuingOptions)["keys"]>>;
 
-/** A complete token store, with what a service calls on one of its own. */
+/** A complete token store, with the methods that a service calls on its own store. */
 interface PluginStore extends IssuerStore, RevocationCheck {
   readiness?(): ReadinessCheck;
   stop?(): void | Promise<void>;
 }
 
-/** What the plugin needs from a package of lower layers; a service offers it as `tokenStores`. */
+/** The token stores that the plugin needs from a lower layer; a service offers them as `tokenStores`. */
 export interface TokenStores {
   /** Returns the store that all replicas share; undefined without a cache. */
   readonly shared: (() => Promise<PluginStore>) | undefined;
-  /** Returns a store in the memory of the process. */
+  /** Returns a store in process memory. */
   readonly inProcess: () => Promise<PluginStore>;
 }
 
 /**
- * The part of `[plugin.auth]` that issues tokens, as `service.issuer`. It starts before the verifier, which takes the keys and
- * the store over.
+ * The part of `[plugin.auth]` that issues tokens, as `service.issuer`. It starts before the verifier, which takes over its
+ * keys and its store.
  */
 export const issuingPlugin = definePlugin({
   name: "auth",
@@ -87,7 +90,7 @@ export const issuingPlugin = definePlugin({
       parts: { issuer },
       offers: { signing: offered },
       behindBody: issuer && authRoutes(issuer),
-      // The verifier's check covers the shared store; a store in the process has a separate note (RDY-23).
+      // The verifier's check covers the shared store; an in-process store adds a separate note (RDY-23).
       checks: [ring.readiness(), isInProcess ? store.readiness?.() : undefined].filter(
         (each) => each !== undefined,
       ),
@@ -181,7 +184,8 @@ function refuseWithout(
 /**
  * Returns a revocation check that is a complete token store.
  *
- * @throws ConfigurationError for another one: sign-outs would be written to one store and tokens checked against another
+ * @throws ConfigurationError for an incomplete store: sign-outs would be written to one store and tokens checked against
+ *   another
  */
 function completeStore(check: RevocationCheck): PluginStore {
   const { revoke, revokeFamily, revokeSubject, rotate } = check as Partial<PluginStore>;

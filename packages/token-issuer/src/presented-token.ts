@@ -23,7 +23,7 @@ export interface Unusable {
   readonly principal?: Principal | undefined;
 }
 
-/** Makes a reader of refresh tokens, which checks use, id, family and grant, in this order. */
+/** Creates a reader of refresh tokens that checks use, id, family and grant, in this order. */
 export function createTokenReader(
   settings: ResolvedIssuerOptions,
 ): (token: string) => Promise<Presented | Unusable> {
@@ -38,7 +38,7 @@ export function createTokenReader(
   async function isOfEndedSession(token: string): Promise<boolean> {
     const { sessionSeconds } = settings;
     if (sessionSeconds === Infinity) return false;
-    // Verify as of the moment before its own expiry. A forged token still fails the signature.
+    // Verify as of just before the token's expiry. A forged token still fails the signature check.
     const expiresAt = expiryIn(token);
     const past = createVerifier({ ...refreshRules, now: () => (expiresAt - 1) * 1000 });
     const found = await past.verify(token);
@@ -75,7 +75,7 @@ export function createTokenReader(
   };
 }
 
-/** Returns the `exp` of a token that was parsed before; NaN if it has none. */
+/** Returns the `exp` of an already parsed token; NaN if it has none. */
 function expiryIn(token: string): number {
   const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   const exp = typeof claims === "object" && claims !== null && "exp" in claims ? claims.exp : undefined;

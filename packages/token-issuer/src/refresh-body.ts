@@ -30,7 +30,7 @@ export async function refreshTokenOf(req: IncomingMessage): Promise<string> {
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const { headers } = req;
   if (!announcesBody(headers)) return undefined;
-  // A body that is too long gets 413 even if its type is wrong too.
+  // A body that is too long gets a 413 even if its type is also wrong.
   const isTooLong = Number(headers["content-length"] ?? 0) > MAX_BYTES;
   if (!isTooLong) refuseOtherTypes(headers);
   const text = await readText(req, { maxBytes: MAX_BYTES });
@@ -53,7 +53,7 @@ function refuseOtherTypes(headers: IncomingHttpHeaders): void {
 
 function announcesBody(headers: IncomingHttpHeaders): boolean {
   const length = headers["content-length"] ?? "0";
-  // In HTTP/2 a body needs no length header, but its type has one.
+  // An HTTP/2 body may come without Content-Length, but it has a Content-Type.
   return (
     length !== "0" || headers["transfer-encoding"] !== undefined || headers["content-type"] !== undefined
   );

@@ -3,17 +3,17 @@ import { internalError } from "@svc/problem";
 import { withDeadline } from "@svc/resilience";
 import { isScopeList } from "./pair-request.ts";
 
-/** What a session may do from a refresh on (REF-16). Its roles stay as they were issued. */
+/** The rights of a session after a refresh (REF-16). Its roles remain as issued. */
 export interface Grant {
   readonly scopes: readonly string[];
 }
 
 /**
- * Called at every refresh. Returns what the session may do from now on; undefined or null ends it. After a throw the
- * session continues, and the client may retry with the same token.
+ * Called at every refresh. Returns what the session may do from now on; undefined or null ends it. After a throw the session
+ * continues, and the client may retry with the same token.
  *
  * @param principal of the refresh token, without scopes and roles (CLAIM-7); its previous grant is in `claims.grt`
- * @param signal aborts when the time limit is over
+ * @param signal aborts at the time limit
  */
 export type RefreshHook = (
   principal: Principal,
@@ -24,7 +24,7 @@ export type RefreshHook = (
  * Runs the hook of an application.
  *
  * @returns its scopes; undefined when it ends the session
- * @throws ProblemError 500 when it throws, takes too long or returns another value (REF-11)
+ * @throws ProblemError 500 when the hook throws, takes too long or returns an invalid value (REF-11)
  */
 export async function askHook(
   hook: RefreshHook,

@@ -27,13 +27,13 @@ const texts: Readonly<Record<RefreshRefusal, RefusalText>> = {
   ended: { code: "ERR_SVC_SESSION_ENDED", detail: "this session is no longer valid" },
 };
 
-/** Makes the 401 of a rejected refresh, with its fixed text (REF-13). */
+/** Creates the 401 error for a rejected refresh, with its fixed text (REF-13). */
 export function refreshRefused(refusal: RefreshRefusal): ProblemError {
   const { code, detail } = texts[refusal];
   return new ProblemError(401, detail, { code, headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** Makes the 503 of an operation whose store does not answer (ISS-17, REF-17). */
+/** Creates the 503 error for an operation whose store does not respond (ISS-17, REF-17). */
 export function storeUnavailable(retryAfterSeconds: number, cause: unknown): ProblemError {
   return serviceUnavailable("the revocation store is not answering; retry shortly", {
     code: "ERR_SVC_TOKEN_STORE_UNAVAILABLE",

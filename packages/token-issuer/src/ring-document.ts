@@ -18,7 +18,7 @@ export interface RingKey {
   readonly verifying?: KeyObject | undefined;
 }
 
-/** A ring in the form in which it is stored. */
+/** A ring in its stored form. */
 export interface RingDocument {
   readonly lifetimes: Lifetimes;
   readonly keys: readonly RingKey[];
@@ -38,7 +38,7 @@ export function currentOf(document: RingDocument): RingKey {
   return current;
 }
 
-/** Returns whether a key verifies, as all but retired ones do. */
+/** Returns whether a key verifies tokens: every key that is not retired does. */
 export function isLive(key: RingKey): boolean {
   return key.state !== "retired";
 }

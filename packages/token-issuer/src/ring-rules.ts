@@ -44,7 +44,8 @@ export function newRing(
 /**
  * Adds a key that is published but does not sign yet.
  *
- * @throws KeyRingError when the ring has or had the key, has another `next`, is full, or has keys of the other family
+ * @throws KeyRingError when the ring contains or contained the key, has another `next` key, is full, or has keys of the
+ *   other family
  */
 export function addKey(document: RingDocument, material: KeyMaterial, now: number): RingDocument {
   const known = document.keys.find((key) => key.kid === material.kid);
@@ -70,8 +71,8 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
  * Makes the next key sign. The key that it replaces only verifies from then on, and its private half is dropped.
  *
  * @param kid the key. Default: the `next` one
- * @param force promotes before every service can know the key; such services reject its tokens until they do
- * @throws KeyRingError when the key is unknown, is not `next`, or it is too early
+ * @param force promotes the key before every service can know it; such services reject its tokens until they fetch it
+ * @throws KeyRingError when the key is unknown, is not `next`, or is not due yet
  */
 export function promoteKey(
   document: RingDocument,
@@ -98,7 +99,7 @@ export function promoteKey(
 /**
  * Removes a key. Its tokens are rejected from then on.
  *
- * @param immediately removes the key even while its tokens are valid; the next key replaces a current one
+ * @param immediately removes the key even while its tokens are valid; the next key replaces a removed current key
  * @throws KeyRingError when the key is unknown, is retired, signs, or is still needed
  */
 export function retireKey(

@@ -6,15 +6,15 @@ import type { KeyState, Lifetimes } from "./key-ring.ts";
 import type { RingDocument, RingKey } from "./ring-document.ts";
 import { MAX_LIVE_KEYS } from "./ring-rules.ts";
 
-/** Maximum length in characters, far above that of any real ring. */
+/** Maximum length in characters, far longer than any real ring. */
 const MAX_TEXT_LENGTH = 1_048_576;
 
 const VERSION = 1;
 const states: readonly string[] = ["next", "current", "previous", "retired"];
 
 /**
- * Reads the text that `writeRing()` writes. Checks every key as if it were imported: it must fit its algorithm, its halves
- * must belong together, and its kid must be its thumbprint.
+ * Reads the text that `writeRing()` writes. Checks every key as if it were imported: it must fit its algorithm, its private
+ * and public half must match, and its kid must be its thumbprint.
  *
  * @param env where it is used; in `prod` secrets need 32 bytes (AUTH-31). Default: `prod`
  * @throws KeyRingError with the reason `broken`; the message contains no key
@@ -146,7 +146,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Leave out the parser's message, which quotes the text.
+    // Omit the parser's message, which quotes the text.
     throw broken("is not JSON");
   }
 }

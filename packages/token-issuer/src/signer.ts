@@ -5,7 +5,7 @@ import type { Signer } from "./key-ring.ts";
 
 const signInThreadPool = promisify(signBytesWith);
 
-// These sign in less than 0.1 ms, the others in 0.3 to 2 ms. Only the slow ones gain from the thread pool.
+// These algorithms sign in less than 0.1 ms, the others in 0.3 to 2 ms. Only slow algorithms gain from the thread pool.
 const quick: ReadonlySet<Algorithm> = new Set(["ES256", "EdDSA"]);
 
 /** Makes a signer for one key. It encodes the header of its tokens once. */
@@ -51,8 +51,8 @@ function signatureOf(algorithm: Algorithm, key: KeyObject): Signer["signBytes"] 
 }
 
 /**
- * Converts an ECDSA signature from the DER of OpenSSL to the format of RFC 7518. Node can convert too, but takes as long
- * for it as for the signature.
+ * Converts an ECDSA signature from the DER of OpenSSL to the format of RFC 7518. Node's own conversion takes as long as the
+ * signature itself.
  *
  * @param bytes length of each of the two integers
  * @throws RangeError when `der` is not such a signature

@@ -13,7 +13,7 @@ const LEAST_PAUSE_MS = 50;
 // Longer than the cool-down of the store's circuit breaker.
 const RETRY_BUDGET_MS = 3_000;
 
-/** Returns the calls of the store with a time limit; every failure becomes the 503 (ISS-17, REF-17). */
+/** Returns the store's operations with a time limit; every failure becomes a 503 (ISS-17, REF-17). */
 export function createStoreCalls(
   store: IssuerStore,
   {
@@ -51,8 +51,8 @@ export function createStoreCalls(
   }
 
   /**
-   * Rotates, and retries once when the answer was lost, since the session would be lost with it. The nonce lets the store
-   * recognise the retry as the same presentation.
+   * Rotates, and retries once when the response was lost, since the session would otherwise be lost too. The nonce lets the
+   * store recognise the retry as the same presentation.
    */
   async function rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult> {
     const call = { ...rotation, nonce: randomUUID() };
@@ -91,8 +91,8 @@ export function createStoreCalls(
   }
 
   /**
-   * Returns the start of a session that begins now, in whole seconds by the store's clock; undefined without one (REV-10).
-   * While the store is down, returns the time `leewaySeconds` ago, so that a later sign-out ends the session anywhere.
+   * Returns the sign-in time in whole seconds of the store's clock, or undefined if the store has no clock (REV-10). While
+   * the store is down, returns the time `leewaySeconds` ago, so that a later sign-out on any replica ends the session.
    */
   async function signInTime(sub: string, nowSeconds: number): Promise<number | undefined> {
     if (store.signInTime === undefined) return undefined;
@@ -106,7 +106,7 @@ export function createStoreCalls(
     return secondsOf("signInTime", moment);
   }
 
-  /** Signs a person out everywhere as of now, by the same clock; returns the `notBefore` that was set. */
+  /** Signs a person out everywhere as of now, by the same clock; returns the new `notBefore`. */
   async function revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number> {
     if (store.revokeSubjectNow === undefined) {
       // The end of this second, so that sessions of the same second end too.

@@ -24,7 +24,7 @@ export interface TokenPair {
 export interface TokenIssuer {
   /**
    * Issues a pair for a person who has just signed in, as a new session (ISS-2, ISS-3). Reads the time of the sign-in from
-   * the store (REV-10) and writes nothing to it. If the store does not answer, the pair is only delayed.
+   * the store (REV-10) and writes nothing to it. If the store does not respond, the pair is only delayed.
    *
    * @throws IssueError for an invalid request (ISS-13)
    */
@@ -34,28 +34,28 @@ export interface TokenIssuer {
    *
    * @param signal aborts for a client that has disconnected: until the token is used up, the call throws the signal's reason
    *   and the token stays valid
-   * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not answer (REF-17); 500 when the
+   * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not respond (REF-17); 500 when the
    *   hook fails (REF-11). The token stays valid after a 503 or 500
    */
   refresh(refreshToken: string, signal?: AbortSignal): Promise<TokenPair>;
   /**
-   * Ends the session of a verified caller: its token, and its family when it has one (ISS-5, ISS-6).
+   * Ends the session of a verified caller: revokes the token, and its family if it has one (ISS-5, ISS-6).
    *
-   * @throws ProblemError 503 while the store does not answer (ISS-17)
+   * @throws ProblemError 503 while the store does not respond (ISS-17)
    */
   logout(principal: Principal): Promise<void>;
-  /** Revokes one token by its `jti` (ISS-19). @throws ProblemError 503 while the store does not answer */
+  /** Revokes one token by its `jti` (ISS-19). @throws ProblemError 503 while the store does not respond */
   revokeToken(tokenId: string): Promise<void>;
-  /** Revokes one session by its `fam` (ISS-19). @throws ProblemError 503 while the store does not answer */
+  /** Revokes one session by its `fam` (ISS-19). @throws ProblemError 503 while the store does not respond */
   revokeSession(family: string): Promise<void>;
   /**
-   * Signs a person out everywhere: ends the sessions that began before a moment (REV-10).
+   * Signs a person out everywhere: ends the sessions that began before a given time (REV-10).
    *
    * @param notBefore seconds since the Unix epoch. Default: now by the clock of the store, which also dates sign-ins: all
    *   existing sessions end, and every later sign-in is valid at once
    * @returns `notBefore`
-   * @throws IssueError for a moment in the future, as a time in milliseconds is
-   * @throws ProblemError 503 while the store does not answer
+   * @throws IssueError for a time in the future, such as a time in milliseconds
+   * @throws ProblemError 503 while the store does not respond
    */
   revokeSubject(subject: string, notBefore?: number): Promise<number>;
   /** Returns the public keys to publish; undefined for secrets (ISS-15). */
@@ -66,7 +66,7 @@ export interface TokenIssuer {
 /**
  * Creates an issuer of token pairs with rotating refresh tokens.
  *
- * @throws ConfigurationError listing every unknown and every invalid option; in `prod` also for an unshared store (ISS-16)
+ * @throws ConfigurationError that lists all unknown and invalid options; in `prod` also for an unshared store (ISS-16)
  */
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const settings = resolveIssuerOptions(options);
@@ -130,7 +130,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       await store.change((each) => each.revokeFamily(session.family, familyTtlSeconds));
       return turnDown("declined", session, "ended");
     }
-    // Make everything that could fail before the old token is used up.
+    // Do everything that can fail before the old token is used up.
     const signer = keys.signer();
     const nowSeconds = secondsNow();
     // The session may have ended during the hook.
@@ -197,7 +197,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   async function revokeToken(tokenId: string): Promise<void> {
-    // The id may be that of either token, so remember it for the longer lifetime.
+    // The id may belong to either token, so remember it for the longer lifetime.
     checkText("revokeToken()", tokenId);
     await store.change((each) => each.revoke(tokenId, familyTtlSeconds));
     emit({ type: "revoked" });
@@ -218,7 +218,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   async function revokeSubjectFrom(subject: string, notBefore: number | undefined): Promise<number> {
     if (notBefore === undefined) return store.revokeSubjectNow(subject, secondsNow(), familyTtlSeconds);
-    // A moment in the future would end every session that begins until then.
+    // A time in the future would end every session that begins until then.
     if (!isMoment(notBefore, { nowSeconds: secondsNow(), leewaySeconds })) {
       throw new IssueError(
         "revokeSubject(): notBefore must be in seconds since the Unix epoch, and not in the future",
@@ -250,7 +250,7 @@ function about(type: IssuerEvent["type"], { subject, tenant, family }: Session):
   return { type, subject, tenant, family };
 }
 
-// Leave out the token's id: rotate() checks its use, because only it knows the grace window.
+// Omit the token's id: rotate() checks whether it was used, because only rotate() knows the grace window.
 function inStore({ family, subject, signedInAt }: Session): {
   readonly jti: undefined;
   readonly fam: string;

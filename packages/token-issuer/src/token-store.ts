@@ -1,4 +1,4 @@
-/** The ids by which a token can be revoked: its own, its session's, and its subject with the time of the sign-in. */
+/** The values by which a token can be revoked: its id, its session family, and its subject with the sign-in time. */
 export interface RevocableToken {
   readonly jti: string | undefined;
   readonly fam: string | undefined;
@@ -27,8 +27,8 @@ export interface Rotation {
 export type RotationResult = "rotated" | "raced" | "replayed";
 
 /**
- * The operations of a token store that an issuer calls; the stores of `@svc/token-store` have them. A throw or a rejection
- * means that the store did not answer.
+ * The operations of a token store that an issuer calls; the stores of `@svc/token-store` implement them. An exception or
+ * rejection means that the store did not respond.
  */
 export interface IssuerStore {
   /** Whether every replica of the service sees the same entries. Default: false, which is rejected in `prod` (ISS-16). */
@@ -40,10 +40,10 @@ export interface IssuerStore {
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
   /**
    * Returns the `auth_time` for a session that begins now, in whole seconds since the Unix epoch. It comes from the store's
-   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing.
-   * Optional, together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
+   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing. Optional,
+   * together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
    *
-   * @param nowSeconds the caller's clock, for a store without a clock of its own
+   * @param nowSeconds the caller's clock, for a store that has no clock
    */
   signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
   /**

@@ -29,7 +29,7 @@ for (const stack of stacks) {
       expect(me.status).to.equal(200);
     });
 
-    it("returns 401 with its own text for every kind of rejected token (REF-13)", async () => {
+    it("returns 401 with a specific message for every kind of rejected token (REF-13)", async () => {
       let declined = false;
       const each = issuing({ onRefresh: () => (declined ? undefined : { scopes: [] }) });
       const { issuer, keys, clock } = each;
@@ -305,7 +305,7 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
-    it("answers `the body is not JSON` for an empty body that other middleware has consumed (ERR-19)", async () => {
+    it("returns `the body is not JSON` for an empty body that other middleware has consumed (ERR-19)", async () => {
       const reader: Middleware = (req, _res, next) => {
         req.resume();
         req.once("end", () => setImmediate(next));
@@ -386,7 +386,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("limits a body without Content-Length, and rejects a compressed one (LIM-3)", async () => {
+    it("limits a body without Content-Length, and rejects a compressed body (LIM-3)", async () => {
       await using server = await serve(stack, issuing());
       const head =
         "POST /auth/refresh HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

@@ -54,7 +54,7 @@ describe("issuePair()", () => {
     expect(bare).to.not.have.any.keys("tenant_id", "iss", "aud");
   });
 
-  it("rejects a function among the extra claims, since one named toJSON would replace all claims (ISS-13)", async () => {
+  it("rejects a function among the extra claims, since a function named toJSON would replace all claims (ISS-13)", async () => {
     const { issuer } = issuing();
     for (const name of ["toJSON", "name"]) {
       const extra = { [name]: () => ({ sub: "root" }) };
@@ -90,14 +90,14 @@ describe("issuePair()", () => {
     expect(claims).to.not.have.any.keys("scope", "roles", "tenant_id");
   });
 
-  it("keeps the given time of an earlier sign-in (ISS-10)", async () => {
+  it("keeps the given time for an earlier sign-in (ISS-10)", async () => {
     const { issuer, clock } = issuing();
     const authTime = clock() / 1000 - 3600;
     const { access_token } = await issuer.issuePair({ ...ada, authTime });
     expect(claimsOf(access_token)["auth_time"]).to.equal(authTime);
   });
 
-  it("writes extra claims into both tokens, and rejects reserved ones (ISS-13)", async () => {
+  it("writes extra claims into both tokens, and rejects reserved claims (ISS-13)", async () => {
     const { issuer } = issuing({ tenantClaim: "org" });
     const pair = await issuer.issuePair({ ...ada, extra: { locale: "es", flags: [1] } });
     for (const token of [pair.access_token, pair.refresh_token]) {
@@ -148,7 +148,7 @@ describe("issuePair()", () => {
     });
   }
 
-  it("issues tokens that our verifier accepts for every tenant id (AUTH-39)", async () => {
+  it("issues tokens that this repository's verifier accepts, for every tenant id (AUTH-39)", async () => {
     const { issuer, keys, clock } = issuing();
     for (const tenant of goodTenantIds) {
       const { access_token } = await issuer.issuePair({ subject: "ada", tenant });
@@ -166,7 +166,7 @@ describe("issuePair()", () => {
     EdDSA: () => generateKeyPairSync("ed25519").privateKey,
   };
   for (const [algorithm, generate] of Object.entries(privateKeys)) {
-    it(`issues ${algorithm} tokens that jose and our verifier accept (ISS-12, ISS-14)`, async () => {
+    it(`issues ${algorithm} tokens that jose and this repository's verifier accept (ISS-12, ISS-14)`, async () => {
       const privateKey = generate().export({ type: "pkcs8", format: "pem" }).toString();
       const keys = createKeyRing({ privateKey, env: "local" });
       const { issuer } = issuing({ keys, audience: "orders", now: Date.now });

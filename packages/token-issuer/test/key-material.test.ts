@@ -82,7 +82,7 @@ describe("signing keys", function () {
     expect(refusal(() => readRing(text), "broken").message).to.contain("needs a secret");
   });
 
-  it("rejects a private key with the public half of another key", async () => {
+  it("rejects a private key combined with the public half of another key", async () => {
     const [one, other] = [await key("ES256"), await key("ES256", 1)].map((each) =>
       each.signing?.export({ format: "jwk" }),
     );
@@ -130,7 +130,7 @@ describe("signing keys", function () {
   const faults: readonly [string, (value: { keys: object[] }) => unknown][] = [
     ["a list", () => []],
     ["null", () => null],
-    ["a text", () => "keys"],
+    ["a string", () => "keys"],
     ["another version", (value) => ({ ...value, version: 2 })],
     ["no keys", (value) => ({ ...value, keys: undefined })],
     ["an empty list of keys", (value) => ({ ...value, keys: [] })],
@@ -145,8 +145,8 @@ describe("signing keys", function () {
     ["two current keys", (value) => ({ ...value, keys: [value.keys[0], value.keys[0]] })],
     ["no current key", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "next" }] })],
     ["a retired key alone", (value) => ({ ...value, keys: [{ ...value.keys[0], ...retired }] })],
-    ["a state of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
-    ["an algorithm of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
+    ["an unknown state", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
+    ["an unsupported algorithm", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
     ["a malformed date", (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: "soon" }] })],
     [
       "a key without its date",
@@ -174,7 +174,7 @@ describe("signing keys", function () {
     });
   }
 
-  it("rejects a text that is not JSON without quoting it, and one that is too long", () => {
+  it("rejects a string that is not JSON without quoting it, and a string that is too long", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });

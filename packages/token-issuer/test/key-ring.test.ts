@@ -55,14 +55,14 @@ describe("createKeyRing()", function () {
     }
   });
 
-  it("writes claims of any text and shape unchanged", async () => {
+  it("writes claims with any content and structure unchanged", async () => {
     const keys = createKeyRing({ text: writeRing(await ring("HS256")) });
     const given = { sub: "Zoë 🚀", list: [1, { a: null }] };
     const token = await keys.signer().sign(given);
     expect(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString())).to.deep.equal(given);
   });
 
-  it("finds next, current and previous keys, and signs only with the current one (KEY-3)", async () => {
+  it("finds next, current and previous keys, and signs only with the current key (KEY-3)", async () => {
     const document = await wholeRing();
     const keys = createKeyRing({ text: writeRing(document) });
     const [previous, current, next] = document.keys.map((each) => each.kid);
@@ -141,7 +141,7 @@ describe("createKeyRing()", function () {
     expect(createKeyRing({ secret: randomBytes(32) }).jwks()).to.equal(undefined);
   });
 
-  it("keeps a replaced key but publishes it only for the life of access tokens with refreshTokensStayHere (KEY-3)", async () => {
+  it("with refreshTokensStayHere, keeps a replaced key but publishes it only for the lifetime of access tokens (KEY-3)", async () => {
     let now = settled;
     const document = promoteKey(addKey(await ring(), await key("ES256", 1), start), settled);
     const text = writeRing(document);
@@ -170,7 +170,7 @@ describe("createKeyRing()", function () {
     expect(keys.generation).to.equal(2);
   });
 
-  it("rejects cached tokens of a key from the moment when it is retired", async () => {
+  it("rejects a key's cached tokens as soon as the key is retired", async () => {
     const document = await wholeRing();
     const keys = createKeyRing({ text: writeRing(document) });
     const verifier = createVerifier({ keys });
@@ -182,7 +182,7 @@ describe("createKeyRing()", function () {
     expect(await verifier.verify(token)).to.include({ reason: "unknown_key" });
   });
 
-  it("stays unchanged when it gets an unusable text", async () => {
+  it("stays unchanged when it receives unusable text", async () => {
     const keys = createKeyRing({ text: writeRing(await ring()) });
     const { kid } = keys.signer();
     refusal(() => keys.load("{"), "broken");
@@ -281,7 +281,7 @@ describe("createKeyRing()", function () {
     refusal(() => createKeyRing({ text: "{}" }), "broken");
   });
 
-  it("reports the age of the current key, asks for a new one in time, and is never critical (RDY-11)", async () => {
+  it("reports the age of the current key, asks for a new key in time, and is never critical (RDY-11)", async () => {
     let now = start;
     const keys = createKeyRing({ text: writeRing(await ring()), now: () => now, rotateAfterDays: 90 });
     const check = keys.readiness?.();

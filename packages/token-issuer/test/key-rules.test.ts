@@ -107,7 +107,7 @@ describe("the states of signing keys", () => {
     refusal(() => retireKey(document, first, settled + 365 * day), "wrong_state");
   });
 
-  it("promotes even a new next key when the current one is retired in an emergency", async () => {
+  it("promotes even a new next key when the current key is retired in an emergency", async () => {
     const { document, first } = await withNext();
     const retired = retireKey(document, first, start, { immediately: true });
     expect(states(retired)).to.deep.equal(["retired", "current"]);
@@ -134,7 +134,7 @@ describe("the states of signing keys", () => {
     refusal(() => retireKey(retired, "other", start), "unknown_key");
   });
 
-  it("rejects a second next key, and a key that the ring has or had", async () => {
+  it("rejects a second next key, and a key that the ring contains or contained", async () => {
     const { document, second: kid } = await withNext();
     const third = await key("ES256", 2);
     refusal(() => addKey(document, third, start), "wrong_state");
@@ -174,7 +174,7 @@ describe("the states of signing keys", () => {
     expect(document.keys.some((each) => each.retiredAt === start + 7)).to.equal(true);
   });
 
-  it("drops the private half of a replaced key, and both halves of a retired one", async () => {
+  it("drops the private half of a replaced key, and both halves of a retired key", async () => {
     const { document, first } = await withNext();
     const promoted = promoteKey(document, settled);
     expect(promoted.keys[0]?.signing).to.equal(undefined);

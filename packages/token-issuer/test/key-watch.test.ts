@@ -114,7 +114,7 @@ describe("a key ring in a file", () => {
     expect(await keys.readiness().check(signal)).to.include({ healthy: true });
   });
 
-  it("keeps the old keys while the file is missing or open to others", async () => {
+  it("keeps the old keys while the file is missing or accessible to other users", async () => {
     const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
     const warnings = (): number => logger.at("warn").length;
@@ -174,7 +174,7 @@ describe("a key ring in a file", () => {
     expect([code, stdout]).to.deep.equal([0, "ES256\n"]);
   });
 
-  it("rejects a missing, broken or too long file at the start", async () => {
+  it("rejects a missing, broken or too long file at startup", async () => {
     refusal(() => createKeyRing({ file: join(folder, "none.json") }), "unreadable");
     refusal(() => createKeyRing({ file: join(folder, "none", "keys.json") }), "unreadable");
     await put("{}");

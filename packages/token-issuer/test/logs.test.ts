@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ada, altered, claimsOf, issuing, refusalOf } from "./support/issuing.ts";
 
 describe("the log of an issuer", () => {
-  it("names the reason of a rejected refresh, but no tokens, people or sessions (AUTH-11)", async () => {
+  it("names the reason for a rejected refresh, but no tokens, people or sessions (AUTH-11)", async () => {
     const { issuer, keys, clock, logger } = issuing();
     const first = await issuer.issuePair({ ...ada, extra: { email: "ada@example.org" } });
     const second = await issuer.refresh(first.refresh_token);

@@ -69,13 +69,13 @@ describe("the options of createTokenIssuer()", () => {
     });
   }
 
-  it("accept empty strings for settings that are left empty", async () => {
+  it("accept empty strings for settings that are not set", async () => {
     const { issuer } = issuing({ issuer: "", audience: "" });
     const claims = claimsOf((await issuer.issuePair({ subject: "ada" })).access_token);
     expect(claims).to.not.have.any.keys("iss", "aud");
   });
 
-  it("are checked by authRoutes() too, which rejects unknown ones", () => {
+  it("are checked by authRoutes() too, which rejects unknown options", () => {
     const { issuer } = issuing();
     for (const [given, options] of [
       [issuer, { prefix: "auth" }],

@@ -20,7 +20,7 @@ describe("the refresh hook", () => {
     expect(seen[0]?.family).to.equal(claimsOf(refresh_token)["fam"]);
   });
 
-  it("sets the scopes; the roles stay those of the session (REF-16)", async () => {
+  it("sets the scopes but not the roles, which remain as issued (REF-16)", async () => {
     const { issuer } = issuing({ onRefresh: () => ({ scopes: ["orders:audit"] }) });
     const pair = await issuer.refresh((await issuer.issuePair(ada)).refresh_token);
     expect(claimsOf(pair.access_token)).to.deep.include({ scope: "orders:audit", roles: ["clerk"] });
@@ -53,7 +53,7 @@ describe("the refresh hook", () => {
       throw new Error("the database at postgres://user:hunter2@db is gone");
     },
     rejects: () => Promise.reject(new Error("gone")),
-    "returns another value": () => ["orders:read"] as unknown as Grant,
+    "returns an invalid value": () => ["orders:read"] as unknown as Grant,
     "returns scopes that cannot be written": () => ({ scopes: ["a b"] }),
     "returns false": () => false as unknown as Grant,
     "returns more than a token can hold": () => ({ scopes: ["x".repeat(6000)] }),
@@ -72,7 +72,7 @@ describe("the refresh hook", () => {
     });
   }
 
-  it("returns 500 with the generic text when it fails, and does not log the error's message (REF-11)", async () => {
+  it("returns 500 with the generic message when it fails, and does not log the error's message (REF-11)", async () => {
     const { issuer, logger } = issuing({ onRefresh: failing["throws"] });
     const { refresh_token } = await issuer.issuePair(ada);
     const problem = await problemOf(issuer.refresh(refresh_token));
@@ -85,7 +85,7 @@ describe("the refresh hook", () => {
     expect(JSON.stringify(logger.lines)).to.not.include("hunter2");
   });
 
-  it("leaves the token valid when it hangs, and gets its signal aborted (REF-11)", async () => {
+  it("leaves the token valid when it hangs, and has its signal aborted (REF-11)", async () => {
     let aborted: AbortSignal | undefined;
     let hangs = true;
     const { issuer } = issuing({
@@ -104,7 +104,7 @@ describe("the refresh hook", () => {
     expectPair(await issuer.refresh(refresh_token));
   });
 
-  it("is not called for a session that is revoked or over (REF-11)", async () => {
+  it("is not called for a session that has been revoked or has ended (REF-11)", async () => {
     let asked = 0;
     const { issuer, clock } = issuing({
       sessionLifetimeDays: 1,
@@ -121,7 +121,7 @@ describe("the refresh hook", () => {
     expect(asked).to.equal(0);
   });
 
-  it("gives no pair to a session that is ended while it runs (REF-10)", async () => {
+  it("gives no pair to a session that ends while the hook runs (REF-10)", async () => {
     const { issuer } = issuing({
       onRefresh: async (principal) => {
         await issuer.revokeSession(principal.family ?? "");

@@ -26,7 +26,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(second.refresh_token));
   });
 
-  it("keeps rights, tenant, extra claims and the time of the sign-in through refreshes (REF-3, ISS-10)", async () => {
+  it("keeps rights, tenant, extra claims and the sign-in time through refreshes (REF-3, ISS-10)", async () => {
     const { issuer, clock } = issuing({ issuer: "https://issuer.example", audience: ["a", "b"] });
     const first = await issuer.issuePair({ ...ada, extra: { locale: "es" } });
     let pair = first;
@@ -51,7 +51,7 @@ describe("refresh()", () => {
     expect(claimsOf(second.refresh_token)["exp"]).to.equal(clock() / 1000 + 30 * DAY);
   });
 
-  it("uses iat as the time of the sign-in of a token without auth_time, and writes it as auth_time (ISS-10)", async () => {
+  it("uses iat as the sign-in time of a token without auth_time, and writes it as auth_time (ISS-10)", async () => {
     const { issuer, keys, clock } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
     const { iat } = claimsOf(refresh_token);
@@ -116,7 +116,7 @@ describe("refresh()", () => {
     expect(last.expires_in).to.equal(3600);
   });
 
-  it("issues tokens of one second in the last second of a session, and none after it (REF-15)", async () => {
+  it("issues tokens with a lifetime of one second in the last second of a session, and none after it (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 1, accessLifetimeMinutes: 1 });
     const first = await issuer.issuePair(ada);
     clock.forward(DAY - 1);
@@ -156,7 +156,7 @@ describe("refresh()", () => {
     expect((store as MemoryTokenStore).size).to.equal(0);
   });
 
-  it("rejects a new pair for a session that is over (REF-15)", async () => {
+  it("rejects a new pair for a session that has ended (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 1 });
     const error: unknown = await issuer
       .issuePair({ ...ada, authTime: clock() / 1000 - DAY })
@@ -165,7 +165,7 @@ describe("refresh()", () => {
     expect(String(error)).to.include("sessionLifetimeDays has ended the session");
   });
 
-  it("never ends a session that is refreshed without sessionLifetimeDays (REF-15)", async () => {
+  it("never ends a refreshed session without sessionLifetimeDays (REF-15)", async () => {
     const { issuer, clock } = issuing();
     let pair = await issuer.issuePair(ada);
     for (let month = 0; month < 24; month += 1) {
@@ -175,7 +175,7 @@ describe("refresh()", () => {
     expectPair(pair);
   });
 
-  it("rejects every invalid token with the same text (REF-13)", async () => {
+  it("rejects every invalid token with the same message (REF-13)", async () => {
     const { issuer, keys, clock } = issuing({ issuer: "https://issuer.example", audience: "orders" });
     const { refresh_token } = await issuer.issuePair(ada);
     const good = claimsOf(refresh_token);
@@ -237,7 +237,7 @@ describe("refresh()", () => {
     expect(claimsOf(pair.access_token)).to.deep.include({ scope: "a", roles: [] });
   });
 
-  it("ends the session of a logout with both its tokens, and no other session (ISS-5, ISS-7, REF-13)", async () => {
+  it("ends the session and both its tokens at a logout, but no other session (ISS-5, ISS-7, REF-13)", async () => {
     const { issuer, store, keys, clock, events } = issuing();
     const [phone, laptop] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     await issuer.logout(await principalOf(phone.access_token));

@@ -25,7 +25,7 @@ function storeWithClock(clock: Clock): IssuerStore {
 
 const never = (): never => expect.fail("it was asked");
 
-describe("the moment of a sign-in", () => {
+describe("the time of a sign-in", () => {
   it("is read from the store's clock, once and only at a sign-in (REV-10)", async () => {
     const asked: unknown[] = [];
     const { issuer, clock } = issuing({
@@ -96,7 +96,7 @@ describe("the moment of a sign-in", () => {
     });
   }
 
-  it("causes a 503 for a sign-out when the store does not answer (REV-10, ISS-17)", async () => {
+  it("causes a 503 for a sign-out when the store does not respond (REV-10, ISS-17)", async () => {
     const { issuer } = issuing({
       store: storeWithClock({ signInTime: never, revokeSubjectNow: failures.rejects }),
     });

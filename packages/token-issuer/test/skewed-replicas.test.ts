@@ -77,7 +77,7 @@ function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: S
     expect(await use(second, next)).to.eql([200, 200]);
   });
 
-  it("keeps the moment that a caller names (REV-10)", async () => {
+  it("keeps the time that a caller passes (REV-10)", async () => {
     const [store] = storesOf();
     await using replica = await replicaOn(store, 0, stack);
     const subject = `named person on ${stack}`;

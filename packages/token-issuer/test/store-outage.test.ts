@@ -47,7 +47,7 @@ const open = (): Promise<never> => Promise.reject(new BreakerOpenError(1500));
 
 const UNAVAILABLE = "503 the revocation store is not answering; retry shortly";
 
-describe("a token store that does not answer", () => {
+describe("a token store that does not respond", () => {
   for (const [what, instead] of Object.entries({ throws, rejects, hangs })) {
     for (const operation of ["isRevoked", "rotate"] as const) {
       it(`returns 503 for a refresh and leaves the token valid when ${operation}() ${what} (REF-17)`, async () => {
@@ -96,7 +96,7 @@ describe("a token store that does not answer", () => {
   }
 
   for (const [how, lose] of Object.entries({ "times out": hangs, "is cut off": rejects })) {
-    it(`retries a rotation whose answer ${how} with the same nonce, and wins (REF-8)`, async () => {
+    it(`retries a rotation whose response ${how} with the same nonce, and wins (REF-8)`, async () => {
       const store = failingStore();
       const { issuer } = issuing({ store, storeTimeoutSeconds: 0.05 });
       const { refresh_token } = await issuer.issuePair(ada);
@@ -115,7 +115,7 @@ describe("a token store that does not answer", () => {
     });
   }
 
-  it("waits for an open breaker to retry a rotation whose answer was lost (REF-8)", async () => {
+  it("waits for an open breaker before it retries a rotation whose response was lost (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -179,7 +179,7 @@ describe("a token store that does not answer", () => {
     await issuer.logout({ ...principal, family: undefined, tokenId: undefined });
   });
 
-  it("revokes at logout the jti for its remaining life, and the family for that of a refresh token (ISS-5, REV-2, REV-9)", async () => {
+  it("at a logout, revokes the jti for its remaining lifetime, and the family for the lifetime of a refresh token (ISS-5, REV-2, REV-9)", async () => {
     const revoked: Record<string, number> = {};
     const store = Object.assign(createMemoryTokenStore(), {
       revoke: (jti: string, ttlSeconds: number) => void (revoked[jti] = ttlSeconds),

@@ -108,7 +108,7 @@ describe("svc-keys", function () {
     expect(retired.keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);
   });
 
-  it("prints a table for people", async () => {
+  it("prints a human-readable table", async () => {
     await run("init", "--algorithm", "ES256");
     const { code, stdout } = await run("add");
     expect(code).to.equal(0);
@@ -132,7 +132,7 @@ describe("svc-keys", function () {
     if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).to.equal(0o600);
   });
 
-  it("keeps the group's right to read, and replaces the target of a symbolic link", async function () {
+  it("keeps the group's read permission, and replaces the target of a symbolic link", async function () {
     if (process.platform === "win32") this.skip();
     await json("init", "--algorithm", "EdDSA");
     await chmod(file, 0o640);
@@ -170,7 +170,7 @@ describe("svc-keys", function () {
     }
   });
 
-  it("generates the requested key, by default RS256 first and then like the current key", async () => {
+  it("generates the requested key; by default RS256 for the first key, then the current key's algorithm", async () => {
     await json("init", "--rsa-bits", "3072");
     const { keys } = await json("add");
     expect(keys.map(({ algorithm }) => algorithm)).to.deep.equal(["RS256", "RS256"]);
@@ -203,7 +203,7 @@ describe("svc-keys", function () {
     expect(mixed.stderr).to.contain("a PEM").and.not.contain("BEGIN");
   });
 
-  it("stores the lifetimes of tokens in the file", async () => {
+  it("stores the token lifetimes in the file", async () => {
     await json(
       "init",
       "--algorithm",
@@ -242,7 +242,7 @@ describe("svc-keys", function () {
     expect(stderr).to.contain(`the ring has no key "-${"a".repeat(42)}"`);
   });
 
-  it("exits with 1 and a reason for programs when a change is rejected", async () => {
+  it("exits with 1 and a machine-readable reason when a change is rejected", async () => {
     const reasonOf = async (...args: readonly string[]): Promise<unknown> => {
       const { code, stdout, stderr } = await run(...args, "--json");
       expect(code).to.equal(1);
@@ -272,7 +272,7 @@ describe("svc-keys", function () {
     expect(await readFile(file, "utf8")).to.equal("{");
   });
 
-  it("lets only one of several commands at a time change the file", async () => {
+  it("lets only one command at a time change the file", async () => {
     await json("init", "--algorithm", "ES256");
     const ended = await Promise.all([run("add"), run("add"), run("add")]);
     expect(ended.filter(({ code }) => code === 0)).to.have.length(1);

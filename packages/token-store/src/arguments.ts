@@ -10,14 +10,14 @@ export function checkId(name: string, id: string): void {
   if (typeof id !== "string") throw refused(name, "a string", id);
 }
 
-/** Rejects a moment, in seconds since the Unix epoch, that is not a finite number. */
+/** Rejects a time, in seconds since the Unix epoch, that is not a finite number. */
 export function checkMoment(name: string, seconds: number): void {
   if (!Number.isFinite(seconds)) throw refused(name, "seconds since the Unix epoch", seconds);
 }
 
 /**
- * Returns the time to live of an entry in whole milliseconds, rounded up and at least 1,000. The minimum keeps an entry
- * for a token that expires at this moment. Rejects a number that is not finite or exceeds 100 years.
+ * Returns the time to live of an entry in whole milliseconds, rounded up and at least 1,000. The minimum keeps an entry for
+ * a token that expires right now. Rejects a number that is not finite or exceeds 100 years.
  */
 export function timeToLiveMs(seconds: number, name = "ttlSeconds"): number {
   return Math.max(1_000, milliseconds(seconds, name));
@@ -54,7 +54,10 @@ function milliseconds(seconds: number, name: string): number {
   return Math.ceil(seconds * 1_000);
 }
 
-/** Makes the error for a malformed argument. Prints numbers but no strings, because a string may be confidential. */
+/**
+ * Makes the error for a malformed argument. The message contains numbers but no strings, because a string may be
+ * confidential.
+ */
 function refused(name: string, expected: string, value: unknown): TokenStoreError {
   const shown =
     typeof value === "number" || value === undefined || value === null ? String(value) : typeof value;

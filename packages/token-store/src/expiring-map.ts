@@ -7,7 +7,7 @@ export interface Expiring {
 export class ExpiringMap<V extends Expiring> {
   readonly #entries = new Map<string, V>();
 
-  /** Number of entries, including expired ones that were not swept yet. */
+  /** Number of entries, including expired entries that were not swept yet. */
   get size(): number {
     return this.#entries.size;
   }

@@ -25,7 +25,7 @@ export interface MemoryTokenStore extends TokenStore {
   revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): number;
   rotate(rotation: Rotation): RotationResult;
   readiness(): ReadinessCheck;
-  /** Number of entries, including expired ones that were not swept yet. */
+  /** Number of entries, including expired entries that were not swept yet. */
   readonly size: number;
   /** Deletes all entries and stops the sweep timer. */
   stop(): void;

@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "@svc/context";
 
-/** The ids by which a token can be revoked: its own, its session's, and its subject with the time of the sign-in. */
+/** The values by which a token can be revoked: its id, its session family, and its subject with the sign-in time. */
 export interface RevocableToken {
   readonly jti: string | undefined;
   readonly fam: string | undefined;
@@ -33,7 +33,7 @@ export type RotationResult = "rotated" | "raced" | "replayed";
 export interface TokenStore {
   /** Whether every replica of a service sees the same entries (ISS-16). Default: false. */
   readonly shared?: boolean | undefined;
-  /** Returns whether the token is revoked. A throw or a rejection means that the store did not answer. */
+  /** Returns whether the token is revoked. An exception or rejection means that the store did not respond. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
   /** Revokes one token. Pass the seconds for which it could still be valid: its remaining lifetime + leeway (REV-9). */
   revoke(jti: string, ttlSeconds: number): void | Promise<void>;
@@ -41,16 +41,16 @@ export interface TokenStore {
   revokeFamily(fam: string, ttlSeconds: number): void | Promise<void>;
   /**
    * Signs a person out everywhere: revokes sessions with `signedInAt < notBefore`, in seconds since the Unix epoch, with a
-   * fraction if possible. Pass the full refresh lifetime as `ttlSeconds`. A moment before the stored one changes nothing
+   * fraction if possible. Pass the full refresh lifetime as `ttlSeconds`. A time before the stored one changes nothing
    * (REV-10).
    */
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
   /**
    * Returns the `auth_time` for a session that begins now, in whole seconds since the Unix epoch. It comes from the store's
-   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing.
-   * Optional, together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
+   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing. Optional,
+   * together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
    *
-   * @param nowSeconds the caller's clock, for a store without a clock of its own
+   * @param nowSeconds the caller's clock, for a store that has no clock
    */
   signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
   /**

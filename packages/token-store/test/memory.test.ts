@@ -56,7 +56,7 @@ describe("createMemoryTokenStore", () => {
     expect(store.size).to.equal(0);
   });
 
-  it("reserves its last tenth for revocations, and still extends existing ones when it is full (REF-17)", async () => {
+  it("reserves its last tenth for revocations, and still extends existing revocations when it is full (REF-17)", async () => {
     const { store } = filled();
     const used = Array.from({ length: 9 }, () => presented({ graceSeconds: 0 }));
     for (const token of used) store.rotate(token);
@@ -71,7 +71,7 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
-  it("accepts entries again when others have expired", async () => {
+  it("accepts entries again when older entries have expired", async () => {
     const { store, pass } = filled();
     for (let count = 0; count < 9; count++) store.rotate(presented({ usedTtlSeconds: 60 }));
     await fullOf(() => store.rotate(presented()));
@@ -109,7 +109,7 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
-  it("rejects durations and moments that are not finite numbers, and names them", () => {
+  it("rejects durations and times that are not finite numbers, and names them", () => {
     using store = createMemoryTokenStore();
     expect(() => store.revoke("a", Number.NaN))
       .to.throw(TokenStoreError, "ttlSeconds must be a number of seconds, at most 100 years; it is NaN")

@@ -15,7 +15,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-faults" });
 
-  it("rejects with the error of the database, and recovers, even if the logger throws", async () => {
+  it("rejects with the database's error, and recovers, even if the logger throws", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -63,7 +63,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.rotate(again(token))).to.equal("rotated");
   });
 
-  it("rotates again for the request whose reply was lost, and reports another one as raced (REF-4)", async () => {
+  it("rotates again for the request whose reply was lost, and reports another request as raced (REF-4)", async () => {
     await using bench = await openStore(database.url);
     let lost = 0;
     const db = {
@@ -254,7 +254,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await pool.end();
   });
 
-  it("closes a connection that hangs at the deadline instead of lending it again (REV-7)", async () => {
+  it("closes a hanging connection at the deadline instead of reusing it (REV-7)", async () => {
     await using silent = await silentServer();
     const pool = openPool(silent.url);
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 100 });

@@ -143,7 +143,7 @@ describe("readiness of the PostgreSQL token store", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-ready" });
 
-  it("reports the database as answering, a missing table, and a login that may not read it", async () => {
+  it("reports that the database responds, that the table is missing, and that the login may not read it", async () => {
     const pool = openPool(database.url);
     const store = createPostgresTokenStore({ db: pool, name: "sessions", critical: true, timeoutMs: 15_000 });
     const readiness = store.readiness();
@@ -189,7 +189,7 @@ describe("readiness of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("shows neither address nor password of an absent server (RDY-22)", async () => {
+  it("shows neither the address nor the password of an unreachable server (RDY-22)", async () => {
     const pool = openPool("postgres://somebody:hunter2@127.0.0.1:1/none");
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 15_000 });
     expect(await store.readiness().check(signal)).to.deep.equal({
@@ -222,7 +222,7 @@ describe("the options of createPostgresTokenStore", () => {
     }
   });
 
-  it("accept a connection, a pool and an object that only lends connections; the store sends nothing before its first call", () => {
+  it("accept a connection, a pool and an object that only provides connections; the store sends nothing before its first call", () => {
     const fail = (): never => {
       throw new Error("too early");
     };

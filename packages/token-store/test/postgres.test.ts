@@ -30,7 +30,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("ignores the moment of an expired sign-out, even if its row still exists (REV-10)", async () => {
+  it("ignores an expired sign-out, even if its row still exists (REV-10)", async () => {
     await using bench = await openStore(database.url, { table: "svc_old_moments" });
     const ahead = (await bench.store.signInTime("ann", 0)) + 1000;
     await bench.store.revokeSubject("ann", ahead, 600);
@@ -40,7 +40,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.revokeSubjectNow("ann", 0, 600)).to.be.below(ahead);
   });
 
-  it("rotates one of 32 presentations at once over two pools, and reports the rest as raced (REF-4, REF-5, REF-19)", async () => {
+  it("rotates one of 32 concurrent presentations over two pools, and reports the rest as raced (REF-4, REF-5, REF-19)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -55,7 +55,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("replays all of 32 presentations at once after the window, and ends the family (REF-6, REF-7)", async () => {
+  it("reports all of 32 concurrent presentations after the window as replayed, and ends the family (REF-6, REF-7)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     const token = presented({ graceSeconds: 0 });
@@ -92,7 +92,7 @@ describe("createPostgresTokenStore", function () {
     expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
   });
 
-  it("ends a session on both pools that is revoked at any point of its refreshes (REF-8, REV-11)", async () => {
+  it("ends a session on both pools when it is revoked at any point of its refreshes (REF-8, REV-11)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -127,7 +127,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("judges a presentation that waited for the winner at the time when it reads the winner's row (REF-5, REF-14)", async () => {
+  it("judges a presentation that waited for the winner by the time when it reads the winner's row (REF-5, REF-14)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     for (const [deadline, result] of [
       ["1 hour", "raced"],
@@ -236,7 +236,7 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_swept")).to.equal(2);
   });
 
-  it("lets two replicas delete at once during rotations (REV-2)", async () => {
+  it("lets two replicas delete concurrently during rotations (REV-2)", async () => {
     await using a = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await using b = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await over(a.pool, "svc_busy", 3000);

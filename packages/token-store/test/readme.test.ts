@@ -39,7 +39,7 @@ describe("README of @svc/token-store", function () {
     expect(stdout).to.equal("true\n");
   });
 
-  it("shows the suite under another test runner (REF-18)", async () => {
+  it("shows the suite in another test runner (REF-18)", async () => {
     await using sample = await runSample(readme, 3);
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stdout + stderr).to.equal(0);

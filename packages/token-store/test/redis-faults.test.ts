@@ -21,7 +21,7 @@ describe("createRedisTokenStore on a connection that breaks", () => {
     ["a client that retries by itself", { retryStrategy: strict.retryStrategy }],
     ["a client that does not retry", strict],
   ] as const) {
-    it(`rotates again for the winner whose answer was lost, with ${how} (REF-4, REF-19)`, async () => {
+    it(`rotates again for the winner whose response was lost, with ${how} (REF-4, REF-19)`, async () => {
       await using between = await answerCutter(server.url);
       const redis = new Redis(between.url, { ...settings });
       redis.on("error", () => undefined);
@@ -138,7 +138,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     );
   });
 
-  it("rejects with the error of a Redis that accepts no writes, and consumes nothing (REF-17)", async () => {
+  it("rejects with Redis's error when it accepts no writes, and consumes nothing (REF-17)", async () => {
     const token = presented();
     const patient = store();
     await redis.config("SET", "maxmemory", "1");

@@ -29,7 +29,7 @@ describe("createRedisTokenStore", () => {
       ...options,
     });
 
-  it("rotates one of 2 x 16 presentations at once, in each of 100 rounds (REF-7, REF-19)", async () => {
+  it("rotates one of 2 x 16 concurrent presentations, in each of 100 rounds (REF-7, REF-19)", async () => {
     const replicas = [storeOn(0), storeOn(1)];
     for (let round = 0; round < 100; round++) {
       const token = presented();
@@ -54,7 +54,7 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("keeps the moment of a sign-out that the application stored without expiry (REV-10)", async () => {
+  it("keeps the time of a sign-out that the application stored without expiry (REV-10)", async () => {
     const prefix = `${server.keyPrefix}lasting:`;
     const store = storeOn(0, { keyPrefix: prefix });
     await client().set(`${prefix}s:{ann}`, "5");
@@ -160,7 +160,7 @@ describe("createRedisTokenStore", () => {
     });
   }
 
-  it("rejects durations and moments that are not finite numbers", async () => {
+  it("rejects durations and times that are not finite numbers", async () => {
     const store = storeOn();
     for (const operation of [
       () => store.revoke("a", Number.NaN),
@@ -179,7 +179,7 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("reports in readiness that Redis answers", async () => {
+  it("reports in readiness that Redis responds", async () => {
     const check = storeOn().readiness();
     expect({ name: check.name, critical: check.critical }).to.deep.equal({
       name: "token-store",

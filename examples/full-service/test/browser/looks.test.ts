@@ -191,7 +191,7 @@ describe("the pages", function () {
     });
   }
 
-  it("are dark if the browser prefers it: a report with its numbers, and search results", async () => {
+  it("are dark if the browser prefers dark mode: a report with its numbers, and search results", async () => {
     const { page } = await site.visitor({ colorScheme: "dark" });
     await page.goto("/reports?from=2025-10&to=2026-03");
     await signInWithPassword(page, "clerk@nordic-bikes.example");

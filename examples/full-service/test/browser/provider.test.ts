@@ -70,7 +70,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await cookiesHere(page)).to.deep.equal(sessionCookies);
   });
 
-  it("OIDC-5 keeps the last five of many attempts and completes the last one", async () => {
+  it("OIDC-5 keeps the last five of many attempts and completes the last attempt", async () => {
     const { page } = await site.visitor();
     const seen: string[] = [];
     for (let times = 0; times < 7; times++) {
@@ -148,7 +148,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-12 is refused without the attempt's cookie, in this browser and in another one", async () => {
+  it("OIDC-12 is refused without the attempt's cookie, in this browser and in another browser", async () => {
     const { page, context } = await site.visitor();
     await goThere(page);
     await context.clearCookies({ name: /svc_login/ });
@@ -181,7 +181,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await page.locator("main").innerText()).to.contain("admin@nordic-bikes.example");
   });
 
-  it("OIDC-12 shows that a provider does not answer and allows another one", async () => {
+  it("OIDC-12 shows that a provider does not respond and allows another provider", async () => {
     const { page } = await site.visitor();
     await page.goto("/sign-in");
     await follow(page.getByRole("link", { name: "Sign in with broken" }));

@@ -38,7 +38,10 @@ function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
   return family.filter((each) => !allowed.includes(each)).slice(0, 3);
 }
 
-/** Returns members that differ between two refusals of one token: times and ids, which reveal nothing about it. */
+/**
+ * Returns the names of members that differ between two refusals of one token, such as times and ids. They reveal
+ * nothing about the token.
+ */
 function volatile(one: Answer, other: Answer): ReadonlySet<string> {
   const [first, second] = [one.object ?? {}, other.object ?? {}];
   const names = Object.keys({ ...first, ...second });
@@ -46,7 +49,7 @@ function volatile(one: Answer, other: Answer): ReadonlySet<string> {
   return new Set(["request_id", "instance", ...differing]);
 }
 
-/** Returns what a client sees of a refusal, without headers that contain digits: times, ids and lengths. */
+/** Returns the visible content of a refusal, without headers that contain digits, such as times, ids and lengths. */
 function visible(answer: Answer, without: ReadonlySet<string>): string {
   const members = Object.entries(answer.object ?? { text: answer.text });
   const headers = answer.headers.filter(
@@ -56,7 +59,7 @@ function visible(answer: Answer, without: ReadonlySet<string>): string {
   return JSON.stringify([answer.status, members.filter(([name]) => !without.has(name)), named]);
 }
 
-/** Checks that refresh tokens are not accepted as bearer tokens, both the kit's and the service's own. */
+/** Checks that neither the kit's nor the service's own refresh tokens are accepted as bearer tokens. */
 async function refreshAsBearer(kit: Kit): Promise<Verdict> {
   const { keys, profile, probes } = kit.settings;
   const verdicts: Verdict[] = [];
@@ -75,7 +78,7 @@ async function ofTheService(kit: Kit): Promise<Verdict> {
   const visited = await visit(kit, token);
   const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
   const loggedOut = await logout(kit, token);
-  // A service may answer 204 to any sign-out: only the end of the session counts.
+  // A service may respond with 204 to any sign-out, so only the end of the session counts.
   const after = await visit(kit, access);
   const what = "a refresh token in the Authorization header";
   return every([
@@ -93,7 +96,7 @@ export const authenticationChecks: readonly Check[] = [
       yield await refuses(kit, `${foreign}, which is not configured`, shape);
     }
     if (publicKey !== undefined) {
-      // The key confusion attack: the public key as HMAC secret.
+      // The key confusion attack uses the public key as an HMAC secret.
       for (const type of ["spki", "pkcs1"] as const) {
         if (type === "pkcs1" && publicKey.asymmetricKeyType !== "rsa") continue;
         const pem = publicKey.export({ format: "pem", type }).toString();
@@ -236,7 +239,7 @@ export const authenticationChecks: readonly Check[] = [
   check("AUTH-13", { needs: ["auth", "probe:protected"] }, async function* (kit) {
     const { protected: route, scoped, role } = kit.settings.probes;
     for (const probe of [route, scoped?.request, role?.request]) {
-      // If every request needs a tenant, an anonymous one is refused for that (TEN-3).
+      // If every request needs a tenant, an anonymous request is refused for the missing tenant (TEN-3).
       if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
       yield statusIs(await kit.ask(probe), 401, "without a caller");
     }
@@ -270,7 +273,7 @@ export const authenticationChecks: readonly Check[] = [
     const scoped = given(kit.settings.probes.scoped);
     const verdicts: Verdict[] = [];
     for (const missing of [undefined, ...scoped.scopes]) {
-      // Scope names that contain the missing name are different scopes.
+      // A scope name that merely contains the missing name is a different scope.
       const scopes = [
         ...scoped.scopes.filter((scope) => scope !== missing),
         ...(missing === undefined ? [] : [`${missing}-not`, `not-${missing}`]),
@@ -308,10 +311,10 @@ export const authenticationChecks: readonly Check[] = [
 
 type Case = readonly [what: string, token: TokenShape | string];
 
-/** Checks that tokens without a valid caller get 401, which makes a client sign in again. */
+/** Checks that a request without a valid caller gets 401, which makes a client sign in again. */
 async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   const now = kit.tokens.now();
-  // Other rules judge whether these are rejected.
+  // Other rules judge whether the service rejects these tokens.
   const invalid: readonly Case[] = [
     ["that has expired", { claims: { iat: now - 9000, exp: now - 8000 } }],
     ["without sub", { claims: { sub: undefined } }],
@@ -324,7 +327,7 @@ async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   return answers.map(([what, answer]) => statusIs(answer, 401, `for a token ${what}`));
 }
 
-/** Returns tokens that the issuer did not make. */
+/** Returns tokens that the issuer did not create. */
 async function forged(kit: Kit): Promise<readonly Case[]> {
   const { tokens } = kit;
   const token = tokens.mint(rights(kit));

@@ -4,17 +4,17 @@ import type { Kit } from "../kit.ts";
 import type { TokenShape } from "../tokens.ts";
 import { every, must, succeeds, type Verdict } from "../verdict.ts";
 
-/** Whether a request was refused because of its caller; AUTH-13 judges which of the two statuses is right. */
+/** Whether a request was refused because of its caller. AUTH-13 judges whether 401 or 403 is right. */
 export function isRefusal({ status }: Answer): boolean {
   return status === 401 || status === 403;
 }
 
-/** Requires a refusal because of the caller. */
+/** Requires that the request was refused because of its caller. */
 export function refusesCaller(answer: Answer, when: string, expected = "401"): Verdict {
   return must(isRefusal(answer), `${answer.status} ${when}`, expected);
 }
 
-/** Requests the protected route with a token. */
+/** Sends a request with a token to the protected route. */
 export function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
   const token = typeof given === "string" ? given : kit.tokens.mint({ ...rights(kit), ...given });
   return kit.ask(kit.settings.probes.protected ?? "/", { token });

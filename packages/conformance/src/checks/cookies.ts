@@ -1,10 +1,10 @@
 import type { Answer } from "../answer.ts";
 
-/** A cookie set by an answer. */
+/** A cookie set by a response. */
 export interface Cookie {
   readonly name: string;
   readonly value: string;
-  /** By lower-case name; attributes without a value are empty. */
+  /** Attributes by lower-case name; those without a value are empty strings. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly isDeleted: boolean;
 }
@@ -30,7 +30,7 @@ export interface Jar {
   readonly size: number;
   has(name: string): boolean;
   take(answer: Answer): void;
-  /** Returns the headers that send them back. */
+  /** Returns the request headers that send the cookies back. */
   headers(): readonly (readonly [string, string])[];
 }
 

@@ -9,12 +9,12 @@ import { fail, must, notApplicable, pass, ruledOut, type Verdict } from "../verd
 import { askWithId, linesAbout } from "./logs.ts";
 import { ordinary, samplesOf } from "./samples.ts";
 
-/** Requests a path that does not exist: its problem contains the service's request id. */
+/** Requests a path that does not exist, because the problem response contains the service's request id. */
 function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
   return kit.get(`/${kit.unique()}`, { headers });
 }
 
-/** Returns the request id of an answer, from its header or body. */
+/** Returns the request id of a response, from its header or body. */
 function idOf(answer: Answer): unknown {
   return answer.header("x-request-id") ?? answer.object?.["request_id"];
 }
@@ -32,20 +32,20 @@ function newTraceId(kit: Kit): string {
 }
 
 interface Traced {
-  /** As sent; for an invalid traceparent it may not be a valid id. */
+  /** The trace id as sent; in an invalid traceparent it may be malformed. */
   readonly traceId: string;
-  /** Whether the log has a line of the request, with or without the trace id. */
+  /** Whether the log has a line about the request, with or without the trace id. */
   readonly inLog: boolean;
   readonly logged: boolean;
   readonly loggedAsTraceId: boolean;
   readonly sent: IncomingHttpHeaders | undefined;
-  /** The request id that was sent, and the one that the service uses. */
+  /** The request id that was sent and the one that the service uses. */
   readonly ids: readonly string[];
 }
 
 const tracestate = "vendor=opaque,other=1";
 
-/** Sends a request with a trace context, and reads its log lines and outbound call. */
+/** Sends a request with a trace context, then reads its log lines and the service's outbound call. */
 async function traced(kit: Kit, make: (traceId: string) => string): Promise<Traced> {
   const header = make(newTraceId(kit));
   const traceId = header.split("-")[1] ?? header;
@@ -85,7 +85,7 @@ function valid(kit: Kit): Promise<Traced> {
   return kit.once("valid trace", () => traced(kit, traceparent));
 }
 
-/** Whether anything shows that the service read the request's trace context. */
+/** Whether the log or the outbound call shows that the service read the request's trace context. */
 function wasRead({ logged, sent, traceId }: Traced): boolean {
   return logged || String(sent?.["traceparent"]).includes(traceId);
 }

@@ -17,7 +17,7 @@ import {
   unanswered,
 } from "./samples.ts";
 
-/** Returns which part of the cause a body reveals, without quoting it. */
+/** Describes what a body reveals about the cause, without quoting it; undefined if it reveals nothing. */
 function leakIn(text: string, message: string | undefined): string | undefined {
   if (message !== undefined && text.includes(message)) return "the message of the exception";
   if (
@@ -34,7 +34,7 @@ function inputLength(error: unknown): number {
   return typeof input === "string" ? input.length : JSON.stringify(input).length;
 }
 
-/** The phrases of RFC 9110, first in this project's wording, then in that of other editions. */
+/** Status phrases: first this project's wording, then the wordings of other editions of RFC 9110. */
 const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
   400: ["Bad Request"],
   401: ["Unauthorized"],
@@ -53,7 +53,7 @@ const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
   504: ["Gateway Timeout"],
 };
 
-/** Builds a check of every problem among the provoked failures. */
+/** Builds a check that judges the problem document of every provoked failure. */
 function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) => Verdict): Check {
   return check(rule, {}, async function* (kit) {
     yield* (await failures(kit)).map((sample) => {
@@ -65,7 +65,7 @@ function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) =
   });
 }
 
-/** Returns the fault in a member that every error has; `request_id` is judged separately. */
+/** Returns the fault in a member that every error must have. `request_id` is judged separately. */
 function memberFault(problem: JsonObject, sample: Sample): string | undefined {
   const { type, title, status, detail, instance } = problem;
   if (typeof type !== "string") return `type ${show(type)}`;
@@ -258,7 +258,7 @@ export const errorChecks: readonly Check[] = [
   }),
   ofProblems("ERR-3", ({ title }, { answer }) => {
     const known = phrases[answer.status];
-    // ERR-2 judges an entirely different text.
+    // ERR-2 judges a title that is no known phrase at all.
     if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
     return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
   }),

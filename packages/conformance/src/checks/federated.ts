@@ -10,7 +10,7 @@ interface Start {
   readonly answer: Answer;
   /** The redirect target. */
   readonly to: URL | undefined;
-  /** The cookie of this attempt. */
+  /** The cookie of this sign-in attempt. */
   readonly cookie: Cookie | undefined;
 }
 
@@ -25,12 +25,12 @@ async function start(kit: Kit, { query = "", jar }: { query?: string; jar?: Jar 
   return { answer, to: URL.parse(answer.header("location") ?? "") ?? undefined, cookie };
 }
 
-/** Starts one sign-in for all checks. */
+/** Starts a sign-in once; all checks share it. */
 function started(kit: Kit): Promise<Start> {
   return kit.once("start", () => start(kit));
 }
 
-/** Calls the callback with the provider's error for a cancelled sign-in. */
+/** Calls the callback with the error that the provider sends for a cancelled sign-in. */
 function cancel(
   kit: Kit,
   { to }: Start,
@@ -52,7 +52,7 @@ function isMissing({ status }: Answer): boolean {
   return status === 404 || status === 405;
 }
 
-/** Whether the service has a callback. */
+/** Whether the callback route exists. */
 async function hasCallback(kit: Kit): Promise<boolean> {
   return kit.once("callback", async () => !isMissing(await kit.get(routeOf(kit, "callback"))));
 }

@@ -8,23 +8,23 @@ import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { isReusable, logout, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
 
-/** Extra wait after the window, for differences of clocks and timers. */
+/** Extra wait after the window closes, because clocks and timers differ. */
 const marginMs = 500;
 
 interface Presented {
-  /** The pair of the first presentation. */
+  /** The token pair that the first presentation returned. */
   readonly pair: Pair;
-  /** The answer to the second presentation. */
+  /** The response to the second presentation. */
   readonly answer: Answer;
-  /** When the pair arrived and when the second presentation was sent, in milliseconds. */
+  /** When the pair arrived, in milliseconds of `performance.now()`. */
   readonly rotatedAt: number;
   readonly presentedAt: number;
   readonly token: string;
 }
 
 /**
- * Presents a token, and again after a part of the window. Returns undefined when a busy machine delayed the second
- * presentation past the window.
+ * Presents a refresh token twice, the second time after a fraction of the grace window. Returns undefined if the
+ * machine was so busy that the second presentation missed the window.
  */
 export async function presentWithin(kit: Kit, part: number): Promise<Presented | undefined> {
   const graceMs = sessionOf(kit).graceSeconds * 1000;
@@ -44,7 +44,7 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
 
 const tooLate = notApplicable("a second request did not get through within the window");
 
-/** Checks that a session continues: its newest pair works. This uses up the refresh token. */
+/** Checks that a session continues: its newest pair works. The refresh token is used up. */
 async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);
@@ -66,7 +66,7 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   ]);
 }
 
-/** Rotates a token, waits until the window has closed, and presents it again. */
+/** Rotates a token, waits until the window closes, and presents the old token again. */
 export async function replayAt(
   kit: Kit,
   second: HttpClient,
@@ -86,10 +86,10 @@ export async function replayAt(
   return { ...pair, again: await refresh(kit, token, second) };
 }
 
-/** Runs one replay for all checks. */
+/** Runs one replay, which all checks share. */
 export function replay(kit: Kit) {
   return kit.once("replay", async () => {
-    // The token replaced by the newest one, and an older one.
+    // Replay the token that the newest one replaced, and an older one.
     const [session, older] = await Promise.all([
       replayAt(kit, kit.http),
       replayAt(kit, kit.http, { rotations: 2 }),
@@ -107,7 +107,7 @@ export function replay(kit: Kit) {
   });
 }
 
-/** Presents a token twice at once, for all checks. */
+/** Presents one token twice concurrently; all checks share the result. */
 function racedAtOnce(kit: Kit): Promise<Verdict> {
   return kit.once("raced", async () => {
     const seen = await presentWithin(kit, 0);
@@ -116,7 +116,7 @@ function racedAtOnce(kit: Kit): Promise<Verdict> {
   });
 }
 
-/** Checks that the window closes on time although a token is presented within it. */
+/** Checks that presenting a token within the window does not extend the window. */
 async function prolonged(kit: Kit): Promise<Verdict> {
   const graceMs = sessionOf(kit).graceSeconds * 1000;
   for (let tries = 0; tries < 3; tries++) {
@@ -125,7 +125,7 @@ async function prolonged(kit: Kit): Promise<Verdict> {
     if (!(await visit(kit, seen.pair.access)).ok) return notApplicable("see REF-14");
     await sleep(Math.max(0, seen.rotatedAt + graceMs + marginMs / 2 - performance.now()));
     await refresh(kit, seen.token);
-    // After that time an extended window would also be closed.
+    // Later an extended window would have closed too.
     if (performance.now() - seen.presentedAt < graceMs) return hasEnded(kit, seen.pair);
   }
   return tooLate;
@@ -187,7 +187,7 @@ export const graceChecks: readonly Check[] = [
   }),
   check("REV-3", { needs: withReplica, windowed: true }, async function* (kit) {
     const replica = given(kit.replica);
-    // Both wait for the window to close.
+    // Both replays wait until the window closes, so run them concurrently.
     const [own, session] = await Promise.all([replay(kit), replayAt(kit, replica)]);
     if (!own.hasEnded) return notApplicable("see REF-6");
     if ((await races(kit, replica)).status === "fail") return notApplicable("see REF-19");

@@ -19,7 +19,7 @@ import { systemChecks } from "./system.ts";
 import { tenancyChecks } from "./tenancy.ts";
 import { tokenChecks } from "./tokens.ts";
 
-/** All checks, one per rule. Those that run alone keep this order. */
+/** All checks, one per rule. Checks that run alone keep this order. */
 export const checks: readonly Check[] = [
   ...systemChecks,
   ...readinessChecks,
@@ -33,8 +33,8 @@ export const checks: readonly Check[] = [
   ...tokenChecks,
   ...keySetChecks,
   ...tenancyChecks,
-  // The store comes last: after its outage a service may not use it for a while.
-  // Those that wait for the window start first.
+  // The store comes last, because a service may not use it for a while after an outage. Checks that wait for the window
+  // start first.
   ...graceChecks,
   ...pairChecks,
   ...refreshChecks,

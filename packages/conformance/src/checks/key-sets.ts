@@ -8,7 +8,7 @@ import { accepts, refuses } from "./callers.ts";
 
 const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];
 
-/** Sends unknown key ids until the service fetches the set; returns whether it did. */
+/** Sends unknown key ids until the service fetches the key set. Returns whether it did. */
 async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
   const before = keySet.fetches;
   const send = (): Promise<unknown> =>
@@ -17,7 +17,7 @@ async function untilFetched(kit: Kit, keySet: KeyServer): Promise<boolean> {
   return keySet.fetches > before;
 }
 
-/** Waits until the service accepts a token, at most for the patience of the key set checks. */
+/** Waits until the service accepts a token, at most as long as the key set checks wait. */
 async function untilAccepted(kit: Kit, header: JsonObject, key: KeyObject): Promise<boolean> {
   const { algorithm } = kit.tokens;
   const send = (): Promise<Verdict> => accepts(kit, "", { header, signWith: { algorithm, key } });
@@ -48,7 +48,7 @@ export const keySetChecks: readonly Check[] = [
     yield refused;
     yield must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most");
   }),
-  // An unusable key's kid is unknown: before KEY-2 it would use up that minute's fetch.
+  // The kid of an unusable key is unknown: run before KEY-2, this check would use up the minute's only fetch.
   check("KEY-12", { needs, alone: true }, async (kit) => {
     const { tokens } = kit;
     const keySet = given(kit.keySet);

@@ -8,7 +8,7 @@ import { needs } from "./pairs.ts";
 import { anonymously } from "./tenants.ts";
 import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
 
-/** Returns a token without a session, as other issuers make it; undefined when the service rejects the kit's tokens. */
+/** Returns a token without a session, as other issuers create it; undefined if the service rejects the kit's tokens. */
 async function tokenWithoutSession(kit: Kit, changes: Claims = {}): Promise<string | undefined> {
   const { access } = await signIn(kit);
   const token = copyOf(kit, access, { fam: undefined, ...changes });
@@ -49,11 +49,11 @@ export const logoutChecks: readonly Check[] = [
     if (anonymous === undefined) return;
     yield statusIs(await kit.get("/auth/me", anonymous), 401, "without a caller");
   }),
-  // A service that ends too many sessions would end those of other checks.
+  // Runs alone: a faulty service may also end the sessions of other checks.
   check("ISS-5", { needs, alone: true }, async function* (kit) {
     const first = await signIn(kit);
     const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
-    // Let the service see both, because it may cache that they were valid.
+    // Let the service see both tokens, because it may cache that they were valid.
     for (const { access } of [first, last]) await visit(kit, access);
     yield succeeds(await logout(kit, last.access), "to a logout", "204");
     yield refusesCaller(await visit(kit, last.access), "for the token that was logged out");

@@ -13,7 +13,10 @@ export function isAccess({ value }: LogLine): boolean {
   return value?.["message"] === "request";
 }
 
-/** Sends a request with an id. Returns the id in the log: that of the answer, which may differ from the one sent. */
+/**
+ * Sends a request with an id. Returns the id from the response header, which the log uses; it may differ from the sent
+ * id.
+ */
 export async function askWithId(
   kit: Kit,
   probe: Probe,
@@ -25,7 +28,10 @@ export async function askWithId(
   return { answer, id: answer.header("x-request-id") ?? sent };
 }
 
-/** Returns the lines of the log that contain a text, waiting for one that fits; none without a log. */
+/**
+ * Returns the log lines that contain a string, after waiting for one that matches `fits`. Returns no lines without a
+ * log.
+ */
 export async function linesAbout(
   kit: Kit,
   text: string,
@@ -47,12 +53,12 @@ async function logged(kit: Kit): Promise<Logged> {
   return { path, id, lines: await linesAbout(kit, path, isAccess) };
 }
 
-/** Sends one such request for all checks of its lines. */
+/** Sends one request, whose log lines all checks share. */
 function request(kit: Kit): Promise<Logged> {
   return kit.once("logged request", () => logged(kit));
 }
 
-/** Sends a request after all others: when its lines are written, so are the earlier ones. */
+/** Sends a request after all others. Once its lines are written, all earlier lines are too. */
 function lastRequest(kit: Kit): Promise<Logged> {
   return kit.once("last logged request", async () => {
     await sendMalformed(kit);
@@ -60,7 +66,7 @@ function lastRequest(kit: Kit): Promise<Logged> {
   });
 }
 
-/** Members that only a line written inside a request has. */
+/** Members that only lines written during a request have. */
 const ofRequests = ["http_method", "http_path", "http_status"];
 
 interface Incomplete {
@@ -69,7 +75,7 @@ interface Incomplete {
   readonly missing: readonly string[];
 }
 
-/** Returns a line that lacks a required text member; undefined when every line is complete. */
+/** Returns a line that lacks a required string member; undefined if every line is complete. */
 function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete | undefined {
   for (const line of lines) {
     const isInside = asksForId && ofRequests.some((name) => line.value?.[name] !== undefined);
@@ -80,7 +86,7 @@ function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete |
   return undefined;
 }
 
-/** Checks of every line: they run last, to see the lines caused by all other checks. */
+/** Checks of every log line. They run last to include the lines that all other checks cause. */
 export const everyLineChecks: readonly Check[] = [
   check("LOG-1", { needs: ["log"], alone: true }, async function* (kit) {
     await lastRequest(kit);

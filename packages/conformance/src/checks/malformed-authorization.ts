@@ -7,7 +7,7 @@ import { anonymously } from "./tenants.ts";
 interface Malformed {
   readonly what: string;
   readonly values: readonly string[];
-  /** Whether a server may reject the request before it reads the header. Default: false. */
+  /** Whether a server may reject the request before it reads this header. Default: false. */
   readonly isLong?: boolean;
 }
 
@@ -31,7 +31,7 @@ interface Sent extends Malformed {
   readonly guarded: Answer | undefined;
 }
 
-/** Sends every malformed header to the open and the protected route, once for all checks. */
+/** Sends every malformed header to the open and the protected route; all checks share the responses. */
 function sent(kit: Kit): Promise<readonly Sent[]> {
   return kit.once("malformed authorization", async () => {
     const { open = "/health", protected: inner } = kit.settings.probes;
@@ -60,7 +60,7 @@ export async function sendMalformed(kit: Kit): Promise<void> {
   await sent(kit);
 }
 
-/** Requires that an open route ignores such a header. */
+/** Requires that an open route ignores a malformed header. */
 export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
   return (await sent(kit))
     .filter(({ isLong, open }) => isLong !== true && open !== undefined)
@@ -73,7 +73,7 @@ export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
     );
 }
 
-/** Requires that a protected route answers 401 to such a header. */
+/** Requires that a protected route responds with 401 to a malformed header. */
 export async function malformedOnGuarded(kit: Kit): Promise<readonly Verdict[]> {
   return (await sent(kit)).flatMap(({ what, isLong, guarded }) => {
     if (guarded === undefined) return [];

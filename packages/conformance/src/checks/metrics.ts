@@ -5,10 +5,10 @@ import { short } from "../show.ts";
 import { grant } from "../grant.ts";
 import { every, must, mustBe, notApplicable, type Verdict } from "../verdict.ts";
 
-/** Sends requests with distinguishable paths, then reads the metrics. */
+/** Sends requests with recognizable paths, then reads the metrics. */
 function scrape(kit: Kit) {
   return kit.once("scrape", async () => {
-    // The values of `{random}` in the templated path, and of a path that does not exist.
+    // The values of `{random}` in the templated path, and an unknown path.
     const marks = [kit.unique(), kit.unique()];
     const { templated } = kit.settings.probes;
     const token = grant(kit);
@@ -21,7 +21,7 @@ function scrape(kit: Kit) {
   });
 }
 
-/** Builds a check of the text of `/metrics`; SYS-7 requires the endpoint itself. */
+/** Builds a check of the text that `/metrics` returns. SYS-7 requires the endpoint itself. */
 function ofMetrics(rule: string, needs: readonly Need[], judge: (kit: Kit) => Promise<Verdict>): Check {
   return {
     rule,
@@ -34,7 +34,7 @@ function ofMetrics(rule: string, needs: readonly Need[], judge: (kit: Kit) => Pr
   };
 }
 
-/** Returns the label sets of a metric, as the text between the braces. */
+/** Returns the label sets of a metric, each as the text between its braces. */
 async function labelsOf(kit: Kit, name: string): Promise<readonly string[]> {
   const { answer } = await scrape(kit);
   const line = new RegExp(`^${name}\\{([^\\n]*)\\} `, "gm");

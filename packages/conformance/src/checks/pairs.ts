@@ -18,19 +18,19 @@ import {
 
 export const needs = ["full", "auth", "probe:session"] as const;
 
-/** Creates two sessions of one user and refreshes the first; once for all checks that only read tokens. */
+/** Creates two sessions for one user and refreshes the first. All checks that only read tokens share them. */
 export function pairs(kit: Kit) {
   return kit.once("pairs", async () => {
     const first = await signIn(kit);
     const second = await signIn(kit);
-    // Makes a copied timestamp differ from a new one.
+    // Wait so that a new timestamp differs from a copied one.
     await sleep(1100);
-    // Undefined when the refresh gave no pair.
+    // Undefined when the refresh returned no pair.
     return { first, second, renewed: pairOf(kit, await refresh(kit, first.refresh)) };
   });
 }
 
-/** Returns the tokens of a session before and after its refresh. */
+/** Returns the tokens of a session before and after a refresh. */
 async function tokens(kit: Kit): Promise<readonly { what: string; isAccess: boolean; token: string }[]> {
   const { first, renewed } = await pairs(kit);
   return [first, renewed].flatMap((pair, index) =>
@@ -64,13 +64,13 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 const isList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
-/** Returns the timestamps of an expired token. */
+/** Returns timestamps for an expired token. */
 function past(kit: Kit): Claims {
   const exp = kit.tokens.now() - kit.tokens.leeway - 60;
   return { iat: exp - 3600, nbf: exp - 3600, exp };
 }
 
-/** Whether two names are numbers close to each other. */
+/** Whether two family ids are numbers close to each other, as if counted. */
 function areCounted(...fams: readonly [string, string]): boolean {
   if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
   const apart = BigInt(fams[0]) - BigInt(fams[1]);

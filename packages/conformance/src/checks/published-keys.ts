@@ -30,13 +30,13 @@ function nothingPrivate(keys: readonly Jwk[]): Verdict {
   return must(shown === undefined, `a key with the private member ${shown}`, "public members alone");
 }
 
-/** Whether one of the keys has signed a token and has its `kid`. */
+/** Whether one of the keys signed a token and has its `kid`. */
 function verifiedBy(keys: readonly Jwk[], token: string): boolean {
   const { kid, alg } = open(token)?.header ?? {};
   return keys.some((key) => key["kid"] === kid && hasSigned(key, token, String(alg)));
 }
 
-/** Whether one of the keys has signed a token, under any `kid`. */
+/** Whether one of the keys signed a token, under any `kid`. */
 function signedBy(keys: readonly Jwk[], token: string): boolean {
   const { alg } = open(token)?.header ?? {};
   return keys.some((key) => hasSigned(key, token, String(alg)));
@@ -65,7 +65,7 @@ export const publishedKeyChecks: readonly Check[] = [
       must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
     );
   }),
-  // From here on the service signs with another key.
+  // From here on the service signs with a new key.
   check("KEY-3", { needs: [...needs, "session:rotation"], alone: true }, async function* (kit) {
     const { rotation } = sessionOf(kit);
     if (rotation === undefined) return notApplicable("no rotation");

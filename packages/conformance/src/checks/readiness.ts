@@ -7,23 +7,23 @@ import { type Probe, requestOf, withExtra } from "../requests.ts";
 import { show } from "../show.ts";
 import { every, fail, is, must, mustBe, notApplicable, pass, statusIs, type Verdict } from "../verdict.ts";
 
-/** The answers of `/ready` and `/health` while some dependencies are broken. */
+/** The responses of `/ready` and `/health` while dependencies are broken. */
 interface Fault {
   readonly dependencies: readonly DependencyProbe[];
   readonly ready: Answer;
   readonly health: Answer;
-  /** Milliseconds from the break until `/ready` showed it; undefined if it never did. */
+  /** Milliseconds from the break until `/ready` reported it; undefined if it never did. */
   readonly noticedMs: number | undefined;
-  /** Whether one of their checks hangs. */
+  /** Whether the check of a broken dependency hangs. */
   readonly hangs: boolean;
 }
 
 interface ObservedFaults {
-  /** With every non-critical dependency broken. */
+  /** Observed while every non-critical dependency is broken. */
   readonly harmless: Fault | undefined;
-  /** With one critical dependency broken whose check fails. */
+  /** Observed while one critical dependency is broken and its check fails. */
   readonly critical: Fault | undefined;
-  /** With one critical dependency broken whose check throws or hangs. */
+  /** Observed while one critical dependency is broken and its check throws or hangs. */
   readonly criticalThrown: Fault | undefined;
 }
 
@@ -33,7 +33,7 @@ const notGiven: Readonly<Record<keyof ObservedFaults, string>> = {
   criticalThrown: "no critical dependency that throws was given",
 };
 
-/** Builds a check of the answers while dependencies are broken. */
+/** Builds a check of the responses while dependencies are broken. */
 export function duringFault(
   rule: string,
   which: keyof ObservedFaults,
@@ -45,10 +45,12 @@ export function duringFault(
   });
 }
 
-/** `/ready` may show a result up to one second old; a service that breaks that rule gets longer. */
+/**
+ * `/ready` may return a result that is up to one second old. Wait longer, so that a slower service is still observed.
+ */
 const patienceMs = 4000;
 
-/** Breaks dependencies, reads the reports and repairs them; once for all checks. */
+/** Breaks dependencies, reads the reports and repairs the dependencies; all checks share the results. */
 function observedFaults(kit: Kit): Promise<ObservedFaults> {
   return kit.once("faults", async () => {
     const all = kit.settings.probes.dependencies ?? [];
@@ -79,7 +81,7 @@ async function look(kit: Kit, dependencies: readonly DependencyProbe[]): Promise
   }
 }
 
-/** Whether all of the dependencies are reported as broken. */
+/** Whether `/ready` reports every given dependency as broken. */
 function shows(ready: Answer, dependencies: readonly DependencyProbe[]): boolean {
   const checks = checksOf(ready);
   return dependencies.every(({ check }) => {
@@ -93,7 +95,7 @@ export function checksOf(answer: Answer): JsonObject {
   return isObject(checks) ? checks : {};
 }
 
-/** Sends a request that breaks or repairs something, to the service or to the server that it names. */
+/** Sends a request that breaks or repairs a dependency to the service, or to the server in an absolute URL. */
 async function control(kit: Kit, probe: Probe): Promise<void> {
   const request = requestOf(probe);
   if (!/^https?:/.test(request.path)) {
@@ -109,14 +111,14 @@ async function control(kit: Kit, probe: Probe): Promise<void> {
   }
 }
 
-/** Requests `/ready` once for all checks that read it. */
+/** Requests `/ready` once; all checks that read it share the response. */
 export function ready(kit: Kit): Promise<Answer> {
   return kit.once("ready", () => kit.get("/ready"));
 }
 
 const statuses: readonly unknown[] = ["ok", "fail", "timeout", "error"];
 
-/** Judges every check result of the current report. */
+/** Judges every check result in the current report. */
 async function eachResult(kit: Kit, judge: (name: string, result: JsonObject) => Verdict): Promise<Verdict> {
   const entries = Object.entries(checksOf(await ready(kit)));
   if (entries.length === 0) return notApplicable("the report lists no checks");
@@ -127,7 +129,7 @@ async function eachResult(kit: Kit, judge: (name: string, result: JsonObject) =>
   );
 }
 
-/** Builds a check of the result with a fixed name; not applicable when the service has no such check. */
+/** Builds a check of the result with this name; not applicable when the service has no such check. */
 async function named(kit: Kit, name: string, judge: (result: JsonObject) => Verdict): Promise<Verdict> {
   const result = checksOf(await ready(kit))[name];
   return isObject(result) ? judge(result) : notApplicable(`the report has no check \`${name}\``);
@@ -195,13 +197,13 @@ export const readinessChecks: readonly Check[] = [
     if (hanging < 2) {
       return notApplicable("needs two dependencies that are not critical and whose checks hang");
     }
-    // Between one timeout and the sum of all timeouts.
+    // The limit lies between one check timeout and the sum of all timeouts.
     const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;
     const seen = `${Math.round(durationMs)} ms with ${hanging} checks that hang`;
     return must(durationMs < limitMs, seen, `less than ${limitMs} ms`);
   }),
   duringFault("RDY-10", "critical", ({ noticedMs }) => {
-    // One second for the reuse, and one for a slow machine.
+    // Allow one second for a reused result and one for a slow machine.
     const isSoon = noticedMs !== undefined && noticedMs < 2000;
     const seen = noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`;
     return must(isSoon, seen, "noticed after 1 s");
@@ -229,7 +231,7 @@ export const readinessChecks: readonly Check[] = [
   ),
   check("RDY-18", { needs: ["metrics"] }, async (kit) => {
     const verdict = await named(kit, "metrics", ({ critical }) => is("critical", critical, false));
-    // Metrics outside of readiness cannot be critical.
+    // Metrics that the report does not list cannot be critical.
     const hasReport = isObject((await ready(kit)).object?.["checks"]);
     return verdict.status === "not applicable" && hasReport ? pass : verdict;
   }),

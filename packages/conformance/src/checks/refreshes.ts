@@ -36,7 +36,7 @@ import {
 
 const withHook = [...needs, "session:hook"] as const;
 
-/** Refreshes a session while the hook behaves as the probe says. */
+/** Refreshes a session while the hook behaves as the probe requested. */
 async function refreshDuring(kit: Kit, probe: Probe, token: string): Promise<Answer> {
   try {
     await sendControl(kit, probe);
@@ -46,7 +46,7 @@ async function refreshDuring(kit: Kit, probe: Probe, token: string): Promise<Ans
   }
 }
 
-/** Runs one declined refresh for all checks, which run alone. */
+/** Runs one declined refresh, which the checks share. They run alone. */
 function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | undefined> {
   return kit.once("declined", async () => {
     const decline = sessionOf(kit).hook?.decline;
@@ -96,10 +96,10 @@ export const hookChecks: readonly Check[] = [
   }),
 ];
 
-/** How many times one token is presented concurrently. */
+/** The number of concurrent presentations of one token. */
 const atOnce = 16;
 
-/** Requires that an invalid refresh token of any form gives no pair. */
+/** Requires that no form of invalid refresh token returns a pair. */
 async function rejectsInvalidTokens(kit: Kit, session: Pair): Promise<Verdict> {
   const [, payload = ""] = session.refresh.split(".");
   const none = Buffer.from(JSON.stringify({ alg: "none", typ: "JWT" })).toString("base64url");
@@ -173,7 +173,7 @@ export const refreshChecks: readonly Check[] = [
   }),
 ];
 
-/** What another rule judges: that no caller is admitted, or that the answer is a 401. */
+/** What another rule judges: that no caller is admitted (`entry`), or that the status is 401 (`status`). */
 type Elsewhere = "entry" | "status" | undefined;
 
 function isJudgedElsewhere(answer: Answer, elsewhere: Elsewhere): boolean {

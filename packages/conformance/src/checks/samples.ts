@@ -6,23 +6,23 @@ import { type Extra, type Probe, requestOf } from "../requests.ts";
 import { must, type Verdict } from "../verdict.ts";
 import { anonymously } from "./tenants.ts";
 
-/** A request that must fail, and its answer. */
+/** A request that must fail, and its response. */
 export interface Sample {
   readonly what: string;
   readonly path: string;
   readonly requestId: string;
   readonly answer: Answer;
-  /** The refusal expected from `/openapi.json`. Default: none; the sample does not come from that document. */
+  /** The refusal that `/openapi.json` implies. Default: none, because the sample does not come from that document. */
   readonly named?: Expectation | undefined;
 }
 
-/** A request that must fail and got no answer. */
+/** A request that must fail and got no response. */
 export interface Unanswered {
   readonly what: string;
   readonly reason: NoAnswer;
 }
 
-/** Sends requests that fail for every reason that the probes allow; once for all checks. */
+/** Sends requests that fail for every reason that the probes allow; all checks share the responses. */
 function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
   return kit.once("samples", async () => {
     const [routes, anonymous] = await Promise.all([findRoutes(kit), anonymously(kit)]);
@@ -31,18 +31,23 @@ function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
   });
 }
 
-/** Returns the answered ones. */
+/** Returns the attempts that got a response. */
 export async function samples(kit: Kit): Promise<readonly Sample[]> {
   return (await attempts(kit)).filter((each): each is Sample => "answer" in each);
 }
 
-/** Returns the unanswered ones, except a body that is too long, because the contract sets no limit. */
+/**
+ * Returns the attempts that got no response. A body that is too long is excluded, because the contract sets no limit.
+ */
 export async function unanswered(kit: Kit): Promise<readonly Unanswered[]> {
   const all = await attempts(kit);
   return all.filter((each): each is Unanswered => "reason" in each && each.what !== tooLong);
 }
 
-/** Returns the sample of one kind; undefined without its probe. @throws NoAnswer */
+/**
+ * Returns the sample with this description; undefined without its probe.
+ * @throws NoAnswer
+ */
 export async function sampleOf(kit: Kit, what: string): Promise<Sample | undefined> {
   const found = (await attempts(kit)).find((each) => each.what === what);
   if (found !== undefined && "reason" in found) throw found.reason;
@@ -51,12 +56,12 @@ export async function sampleOf(kit: Kit, what: string): Promise<Sample | undefin
 
 export const tooLong = "a body that is too long";
 
-/** Returns the samples that failed with one of these statuses. */
+/** Returns the samples whose response has one of these statuses. */
 export async function samplesOf(kit: Kit, ...statuses: readonly number[]): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => statuses.includes(answer.status));
 }
 
-/** Returns the samples that failed. */
+/** Returns the samples whose response is an error. */
 export async function failures(kit: Kit): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
 }
@@ -117,21 +122,21 @@ function failing(kit: Kit, routes: readonly NamedRoute[], anonymous: Extra | und
   ];
 }
 
-/** The statuses for which the contract itself requires a request id; the house adds those of the edge. */
+/** Statuses for which the contract itself requires a request id. House rules require one for other statuses too. */
 export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 
-/** A part of the malformed body that no answer may repeat. */
+/** A string in the malformed body that no response may repeat. */
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
 
-/** Judges the status of the samples from `/openapi.json`. */
+/** Judges the status of the samples that come from `/openapi.json`. */
 export async function eachNamed(kit: Kit, status: Expectation["status"]): Promise<readonly Verdict[]> {
   return (await namedSamples(kit, status)).map(({ what, answer }) =>
     must(answer.status === status, `${answer.status} for ${what}`, String(status)),
   );
 }
 
-/** Returns the samples of `/openapi.json` whose refusal has the expected status or no other explanation. */
+/** Returns the samples from `/openapi.json` whose status has no other explanation than the expected refusal. */
 async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(
     ({ named, answer }) => named?.status === status && !isOther(status, answer.status),
@@ -139,15 +144,15 @@ async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<re
 }
 
 /**
- * Whether a status does not show how the service keeps the rule. A document may list a missing route and omit an
- * existing one: a method of a path, or a route that matches every path below it.
+ * Whether a status reveals nothing about the rule. A document may list a missing route, or omit an existing one:
+ * another method of a path, or a route that matches every path below it.
  */
 function isOther(expected: Expectation["status"], status: number): boolean {
   if (expected !== 401 && status < 400) return true;
   return refusals[expected].includes(status);
 }
 
-/** Statuses with which a service may refuse a request without a body. */
+/** Statuses with which a service may refuse a request because it has no body. */
 const ofBodies = [400, 411, 415, 422];
 
 const refusals: Readonly<Record<Expectation["status"], readonly number[]>> = {
@@ -156,15 +161,15 @@ const refusals: Readonly<Record<Expectation["status"], readonly number[]>> = {
   405: [...ofBodies, 401, 403, 429],
 };
 
-/** The expected status of a refusal, and the documented methods of its path. */
+/** The expected status, and the documented methods of the path. */
 interface Expectation {
   readonly status: 401 | 404 | 405;
   readonly methods: ReadonlySet<string>;
 }
 
-/** Methods whose refusals have a body. GET comes first, because it changes nothing. */
+/** Methods whose error responses have a body. GET comes first because it changes nothing. */
 const probedMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
-/** The number of routes below which unknown paths are requested. */
+/** Unknown paths are requested below this many routes. */
 const mostUnknown = 10;
 
 /** Returns requests with an unsupported method, without a caller, and for unknown paths. */
@@ -191,7 +196,7 @@ function namedAttempts(
       named: { status: 401, methods },
     })),
     ...byPath.slice(0, mostUnknown).map(({ path }) => {
-      // Two segments deeper, because a route with a parameter matches any single one.
+      // Two segments deeper, because a route with a parameter matches any single segment.
       const deeper = `${path.replace(/\/$/, "")}/${kit.unique()}/${kit.unique()}/x`;
       return notNamed("GET", deeper, { status: 404, methods: new Set() }, granted);
     }),

@@ -6,7 +6,7 @@ import { type Probe, requestOf, withExtra } from "../requests.ts";
 import type { ResolvedSession } from "../options.ts";
 import type { Claims } from "../tokens.ts";
 
-/** The tokens of one sign-in or refresh. */
+/** The tokens that a sign-in or refresh returns. */
 export interface Pair {
   readonly access: string;
   readonly refresh: string;
@@ -25,7 +25,7 @@ export function sessionOf(kit: Kit): ResolvedSession {
   return session;
 }
 
-/** @throws NoAnswer when the sign-in returns no pair */
+/** @throws NoAnswer when the sign-in returns no token pair */
 export async function signIn(kit: Kit): Promise<Pair> {
   const { request, accessToken, refreshToken } = sessionOf(kit);
   const answer = await kit.ask(request);
@@ -41,8 +41,8 @@ export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Pro
 }
 
 /**
- * Returns the pair in the answer to a refresh. Its member names are a house convention; the names of the sign-in are
- * also accepted, with or without their enclosing objects.
+ * Returns the token pair from the response to a refresh. Its member names are a house convention. The names that the
+ * sign-in uses are also accepted, with or without their enclosing objects.
  */
 export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
   const { accessToken, refreshToken } = sessionOf(kit);
@@ -79,7 +79,7 @@ export function open(token: string): OpenToken | undefined {
   return header === undefined || claims === undefined ? undefined : { header, claims };
 }
 
-/** Returns the claims of a token; none when it cannot be decoded. */
+/** Returns the claims of a token; an empty object if it cannot be decoded. */
 export function claimsOf(token: string): Claims {
   return open(token)?.claims ?? {};
 }
@@ -93,7 +93,7 @@ export function isReusable(kit: Kit): Promise<boolean> {
   });
 }
 
-/** Returns a copy of a service's token, signed by the kit, with its own id and family. */
+/** Returns a copy of the service's token that the kit signed, with another id and family. */
 export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
   const { header = {}, claims = {} } = open(token) ?? {};
   const own = { jti: randomBytes(16).toString("hex"), fam: kit.unique(), ...changes };
@@ -104,7 +104,7 @@ export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
 }
 
 /**
- * Presents a refresh token that the kit copied from the service's own; undefined when the service rejects such tokens.
+ * Presents a refresh token that the kit copied from the service's own. Returns undefined if the service rejects copies.
  */
 export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | undefined> {
   if (kit.settings.keys === undefined) return undefined;
@@ -113,7 +113,7 @@ export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | u
   return isTaken ? refresh(kit, copyOf(kit, session.refresh, changes)) : undefined;
 }
 
-/** Returns the names in a claim that is a text or a list. */
+/** Returns the names in a claim that is a string or a list. */
 export function names(value: unknown): readonly string[] {
   if (typeof value === "string") return value.split(" ").filter((each) => each !== "");
   return Array.isArray(value) ? value.map(String) : [];

@@ -8,12 +8,12 @@ import { logout, refresh, sessionOf, signIn, sendControl, visit } from "./sessio
 
 const withStore = [...needs, "session:store"] as const;
 
-/** A readiness report may be a second old and include a slow check. */
+/** A readiness report may be one second old and include a slow check. */
 const readinessMs = 4000;
-/** Enough for a service whose circuit breaker pauses calls to the store after an outage. */
+/** Long enough for a service whose circuit breaker pauses calls to the store after an outage. */
 const recoveryMs = 40_000;
 
-/** Breaks the store once for all checks, which run alone. */
+/** Breaks the store once; the checks share the result. They run alone. */
 function outage(kit: Kit) {
   return kit.once("outage", async () => {
     const { store } = sessionOf(kit);
@@ -31,12 +31,12 @@ function outage(kit: Kit) {
     } finally {
       await sendControl(kit, store.restore);
     }
-    // The refresh with the same token after the store returned.
+    // Refresh with the same token after the store has returned.
     return { ...seen, refreshedLater: await recovered(kit, session.refresh) };
   });
 }
 
-/** Waits for the check `auth`: a report may still show the previously broken dependency. */
+/** Waits until `/ready` reports the check `auth`: a report may still show the dependency that was broken before. */
 function readiness(kit: Kit): Promise<Answer> {
   const isShown = (answer: Answer): boolean => answer.ok && healthOf("auth", answer) === false;
   return until(() => kit.get("/ready"), isShown, { forMs: readinessMs, everyMs: 250 });

@@ -6,7 +6,7 @@ import { every, fail, must, mustBe, ruledOut, statusIs } from "../verdict.ts";
 import { askWithId } from "./logs.ts";
 import { duringFault, ready } from "./readiness.ts";
 
-/** Requests `/health` once for all checks that read it. */
+/** Requests `/health` once; all checks that read it share the response. */
 export function health(kit: Kit): Promise<Answer> {
   return kit.once("health", () => kit.get("/health"));
 }
@@ -95,7 +95,7 @@ export const systemChecks: readonly Check[] = [
     const reported = (await health(kit)).object?.["version"];
     const second = await info(kit);
     if (second.status !== 200) {
-      // SYS-8 judges the answer of /info.
+      // SYS-8 judges the response of `/info`.
       return must(Boolean(reported), "no version in /health", "a version");
     }
     const other = second.object?.["version"];

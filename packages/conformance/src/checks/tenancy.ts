@@ -44,7 +44,7 @@ export const tenancyChecks: readonly Check[] = [
     for (const source of unsigned) {
       if (source === "subdomain" && kit.settings.tenancy.baseDomain === "") continue;
       if (source === "path" && !(await usableSources(kit)).includes("path")) continue;
-      // TEN-8 judges a source that is listed before the token.
+      // TEN-8 judges sources that are listed before the token.
       if (isBeforeToken(kit, source)) continue;
       const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
       const seen = tenantIn(kit, answer);
@@ -69,7 +69,7 @@ export const tenancyChecks: readonly Check[] = [
         "it is ignored",
       );
       const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
-      // TEN-4 judges whether the request acts in the named tenant.
+      // TEN-4 judges whether the request uses the named tenant.
       if (tenantIn(kit, scoped) !== other) {
         yield succeeds(scoped, `with X-Tenant-ID and a token of ${own}`, "ignored");
       }
@@ -101,7 +101,7 @@ export const tenancyChecks: readonly Check[] = [
     const source = (await usableSources(kit)).find((each) => each !== "header");
     if (source === undefined) return noSource(kit, "neither subdomain nor path is a source");
     for (const slug of ["-dash", "under_score", "x".repeat(64)]) {
-      // An invalid slug names no tenant, so the token alone decides; in a path it leads to another route.
+      // An invalid slug names no tenant, so the token alone decides. In a path, it leads to another route.
       const token = kit.has("auth") ? tokenOf(kit, tenant) : undefined;
       const answer = await tenantRoute(kit, { ...naming(kit, source, slug), token });
       const seen = tenantIn(kit, answer);
@@ -148,7 +148,7 @@ export const tenancyChecks: readonly Check[] = [
   check("TEN-3", { needs: ["tenancy"] }, async function* (kit) {
     if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
     const token = kit.has("auth") ? tokenOf(kit, undefined) : undefined;
-    // An unknown path may be a 404 before the tenant is checked.
+    // An unknown path may return 404 before the tenant is checked.
     const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
     yield statusIs(unscoped, 403, "without a tenant");
     for (const path of ["/health", "/ready"]) {
@@ -163,7 +163,7 @@ export const tenancyChecks: readonly Check[] = [
       const anonymous = await tenantRoute(kit, named);
       yield statusIs(anonymous, 401, `by ${source} without a session`);
       const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
-      // TEN-4 judges whether the request acts in the named tenant.
+      // TEN-4 judges whether the request uses the named tenant.
       if (tenantIn(kit, foreign) !== other) {
         yield statusIs(foreign, 403, `by ${source} with a token of another tenant`);
       }

@@ -23,7 +23,7 @@ export function tokenOf(kit: Kit, tenant: string | undefined): string {
 export type Unsigned = "subdomain" | "path" | "header";
 export const unsigned: readonly Unsigned[] = ["subdomain", "path", "header"];
 
-/** Returns what a request needs to name a tenant by an unsigned source. */
+/** Returns the headers, host or path with which a request names a tenant through an unsigned source. */
 export function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
   const { tenancy, probes, url } = kit.settings;
   if (source === "header") return { headers: [["X-Tenant-ID", tenant]] };
@@ -35,14 +35,16 @@ export function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
   return { host: `${tenant}.${tenancy.baseDomain}${port}` };
 }
 
-/** Returns the unsigned sources that the service uses and that work with the probe `tenant`. */
+/** Returns the unsigned sources that the service uses and that work with the `tenant` probe. */
 export async function usableSources(kit: Kit): Promise<readonly Unsigned[]> {
   const { sources } = kit.settings.tenancy;
   const fault = await pathFault(kit);
   return unsigned.filter((source) => sources.includes(source) && (source !== "path" || fault === undefined));
 }
 
-/** Returns why the probe `tenant` cannot be requested by path; undefined when it can, or when path is not a source. */
+/**
+ * Returns why a path cannot name the tenant of the `tenant` probe; undefined if it can, or if paths are not a source.
+ */
 export function pathFault(kit: Kit): Promise<string | undefined> {
   return kit.once("tenant by path", async () => {
     const { tenancy, keys, probes } = kit.settings;
@@ -57,15 +59,15 @@ export function pathFault(kit: Kit): Promise<string | undefined> {
   });
 }
 
-/** Returns the verdict when no source can name a tenant. */
+/** Returns the verdict for a service without a source that can name a tenant. */
 export async function noSource(kit: Kit, reason: string): Promise<Verdict> {
   const fault = await pathFault(kit);
   return fault === undefined ? ruledOut(reason) : notApplicable(fault);
 }
 
 /**
- * Returns what an anonymous request needs so that it is refused only for its missing caller: the name of a tenant if
- * every request needs one. Undefined when no source of the service can name one.
+ * Returns what an anonymous request needs so that it is refused only because of its missing caller: the name of a
+ * tenant if every request needs one. Undefined if no source of the service can name a tenant.
  */
 export async function anonymously(kit: Kit): Promise<Extra | undefined> {
   if (!kit.has("tenancy") || !kit.settings.tenancy.requireTenant) return {};
@@ -82,12 +84,12 @@ export function tenantRoute(kit: Kit, extra: Extra = {}): Promise<Answer> {
   return kit.ask(kit.settings.probes.tenant?.request ?? "/", extra);
 }
 
-/** Returns the tenant in a successful answer; undefined when the answer does not contain it. */
+/** Returns the tenant in a successful response; undefined if the response does not contain one. */
 export function tenantIn(kit: Kit, answer: Answer): unknown {
   return answer.ok ? answer.object?.[kit.settings.probes.tenant?.member ?? "tenant"] : undefined;
 }
 
-/** Requires that an answer acts in a tenant, as far as it shows that. */
+/** Requires that a response belongs to a tenant, as far as the response shows it. */
 export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string): Verdict {
   const seen = tenantIn(kit, answer);
   return must(
@@ -97,7 +99,7 @@ export function inTenant(kit: Kit, answer: Answer, tenant: string, what: string)
   );
 }
 
-/** Whether a caller whose token names no tenant still has one. */
+/** Whether the subject of a token without a tenant is used as the tenant. */
 export function subjectsAreTenants(kit: Kit): boolean {
   return kit.settings.tenancy.sources.includes("user");
 }

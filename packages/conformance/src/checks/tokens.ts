@@ -7,13 +7,13 @@ import { accepts, isRefusal, refuses, refusesAll } from "./callers.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
-/** Returns header and payload of a valid token as JSON text, to be corrupted. */
+/** Returns the header and payload of a valid token as JSON strings, for checks that corrupt them. */
 function texts(kit: Kit, claims: JsonObject = {}): { header: string; payload: string } {
   const parts = kit.tokens.parts({ ...rights(kit), claims });
   return { header: JSON.stringify(parts.header), payload: JSON.stringify(parts.claims) };
 }
 
-/** Returns the same bytes in another base64url spelling: with the unused bits of the last character set. */
+/** Returns another base64url spelling of the same bytes: the unused bits of the last character are set. */
 function otherSpelling(token: string): string | undefined {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const spare = [1, 4, 2, 1][(token.length - token.lastIndexOf(".") - 1) % 4] ?? 1;
@@ -23,8 +23,8 @@ function otherSpelling(token: string): string | undefined {
 }
 
 /**
- * Returns the time of the service's clock in seconds, or of ours when its answers have no date. A little skew is
- * allowed.
+ * Returns the time in the response's Date header, in seconds; the local time if the header is missing or differs by 10
+ * s or more.
  */
 function serviceTime(answer: Answer, ours: number): number {
   const theirs = Date.parse(answer.header("date") ?? "") / 1000;
@@ -148,7 +148,7 @@ export const tokenChecks: readonly Check[] = [
   check("CLAIM-1", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
-    // A text and a list: accepting both in either claim is a house convention.
+    // A string and a list: accepting both forms in either claim is a house convention.
     for (const [usual, own, probe, value] of [
       ["scope", scopeClaim, scoped?.request, scoped?.scopes.join(" ")],
       ["roles", rolesClaim, role?.request, role?.roles],
@@ -170,7 +170,7 @@ export const tokenChecks: readonly Check[] = [
     const grt = { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
     for (const probe of [scoped?.request, role?.request]) {
       if (probe === undefined) continue;
-      // Another rule judges a route that admits a caller without rights.
+      // Another rule judges a route that admits callers without rights.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
       yield isDenied(answer, "with rights in grt alone", "grt decides nothing");

@@ -9,9 +9,9 @@ import { checkConsumption, checkMessages } from "./messages.ts";
 import { busEntries, faultsOfPauses, type ResolvedBus } from "./options.ts";
 
 export const brokerBusOptions = defineOptions("createBrokerBus()", {
-  /** The adapter. Required. */
+  /** The adapter for the broker. Required. */
   broker: { kind: k.objectWith<Broker>("an adapter of a broker", "publish", "ping", "subscribe", "close") },
-  /** The largest body of a message in bytes. Default: 1,048,576. */
+  /** Maximum size of a message body in bytes. Default: 1,048,576. */
   maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024) },
   ...busEntries,
 }).withCheck(faultsOfPauses);
@@ -26,8 +26,8 @@ export type BrokerBusOptions<D extends Delivery = Delivery> = {
 const PING_MS = 1500;
 
 /**
- * Creates an event bus (EVT-7) from an adapter of a broker. It checks messages and options, bounds every call, reads,
- * retries and acknowledges messages, keeps the order of each key, logs, and reports its readiness.
+ * Creates an event bus (EVT-7) from an adapter for a broker. It checks messages and options, limits the time of every
+ * call, reads, retries and acknowledges messages, keeps the order per key, logs, and reports readiness.
  *
  * @throws ConfigurationError for unknown or invalid options
  * @throws EventBusError (publish, consume); ConfigurationError (consume)
@@ -37,14 +37,14 @@ export function createBrokerBus<D extends Delivery>(given: BrokerBusOptions<D>):
   return busOf(broker as Broker<D>, options);
 }
 
-/** Returns the bus of an adapter, with options that are checked already. */
+/** Creates the bus for an adapter. The options must already be checked. */
 export function busOf<D extends Delivery>(broker: Broker<D>, options: ResolvedBus): EventBus {
   const { timeoutMs, maxBodyBytes } = options;
   const { name, title } = broker;
   const consumptions = new Set<RunningConsumption>();
   let closed: Promise<void> | undefined;
 
-  // A function, because TypeScript would otherwise assume that the flag cannot change in between.
+  // A function, because TypeScript would otherwise assume that the flag cannot change between two reads.
   const isClosed = (): boolean => closed !== undefined;
 
   function explain(error: unknown): EventBusError {

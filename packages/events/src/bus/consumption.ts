@@ -9,9 +9,9 @@ import { createPrefetchBuffer, type Entry } from "./prefetch-buffer.ts";
 /** A consumption with the state that the readiness check reports. */
 export interface RunningConsumption extends Consumption {
   readonly group: string;
-  /** Messages that were received and are not acknowledged. */
+  /** Number of received messages that are not yet acknowledged. */
   readonly held: number;
-  /** Why it cannot read at the moment; undefined while it can. */
+  /** Why it currently cannot read; undefined while it can. */
   readonly trouble: string | undefined;
 }
 
@@ -19,9 +19,10 @@ const KEEP_ALIVE_MS = 10_000;
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Starts the consumption of one group: reads messages, passes them to the handler and acknowledges them until it stops.
+ * Starts the consumption for one group: it reads messages, passes them to the handler and acknowledges them until it
+ * stops.
  *
- * @throws errors of the broker, and DeadlineError when the subscription does not open within `timeoutMs`
+ * @throws broker errors, and DeadlineError when the subscription does not open within `timeoutMs`
  */
 export async function startConsumption<D extends Delivery>(
   { group, topics, handler, concurrency = 1, logger: given }: ConsumeOptions,
@@ -40,7 +41,7 @@ export async function startConsumption<D extends Delivery>(
   const pauseAfterFailure = backoff({ baseMs: 100, minMs: 100, maxMs: 5000 });
   const pauseAfterRejection = backoff({ baseMs: retryBaseMs, maxMs: retryMaxMs, jitter: "none" });
   const stopping = new AbortController();
-  // Aborts when no message is in progress any more.
+  // Aborts when the last message in progress is finished.
   const ended = new AbortController();
   const idle = Promise.withResolvers<void>();
   let unfinished = 0;

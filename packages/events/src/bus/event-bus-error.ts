@@ -2,11 +2,11 @@ import type { BusMessage } from "../event-bus.ts";
 
 /** The codes of {@link EventBusError}. */
 export type EventBusErrorCode =
-  /** The broker is unavailable, timed out or cannot serve the request now. Retry. */
+  /** The broker is unavailable, timed out or temporarily cannot serve the request. Retry. */
   | "ERR_SVC_EVENT_BUS_UNAVAILABLE"
-  /** The broker rejects the request permanently: its settings or those of the bus have to change. */
+  /** The broker rejects the request permanently; change its settings or those of the bus. */
   | "ERR_SVC_EVENT_BUS_REFUSED"
-  /** No broker of this kind accepts this message, topic or group. */
+  /** Brokers of this type accept no such message, topic or group. */
   | "ERR_SVC_EVENT_BUS_MESSAGE"
   /** The bus was closed. */
   | "ERR_SVC_EVENT_BUS_CLOSED";
@@ -15,15 +15,15 @@ export type EventBusErrorCode =
 export class EventBusError extends Error {
   override readonly name = "EventBusError";
   readonly code: EventBusErrorCode;
-  /** Whether a retry of the same call is useless. */
+  /** Whether retrying the same call is useless. */
   readonly permanent: boolean;
-  /** The id of the rejected message, if one message caused the error. */
+  /** The id of the rejected message, if a single message caused the error. */
   readonly messageId: string | undefined;
 
   /**
-   * @param code the kind of failure
+   * @param code the type of failure
    * @param message what happened, without secrets
-   * @param about the message that caused it
+   * @param about the message that caused the failure
    */
   constructor(code: EventBusErrorCode, message: string, about?: Pick<BusMessage, "id">) {
     super(message);
@@ -33,7 +33,7 @@ export class EventBusError extends Error {
   }
 }
 
-/** Returns the error for a broker that is unavailable at the moment. */
+/** Returns the error for a broker that is currently unavailable. */
 export function unavailable(broker: string, why: string): EventBusError {
   return new EventBusError("ERR_SVC_EVENT_BUS_UNAVAILABLE", `${broker} is not available: ${why}`);
 }

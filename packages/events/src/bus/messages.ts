@@ -2,7 +2,7 @@ import { ConfigurationError, type Fault, type Kind } from "@svc/options";
 import type { BusMessage, ConsumeOptions } from "../event-bus.ts";
 import { EventBusError } from "./event-bus-error.ts";
 
-// Valid as a Redis key, a NATS subject, a part of a file name and a Kafka topic.
+// Valid as a Redis key, a NATS subject, a Kafka topic and a component of a file name.
 const NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const TOPIC_LENGTH = 300;
 const GROUP = /^[\w.-]{1,100}$/;
@@ -11,7 +11,7 @@ const KEY_LENGTH = 1000;
 
 const WORDS = "letters, digits, _ and - in words that are separated by single dots";
 
-/** A topic prefix: same characters as a topic; ends with a dot to form a separate word. */
+/** A topic prefix, with the same characters as a topic. A trailing dot makes it a word of its own. */
 export const prefix: Kind<string> = {
   expects: `empty, or at most 64 characters: ${WORDS}; a dot may end it`,
   accepts: (value): value is string =>

@@ -3,20 +3,20 @@ import type { Delivery } from "./broker.ts";
 /** A message in the buffer. */
 export interface Entry<D extends Delivery> {
   readonly delivery: D;
-  /** Messages of one order key are handled one after the other; undefined: without any order. */
+  /** Messages with the same order key are handled one at a time, in order. Undefined: in any order. */
   readonly orderKey: string | undefined;
   state: "waiting" | "running" | "pausing" | "handled";
-  /** Ends the pause after a rejection. */
+  /** Timer of the pause after a rejection. */
   timer?: NodeJS.Timeout;
 }
 
 /**
- * Holds the messages that one consumption received, and decides which handler may start.
+ * Holds the messages that one consumption received, and decides which handler may start next.
  *
- * @param concurrency how many handlers may run at a time
+ * @param concurrency maximum number of concurrent handlers
  */
 export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
-  // In order of arrival, which is the order in which handlers start.
+  // Messages in order of arrival, which is also the order in which handlers start.
   const entries = new Map<string, Entry<D>>();
   const busyKeys = new Set<string>();
   let running = 0;
@@ -25,7 +25,7 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
     if (orderKey !== undefined) busyKeys.delete(orderKey);
   }
 
-  /** Removes a message that is acknowledged or has been taken over. */
+  /** Removes a message that was acknowledged or taken over. */
   function remove(entry: Entry<D>): void {
     clearTimeout(entry.timer);
     if (entry.state === "pausing") freeKey(entry);
@@ -37,14 +37,14 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
       return entries.size;
     },
     get: (position: string) => entries.get(position),
-    /** All messages that are not acknowledged, in order of arrival. */
+    /** Returns all unacknowledged messages in order of arrival. */
     all: () => [...entries.values()].map(({ delivery }) => delivery),
     add(delivery: D): void {
       const { topic, key } = delivery.message;
       const orderKey = key === null ? undefined : `${topic} ${key}`;
       entries.set(delivery.position, { delivery, orderKey, state: "waiting" });
     },
-    /** Returns the next message whose handler may start, as running; undefined when there is none. */
+    /** Returns the next message whose handler may start, and marks it as running; undefined if there is none. */
     startNext(): Entry<D> | undefined {
       if (running >= concurrency) return undefined;
       for (const entry of entries.values()) {
@@ -57,24 +57,24 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
       }
       return undefined;
     },
-    /** The handler resolved: the next message of its topic and key may start. */
+    /** Call when the handler resolved: the next message with the same topic and key may start. */
     handled(entry: Entry<D>): void {
       entry.state = "handled";
       running--;
       freeKey(entry);
     },
-    /** The handler rejected: later messages of its topic and key wait, to keep the order. */
+    /** Call when the handler rejected: later messages with the same topic and key wait, to keep the order. */
     rejected(entry: Entry<D>): void {
       entry.state = "pausing";
       running--;
     },
-    /** The pause after a rejection is over. */
+    /** Call when the pause after a rejection has ended. */
     retry(entry: Entry<D>): void {
       entry.state = "waiting";
       freeKey(entry);
     },
     remove,
-    /** Removes and returns the messages that wait for their first start or for a retry. */
+    /** Removes and returns the messages that wait for a first start or a retry. */
     removeUnstarted(): readonly D[] {
       const rest = [...entries.values()].filter(({ state }) => state === "waiting" || state === "pausing");
       for (const entry of rest) remove(entry);

@@ -21,7 +21,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
   const listeners = new Set<() => void>();
   const closing = new AbortController();
   const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 2000 });
-  // Calls that wait until an attempt to connect has ended.
+  // Calls that wait until a connection attempt has ended.
   const waiting = new Set<() => void>();
   let current: JetStream | undefined;
   let isUp = false;
@@ -46,7 +46,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
     endWaits();
   }
 
-  /** An attempt to connect failed: calls reject at once until the connection is up. */
+  /** Call when a connection attempt failed: further calls reject immediately until there is a connection. */
   function failed(): void {
     isFirstAttempt = false;
     endWaits();
@@ -58,7 +58,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
     return { connection, client: jetstream(connection, settings), manager };
   }
 
-  /** Tracks the state of one connection until it is closed and not reopened. */
+  /** Tracks the state of one connection until it is closed for good. */
   async function follow(connection: NatsConnection): Promise<void> {
     let tries = 0;
     const watching = (async () => {
@@ -67,7 +67,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
           isUp = false;
           tries = 0;
         } else if (type === "reconnecting") {
-          // A second attempt starts only after the first one failed.
+          // Report a failure only at the second attempt, which starts after the first one failed.
           if (++tries > 1) failed();
         } else if (type === "reconnect") {
           up();
@@ -81,7 +81,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
     await watching;
   }
 
-  /** Uses the given connection until it is closed. */
+  /** Uses the caller's connection until it is closed. */
   async function useGiven(connection: NatsConnection): Promise<void> {
     if (!connection.isClosed()) {
       current = await clientsOf(connection);
@@ -104,7 +104,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
           maxReconnectAttempts: -1,
           waitOnFirstConnect: false,
           reconnectDelayHandler: () => 100 + Math.random() * 400,
-          // Pings detect a server that hangs.
+          // Pings detect an unresponsive server.
           pingInterval: options.connect?.pingInterval ?? 10_000,
           maxPingOut: options.connect?.maxPingOut ?? 2,
           ignoreAuthErrorAbort: true,
@@ -130,8 +130,8 @@ export function openConnection(options: ResolvedNatsJetStream) {
 
   return {
     /**
-     * Returns the connection. Waits for the first attempt to connect, after the start or after a loss; later it rejects
-     * at once while there is no connection.
+     * Returns the connection. Waits for the first connection attempt after the start or a loss. After that attempt
+     * failed, rejects immediately while there is no connection.
      */
     async now(): Promise<JetStream> {
       if (closing.signal.aborted) throw closedBus(BROKER);
@@ -143,7 +143,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
       if (!isUp || current === undefined) throw notConnected(lastFailure);
       return current;
     },
-    /** Resolves when there is a connection, the signal aborts or the connection is closed. */
+    /** Resolves when there is a connection, the signal aborts, or the connection is closed. */
     async reached(signal: AbortSignal): Promise<void> {
       if (!closing.signal.aborted) start();
       while (!isUp && !closing.signal.aborted && !signal.aborted) {
@@ -156,12 +156,15 @@ export function openConnection(options: ResolvedNatsJetStream) {
         signal.removeEventListener("abort", end);
       }
     },
-    /** Calls the listener when the server may have lost requests and consumers. Returns the function that unsubscribes. */
+    /**
+     * Adds a listener for resets, when the server may have lost requests and consumers. Returns a function that removes
+     * it.
+     */
     onReset(listener: () => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    /** Calls the listeners: the server was unavailable or the stream was re-created. */
+    /** Calls the reset listeners, because the server was unavailable or the stream was re-created. */
     reset,
     async close(): Promise<void> {
       closing.abort();

@@ -6,21 +6,21 @@ import { BROKER, isNoConsumer } from "./errors.ts";
 import type { JetStream } from "./connection.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
-/** The durable consumer of one group and one topic. */
+/** The durable consumer for one group and one topic. */
 export interface BoundConsumer {
   readonly consumer: Consumer;
   /** Milliseconds after which the server redelivers an unacknowledged message. */
   readonly ackWaitMs: number;
-  /** Its creation time by the server's clock, ISO 8601. */
+  /** When the consumer was created, by the server's clock, in ISO 8601. */
   readonly createdAt: string;
 }
 
-// The server's limit is 255 characters.
+// Below the server's limit of 255 characters.
 const LONGEST_NAME = 240;
 
 /**
  * Returns the name of the durable consumer. A topic neither starts nor ends with a dot and has no two dots in a row, so
- * each pair of group and topic has its own name.
+ * each pair of group and topic has a unique name.
  */
 export function durableName(group: string, topic: string): string {
   const name = `${group}==${topic}`.replaceAll(".", "=");
@@ -30,11 +30,11 @@ export function durableName(group: string, topic: string): string {
 }
 
 /**
- * Returns the durable consumer of a group and a topic, and creates a missing one. Each topic has its own consumer, so
- * that replicas with different topic lists do not change each other's.
+ * Returns the durable consumer for a group and a topic, and creates it if it is missing. Each topic has its own
+ * consumer, so that replicas with different topic lists do not change each other's consumers.
  *
- * @param since when a lost consumer was first created: the new one starts with messages from that time
- * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when the existing consumer has incompatible settings
+ * @param since when a lost consumer was first created; the new one starts with messages from that time
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when an existing consumer has incompatible settings
  */
 export async function ensureConsumer(
   { manager, client }: JetStream,

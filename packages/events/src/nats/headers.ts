@@ -5,7 +5,7 @@ import type { BusMessage } from "../event-bus.ts";
 const ID = "Nats-Msg-Id";
 const KEY = "Event-Key";
 
-/** Encodes a text for a header line: percent-encodes everything that is not printable ASCII. */
+/** Percent-encodes every character that is not printable ASCII, for a header line. */
 export function encoded(text: string): string {
   return text.replaceAll(/[^!-$&-~]/gu, (character) => encodeURIComponent(character));
 }
@@ -14,19 +14,19 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Another publisher wrote it unencoded.
+    // The key was written unencoded by another publisher.
     return text;
   }
 }
 
-/** Returns the headers of a message except its id. */
+/** Returns a message's headers, without the id. */
 export function headersOf({ key }: BusMessage): MsgHdrs {
   const made = headers();
   if (key !== null) made.set(KEY, encoded(key));
   return made;
 }
 
-/** Returns the published message; undefined for a message that no bus of this kind wrote. */
+/** Returns the published message; undefined for a message that a bus of this type did not write. */
 export function messageOf(topic: string, from: JsMsg): BusMessage | undefined {
   const id = decoded(from.headers?.get(ID) ?? "");
   if (id === "") return undefined;

@@ -9,16 +9,16 @@ import { type NatsJetStreamOptions, natsJetStreamOptions } from "./options.ts";
 import { ensureStream, pauseAfter } from "./stream.ts";
 import { createSubscription, type NatsDelivery } from "./subscription.ts";
 
-// Messages published concurrently; further ones wait.
+// Maximum number of concurrently published messages; further messages wait.
 const UNDER_WAY = 256;
-// Bytes for the headers other than id and key.
+// Bytes reserved for headers other than id and key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
 
 /**
  * Creates an event bus on NATS JetStream (EVT-7), server 2.9 or newer, with one stream. The subject is prefix + topic,
- * the data are the body, `Nats-Msg-Id` holds the id and `Event-Key` the key, percent-encoded where they are not
- * printable ASCII. Each group has a durable pull consumer per topic, named `<group>==<topic>` with `=` for every dot.
+ * the data is the body, `Nats-Msg-Id` holds the id and `Event-Key` the key, both percent-encoded where they are not
+ * printable ASCII. Each group has a durable pull consumer per topic, named `<group>==<topic>` with `=` instead of dots.
  * Connects on first use.
  *
  * The stream drops a message repeated within its duplicate window, so publishing again after a failure is safe.
@@ -52,7 +52,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
       msgID: encoded(id),
       headers: headersOf(message),
       timeout: timeoutMs,
-      // Reject a publish that another stream with the same subject would store.
+      // Reject the publish if another stream with the same subject would store it.
       expect: { streamName: stream },
     });
   }
@@ -64,7 +64,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   ): Promise<void> {
     for (let at = 0; at < messages.length; at += UNDER_WAY) {
       signal.throwIfAborted();
-      // Send all in this order before the first answer arrives.
+      // Send all messages in this order before the first response arrives.
       await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => send(jetStream, message)));
     }
   }
@@ -84,7 +84,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
             await sendInOrder(jetStream, messages, signal);
             return;
           } catch (error) {
-            // The stream was removed, or another replica overwrote its subjects.
+            // The stream was removed, or another replica overwrote its subject list.
             if (!hasNoStream(error)) throw error;
             known.clear();
             await sleep(pauseAfter(attempt), undefined, { signal });

@@ -3,7 +3,7 @@ import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-n
 import { prefix } from "../bus/messages.ts";
 import { busEntries, faultsOfPauses, milliseconds } from "../bus/options.ts";
 
-// Options that the bus sets itself, because they decide how long a call may wait.
+// Options that the bus itself sets, because they determine how long a call may wait.
 const FIXED = [
   "servers",
   "port",
@@ -13,7 +13,7 @@ const FIXED = [
   "timeout",
 ] as const;
 
-/** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
+/** Further options for `connect` from `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
 export type NatsConnectOptions = Omit<NodeConnectionOptions, (typeof FIXED)[number]>;
 
 const server: k.Kind<string> = {
@@ -23,18 +23,18 @@ const server: k.Kind<string> = {
 };
 
 export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
-  /** `nats://user:password@host:4222` or `tls://`; several for a cluster. Either this or `connection` is required. */
+  /** `nats://user:password@host:4222` or `tls://`; a list for a cluster. Either this or `connection` is required. */
   servers: { kind: k.optional(k.secret(k.either(server, k.listOf(server)))) },
   /** Further options for connecting to `servers`. Default: none. */
   connect: { kind: k.optional(k.secret(k.objectWith<NatsConnectOptions>("an object of options of NATS"))) },
   /**
    * An open connection, which the bus does not close. It should reconnect without limit (`maxReconnectAttempts: -1`).
-   * Default: the bus opens its own.
+   * Default: the bus opens a connection to `servers`.
    */
   connection: {
     kind: k.optional(k.objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
   },
-  /** The name of the JetStream stream. Default: `events`. */
+  /** Name of the JetStream stream. Default: `events`. */
   stream: {
     key: "stream",
     kind: k.withDefault(
@@ -42,27 +42,28 @@ export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
       "events",
     ),
   },
-  /** Prefix of all subjects: a subject is prefix + topic. Default: empty. */
+  /** Prefix for all subjects: a subject is prefix + topic. Default: empty. */
   prefix: { kind: k.withDefault(prefix, "") },
-  /** Whether to create a missing stream and add missing subjects. Otherwise either is an error. Default: true. */
+  /** Whether to create a missing stream and add missing subjects; if false, both are errors. Default: true. */
   manageStream: { kind: k.withDefault(k.boolean(), true) },
-  /** Replicas of a stream that the bus creates. Default: 1. */
+  /** Number of replicas for a stream that the bus creates. Default: 1. */
   replicas: { kind: k.withDefault(k.integer({ min: 1, max: 5 }), 1) },
-  /** Storage of a stream that the bus creates. Default: `file`. */
+  /** Storage type for a stream that the bus creates. Default: `file`. */
   storage: { kind: k.withDefault(k.oneOf("file", "memory"), "file") },
   /**
    * Days that a stream created by the bus keeps messages, consumed or not; 0 keeps them forever. A group that is
    * offline for longer misses messages. Default: 7.
    */
   maxAgeDays: { kind: k.withDefault(k.number({ min: 0, max: 3650 }), 7) },
-  /** The duplicate window of a stream that the bus creates, in seconds. Default: 120. */
+  /** Duplicate window in seconds for a stream that the bus creates. Default: 120. */
   dedupSeconds: { kind: k.withDefault(k.number({ min: 1, max: 86_400 }), 120) },
   /**
    * Milliseconds without a sign of life after which the server delivers a message to another consumer; for consumers
-   * that the bus creates. A consumer signals every third of it, however long its handlers run. Default: 30,000.
+   * that the bus creates. A consumer signals three times within this period, however long its handlers run. Default:
+   * 30,000.
    */
   ackWaitMs: { kind: k.withDefault(milliseconds, 30_000) },
-  /** The largest body of a message in bytes; the server has its own limit. Default: 1,000,000. */
+  /** Maximum size of a message body in bytes; the server has its own limit. Default: 1,000,000. */
   maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000) },
   ...busEntries,
 }).withCheck(function* (options, name) {
@@ -90,7 +91,7 @@ export type NatsJetStreamOptions = OptionsOf<typeof natsJetStreamOptions>;
 /** The options with all defaults applied. */
 export type ResolvedNatsJetStream = ResolvedOptions<(typeof natsJetStreamOptions)["keys"]>;
 
-/** Converts the server URLs into options of the client. */
+/** Converts the server URLs into client options. */
 export function connectOptionsOf(servers: string | readonly string[]): NodeConnectionOptions {
   const urls = (typeof servers === "string" ? [servers] : servers).map((each) => new URL(each));
   const login = urls.find(({ username }) => username !== "");
@@ -98,7 +99,7 @@ export function connectOptionsOf(servers: string | readonly string[]): NodeConne
   const pass = decodeURIComponent(login?.password ?? "");
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === "" ? "4222" : port}`),
-    // A user without a password is a token, as in other NATS clients.
+    // A user without a password is treated as a token, as in other NATS clients.
     ...(user === "" ? {} : pass === "" ? { token: user } : { user, pass }),
     ...(urls.some(({ protocol }) => protocol === "tls:") ? { tls: {} } : {}),
   };

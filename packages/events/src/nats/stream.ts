@@ -8,17 +8,18 @@ import type { JetStream } from "./connection.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 
 /**
- * The pause, in milliseconds, before the next attempt to add a subject. The server has no compare-and-set for the list of
- * subjects, so replicas that add subjects at the same time must spread out until each one's update survives. How many
- * attempts that takes depends on the server's speed: the deadline of the call limits them, not a count.
+ * The pause in milliseconds before the next attempt to add a subject. The server has no compare-and-set for the subject
+ * list, so replicas that add subjects concurrently must spread out until every update survives. The number of attempts
+ * depends on the server's speed, so the call's deadline limits them, not a count.
  */
 export const pauseAfter = backoff({ baseMs: 10, maxMs: 1000 });
 
 /**
- * Makes sure that the stream accepts the topics; returns whether it had to be created. Tries until the signal aborts.
+ * Ensures that the stream accepts the topics. Returns whether the stream had to be created. Retries until the signal
+ * aborts.
  *
- * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when it lacks a subject and may not be changed, or has incompatible
- *   settings
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when the stream lacks a subject and must not be changed, or has
+ *   incompatible settings
  */
 export async function ensureStream(
   { manager }: JetStream,
@@ -27,7 +28,8 @@ export async function ensureStream(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { stream, prefix, manageStream } = options;
-  // With a prefix that ends with a dot, one wildcard covers all subjects; otherwise the stream lists each subject.
+  // With a prefix that ends in a dot, one wildcard covers all subjects. With any other prefix the stream lists each
+  // subject.
   const wanted = prefix.endsWith(".") ? [`${prefix}>`] : topics.map((topic) => prefix + topic);
   for (let attempt = 1; ; attempt++) {
     try {
@@ -48,7 +50,7 @@ export async function ensureStream(
         throw error;
       }
     }
-    // Read the stream again, because another replica may have overwritten the subjects meanwhile.
+    // Read the stream again, because another replica may have overwritten the subject list.
     await sleep(pauseAfter(attempt), undefined, { signal });
   }
 
@@ -72,7 +74,7 @@ export async function ensureStream(
   }
 }
 
-/** Whether another replica created the stream meanwhile. */
+/** Whether another replica created the stream in the meantime. */
 function isConflict(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === 10058;
 }
@@ -90,7 +92,9 @@ function checkStream(config: StreamConfig): void {
   if (fault !== undefined) throw refused(BROKER, `the stream ${config.name} ${String(fault[1])}`);
 }
 
-/** Whether a subject pattern (`*` is one word, a final `>` the rest) matches everything that another one matches. */
+/**
+ * Whether a subject pattern (`*` is one word, a final `>` the rest) matches everything that another pattern matches.
+ */
 export function covers(pattern: string, subject: string): boolean {
   const words = subject.split(".");
   const parts = pattern.split(".");

@@ -7,16 +7,17 @@ import { messageOf } from "./headers.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 import { ensureStream } from "./stream.ts";
 
-/** A message of the stream that was fetched. */
+/** A message fetched from the stream. */
 export interface NatsDelivery extends Delivery {
-  /** The latest delivery; an older one can no longer be acknowledged. */
+  /** The latest delivery; earlier deliveries can no longer be acknowledged. */
   from: JsMsg;
 }
 
-// How long one fetch request lasts, and how often the server sends a heartbeat meanwhile.
+// Duration of one fetch request; heartbeats arrive during it.
 const FETCH_MS = 15_000;
 const HEARTBEAT_MS = 2_000;
-// An acknowledgement can be lost with its connection; this many handled messages are remembered and not handled twice.
+// An acknowledgement can be lost with its connection, so this many handled messages are remembered and not handled
+// again.
 const REMEMBERED = 1000;
 
 /** Reads one durable consumer per topic. */
@@ -26,7 +27,7 @@ export function createSubscription(
 ): Subscription<NatsDelivery> {
   const { group, topics, prefetch, stopping } = subscriber;
   const { timeoutMs, stream } = options;
-  // Give every topic a share of several messages, so that not each message costs a request.
+  // Give each topic room for several messages, so that not every message costs a request.
   const share = Math.max(Math.min(8, prefetch), Math.floor(prefetch / topics.length));
   const requests = new Set<ConsumerMessages>();
   const handled = new Set<string>();
@@ -55,7 +56,7 @@ export function createSubscription(
 
   function deliver(topic: string, from: JsMsg): void {
     if (stopping.aborted) return ignoreClosed(() => from.nak());
-    // A re-created stream counts from 1 again; the timestamp distinguishes its messages from the old ones.
+    // A re-created stream restarts its sequence at 1. The timestamp distinguishes its messages from the old ones.
     const position = `${topic} ${from.seq} ${from.info.timestampNanos}`;
     const held = subscriber.find(position);
     if (held !== undefined) {
@@ -73,7 +74,7 @@ export function createSubscription(
 
   function readerOf(topic: string): Reader {
     return {
-      // Wait until half the share is free: a request for each message would cost a round trip each.
+      // Wait until half the share is free; otherwise every message would cost a round trip.
       room() {
         const held = subscriber.all().reduce((sum, { message }) => sum + Number(message.topic === topic), 0);
         return share - held < share / 2 ? 0 : share - held;
@@ -110,8 +111,8 @@ export function createSubscription(
   }
 
   /**
-   * Returns messages to the server. While a fetch request of an ended subscription is still open, the server may lose
-   * track of the first returned message until its ack wait ends; querying the consumer makes it drop such requests.
+   * Returns messages to the server. While a fetch request from an ended subscription is open, the server may lose track
+   * of the first returned message until its ack wait ends. Querying the consumer makes the server drop such requests.
    */
   async function giveBack(list: readonly NatsDelivery[]): Promise<void> {
     if (list.length === 0) return;
@@ -153,13 +154,13 @@ export function createSubscription(
     },
     async close(abandoned) {
       await giveBack(abandoned);
-      // An acknowledgement counts only after the server has read it.
+      // An acknowledgement takes effect only once the server has read it.
       await tryBriefly(async () => (await connection.now()).connection.flush());
     },
   };
 }
 
-/** Ignores a closed connection: the server redelivers after its timeout. */
+/** Ignores a closed connection, because the server redelivers after its timeout. */
 function ignoreClosed(send: () => void): void {
   try {
     send();

@@ -29,7 +29,7 @@ export interface OutboxStats {
 export interface DeadEvent {
   readonly id: string;
   readonly topic: string;
-  /** The envelope, or any other value that was written in its place. */
+  /** The envelope, or any other value that was written instead. */
   readonly payload: unknown;
   readonly attempts: number;
   readonly lastError: string | undefined;
@@ -37,14 +37,14 @@ export interface DeadEvent {
 }
 
 /**
- * Stores events to be sent in a table beside the application's data. All times come from the server. Every call is one
- * statement, and rejects with a `SqlDeadlineError` after `commandTimeoutMs`. Errors of the server and the driver pass
- * through unchanged.
+ * Stores events to be sent, in a table next to the application's data. All times come from the server. Every call sends
+ * one statement, and rejects with a `SqlDeadlineError` after `commandTimeoutMs`. Server and driver errors pass through
+ * unchanged.
  */
 export interface Outbox {
   readonly name: string;
   /**
-   * Stores up to 1,000 events in order (OUT-1). Returns how many were new: each id is stored once (EVT-4).
+   * Stores up to 1,000 events in order (OUT-1). Returns how many were new, because each id is stored once (EVT-4).
    *
    * @throws EventError `ERR_SVC_EVENT_ARGUMENT` for an invalid entry, before anything is sent
    */
@@ -52,39 +52,43 @@ export interface Outbox {
   /** Returns dead events, newest first. `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadEvent[]>;
   /**
-   * Makes dead events pending again with 0 attempts: the given ids or all. Returns the ids of events that were dead.
+   * Makes dead events pending again with 0 attempts: the given ids or all. Returns the ids of the events that were
+   * dead.
    */
   retryDead(ids: readonly string[] | "all", options?: Within): Promise<string[]>;
-  /** Counts the events of each state; reads the whole table. */
+  /** Counts the events in each state. Reads the whole table. */
   stats(): Promise<OutboxStats>;
-  /** Creates the table or its missing parts. @throws SchemaError for a table with other columns */
+  /**
+   * Creates the table, or the parts of it that are missing.
+   * @throws SchemaError for a table with other columns
+   */
   ensureSchema(): Promise<"present" | "created">;
-  /** Returns the same statements for a migration tool. */
+  /** Returns the statements of `ensureSchema()` for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * The check `outbox`, never critical: degraded while an event is dead or failing, with its error, or when one has
-   * waited for more than 300 s. Always the same object.
+   * The check `outbox`, never critical: degraded while an event is dead or failing, with that event's error, or when an
+   * event has waited for more than 300 s. Always the same object.
    */
   readiness(): ReadinessCheck;
 }
 
-/** The internals of an outbox that a relay needs. */
+/** The internals that a relay needs from an outbox. */
 export interface OutboxAccess {
   readonly db: Database;
   /** The quoted table name. */
   readonly sql: string;
-  /** Notifies relays after a write through this outbox. */
+  /** Notifies relays after writes through this outbox. */
   readonly wakeup: Wakeup;
 }
 
 const MAX_ENTRIES = 1000;
 const MAX_TOPIC = 500;
 const MAX_ROWS = 10_000;
-// The largest time of a JavaScript Date.
+// The latest time that a JavaScript Date can represent.
 const FAR_MS = 8.64e15;
 const accesses = new WeakMap<object, OutboxAccess>();
 
-/** Returns undefined for an object that {@link createOutbox} did not create. */
+/** Returns undefined for an object not created by {@link createOutbox}. */
 export function accessOf(outbox: object): OutboxAccess | undefined {
   return accesses.get(outbox);
 }
@@ -99,7 +103,7 @@ interface DeadRow extends Record<string, unknown> {
 }
 
 /**
- * Creates the client of an outbox. Sends nothing before the first call.
+ * Creates a client for an outbox. Sends nothing before the first call.
  *
  * @throws ConfigurationError
  */

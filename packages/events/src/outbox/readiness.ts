@@ -4,7 +4,7 @@ import { singleFlight } from "@svc/resilience";
 import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 import { stateSql } from "./sql.ts";
 
-/** The row that readiness reads. */
+/** The row that the readiness check reads. */
 export interface State extends Record<string, unknown> {
   readonly dead: number;
   readonly pending: number;
@@ -20,10 +20,10 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
 ]);
 const OLD_SECONDS = 300;
 const QUOTED = 200;
-// The statement reads all pending rows; limit it to a twentieth of the time.
+// The statement reads all pending rows, so limit it to a twentieth of the time.
 const SHARE = 20;
 
-/** Never critical: only the delivery of events is delayed. */
+/** Creates the check. It is never critical, because a failing outbox only delays events. */
 export function createOutboxCheck(
   ask: (text: string) => Promise<State[]>,
   sql: string,
@@ -32,7 +32,7 @@ export function createOutboxCheck(
   let last: CheckResult | undefined;
   let askAfter = -Infinity;
 
-  // Join a pending query: timed-out checks must not pile up statements.
+  // Join a pending query, so that timed-out checks do not pile up statements.
   const look = singleFlight(async (): Promise<CheckResult> => {
     if (last !== undefined && now() < askAfter) return last;
     const began = now();

@@ -12,7 +12,7 @@ import type { TableTimeouts } from "../table-options.ts";
 
 const TEXT = ["text", "varchar"];
 
-// The fourteen columns (OUT-4), with the types that a hand-made table may have instead.
+// The fourteen columns (OUT-4), with the types that a manually created table may use instead.
 const COLUMNS: Columns = {
   id: TEXT,
   kind: TEXT,

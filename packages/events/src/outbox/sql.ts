@@ -3,12 +3,12 @@ import { bodyOf, type EventEnvelope } from "../envelope.ts";
 
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
-/** The stored error of a row whose lease expired on every attempt. */
+/** The stored error of a row whose last lease expired too. */
 export const LEASE_EXPIRED = "lease expired on the last attempt";
 const MAX_EXHAUSTED = 100;
 
-// Rows found by id use this condition instead of `pending`: with `pending` the planner may choose the index of pending
-// rows, which also contains the id, and read all of it.
+// For rows found by id. With `pending` instead, the planner may choose the index of pending rows, which also contains
+// the id, and read all of it.
 const WAITING = "status not in ('published', 'dead')";
 
 /** A statement and its parameters. */
@@ -17,15 +17,15 @@ export interface Query {
   readonly values: unknown[];
 }
 
-/** An event and its topic. */
+/** An event with its topic. */
 export interface OutboxEntry {
   readonly topic: string;
   readonly event: EventEnvelope;
 }
 
 /**
- * Stores events. `created_at` orders them by the time of the insert instead of the transaction's start: of two
- * transactions on one row, the one that started later may write first.
+ * Stores events. `created_at` is the time of the insert rather than of the transaction's start: a transaction that
+ * starts later may insert first.
  */
 export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
   const text = `insert into ${table} (id, kind, destination, payload, message_key, request_id, tenant_id, trace, status,
@@ -55,25 +55,28 @@ export interface ClaimedRow extends Record<string, unknown> {
   readonly id: string;
   readonly kind: string;
   readonly destination: string;
-  /** Null for a payload longer than the relay reads. */
+  /** Null for a payload longer than the relay accepts. */
   readonly payload: string | null;
   readonly message_key: string | null;
   readonly attempts: number;
   readonly lease: string;
-  /** 0: claimed. 1: exhausted, marked as dead by this claim. 2: no event, says how far the claim looked. */
+  /**
+   * 0: claimed. 1: exhausted, marked as dead by this claim. 2: the final row, which holds the key where the scan
+   * stopped.
+   */
   readonly kind_of_row: 0 | 1 | 2;
 }
 
 /**
  * Claims rows (OUT-5) in one statement. `$1` number of rows, `$2` lease in seconds, `$3` first key, `$4` number of keys
- * to visit, `$5` maximum attempts, `$6` maximum bytes of a payload.
+ * to visit, `$5` maximum attempts, `$6` maximum size of a payload in bytes.
  *
- * For each key the claim looks at the oldest pending row only. When that row is due, the claim takes it together with
- * the due rows behind it. A leased or delayed row holds back all later rows of its key, so relays need no lock per key.
- * The claim walks from key to key in the index with one probe each, however many rows a key has.
+ * For each key, the claim looks only at the oldest pending row. When that row is due, the claim takes it together with
+ * the due rows after it. A leased or delayed row holds back all later rows with the same key, so relays need no lock
+ * per key. The claim walks from key to key in the index with one probe each, however many rows a key has.
  *
- * `available_at` is the end of the lease. A statement that changes a row moves `available_at` past the start of every
- * statement that saw the row before.
+ * `available_at` is the expiry time of the lease. A statement that changes a row moves `available_at` past the start of
+ * every statement that saw the row before.
  */
 export function claimSql(table: string): string {
   const ready = `status = 'pending' and available_at <= ${NOW}`;
@@ -134,12 +137,12 @@ select '', '', '', null, null, 0, '', 2, null, (select max(key) from visited), (
 order by kind_of_row, created_at, id`;
 }
 
-/** The condition that the caller's lease on a row is still valid. */
+/** Condition that the caller's lease on a row is still valid. */
 const LEASE_IS_VALID = `row.id = lease.id and row.${WAITING} and row.attempts = lease.attempts
     and row.available_at = lease.until`;
 const LEASES = "unnest($1::text[], $2::int[], $3::timestamptz[]";
 
-/** Marks rows as published; returns those whose lease was still valid. */
+/** Marks rows as published. Returns those whose lease was still valid. */
 export function publishedSql(table: string): string {
   return `update ${table} as row set status = 'published', published_at = ${NOW}, last_error = null
 from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning row.id`;
@@ -147,7 +150,7 @@ from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning
 
 /**
  * Delays failed rows by min(2^attempts, 300) seconds or marks them as dead. `$4` stored errors, `$5` whether to mark as
- * dead at once, `$6` maximum attempts, `$7` whether the bus was unavailable; then no row uses up its attempts.
+ * dead immediately, `$6` maximum attempts, `$7` whether the bus was unavailable; if so, no row exhausts its attempts.
  */
 export function failedSql(table: string): string {
   const dead = "lease.is_permanent or (not $7::bool and row.attempts >= $6::int)";
@@ -160,7 +163,7 @@ from ${LEASES}, $4::text[], $5::bool[]) as lease (id, attempts, until, error, is
 where ${LEASE_IS_VALID} returning row.id, row.status`;
 }
 
-/** Releases rows and takes back their attempt. */
+/** Releases rows and does not count the attempt. */
 export function releasedSql(table: string): string {
   return `update ${table} as row set attempts = greatest(row.attempts - 1, 0), available_at = ${NOW}
 from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning row.id`;
@@ -179,7 +182,7 @@ export function deadSql(table: string): string {
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
-/** Makes dead events pending. `$1`: their ids; null for all. */
+/** Makes dead events pending. `$1`: their ids, or null for all. */
 export function retrySql(table: string): string {
   return `update ${table} set status = 'pending', attempts = 0, available_at = ${NOW}
 where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
@@ -191,7 +194,7 @@ export function statsSql(table: string): string {
   count(*) filter (where status = 'dead')::float8 as dead from ${table}`;
 }
 
-/** Returns one row for the readiness check; does not read published rows. */
+/** Returns one row for the readiness check, without reading published rows. */
 export function stateSql(table: string): string {
   return `select (select count(*)::float8 from ${table} where status = 'dead') as dead, waiting.*,
   (select left(last_error, 300) from ${table} where status = 'pending' and last_error is not null

@@ -10,10 +10,10 @@ const BATCH = 1000;
 const pause = backoff({ baseMs: 50, minMs: 50, maxMs: 2000 });
 
 /**
- * Returns the function that acknowledges an entry: in batches, and again until it succeeds. It resolves when the entry is
- * acknowledged, or when retries end at shutdown.
+ * Returns a function that acknowledges an entry. It sends acknowledgements in batches and retries until they succeed.
+ * Its promise resolves when the entry is acknowledged, or when retries end at shutdown.
  *
- * @param send acknowledges entries of one stream
+ * @param send acknowledges entries in one stream
  * @param ended aborts the retries
  */
 export function createAcks(
@@ -23,7 +23,7 @@ export function createAcks(
   const lists = new Map<string, Handled[]>();
 
   async function flush(stream: string, list: Handled[]): Promise<void> {
-    // Collect the entries handled in the same turn into one command.
+    // Collect the entries handled in the same event-loop turn into one command.
     await Promise.resolve();
     for (let failures = 0; list.length > 0;) {
       const batch = list.slice(0, BATCH);

@@ -1,12 +1,12 @@
 import type { BusMessage } from "../event-bus.ts";
 
-/** An entry of a stream as Redis returns it: its id and a flat list of names and values. */
+/** A stream entry as Redis returns it: its id and a flat list of names and values. */
 export interface Entry {
   readonly id: string;
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** Returns the entries of one stream in a reply; skips deleted entries. */
+/** Returns one stream's entries from a reply, without deleted entries. */
 export function entriesOf(answer: unknown): readonly Entry[] {
   if (!Array.isArray(answer)) return [];
   return (answer as readonly unknown[]).flatMap((each) => {
@@ -19,7 +19,7 @@ export function entriesOf(answer: unknown): readonly Entry[] {
   });
 }
 
-/** Returns the streams in a reply of XREADGROUP. */
+/** Returns the streams in a reply to XREADGROUP. */
 export function streamsOf(answer: unknown): readonly { readonly key: string; readonly entries: unknown }[] {
   if (!Array.isArray(answer)) return [];
   return (answer as readonly unknown[]).flatMap((each) =>
@@ -27,7 +27,7 @@ export function streamsOf(answer: unknown): readonly { readonly key: string; rea
   );
 }
 
-/** Returns the message of an entry; undefined for an entry that no bus of this kind wrote. */
+/** Returns an entry's message; undefined for an entry that a bus of this type did not write. */
 export function messageOf(topic: string, { fields }: Entry): BusMessage | undefined {
   const id = fields.get("id");
   const body = fields.get("body");

@@ -3,7 +3,7 @@ import { closedBus, type EventBusError, refused, unavailable } from "../bus/even
 
 export const BROKER = "Redis";
 
-// Errors that pass by themselves or after a repair of the server, so a retry makes sense.
+// Errors that disappear by themselves or once the server is repaired, so a retry makes sense.
 const PASSING = new Set([
   "LOADING",
   "READONLY",
@@ -25,7 +25,7 @@ const HINTS: Readonly<Record<string, string>> = {
   NOGROUP: "the consumer group does not exist any more",
 };
 
-/** Converts an error for the caller; omits the client's text, which contains commands with their arguments. */
+/** Converts an error for the caller, without the client's message, which contains commands with their arguments. */
 export function explained(error: unknown): EventBusError {
   if (error instanceof NotConnectedError) return notConnected(error.failure);
   const word = replyWord(error);
@@ -39,7 +39,7 @@ function refusal(word: string): EventBusError {
   return refused(BROKER, hint === undefined ? word : `${hint} (${word})`);
 }
 
-/** @param word says why the last attempt to connect failed */
+/** @param word why the last connection attempt failed */
 function notConnected(word: string | undefined): EventBusError {
   if (word === "closed") return closedBus(BROKER);
   if (word === "WRONGPASS" || word === "NOAUTH") return refusal(word);

@@ -17,12 +17,12 @@ const place: k.Kind<RedisSource> = {
 
 export const redisStreamsOptions = defineOptions("createRedisStreamsBus()", {
   /**
-   * `redis://user:password@host:6379/0`, or `rediss://` for TLS. Or an ioredis client, whose settings (TLS, sentinels,
-   * database, key prefix) the bus uses for its own connections; it neither uses nor closes that client. Rejects a
-   * client of a Redis Cluster. Required.
+   * `redis://user:password@host:6379/0`, or `rediss://` for TLS; or an ioredis client, whose settings (TLS, sentinels,
+   * database, key prefix) the bus uses for its own connections. The bus neither uses nor closes that client. Rejects a
+   * Redis Cluster client. Required.
    */
   redis: { kind: k.secret(place) },
-  /** Prefix of all stream keys: a stream's key is prefix + topic. Default: empty. */
+  /** Prefix for all stream keys: a stream's key is prefix + topic. Default: empty. */
   prefix: {
     key: "key_prefix",
     kind: k.withDefault(
@@ -35,20 +35,20 @@ export const redisStreamsOptions = defineOptions("createRedisStreamsBus()", {
     ),
   },
   /**
-   * Milliseconds without a sign of life after which another consumer takes over the messages. A consumer signals every
-   * third of it, however long its handlers run. Default: 30,000.
+   * Milliseconds without a sign of life after which another consumer takes over the messages. A consumer signals three
+   * times within this period, however long its handlers run. Default: 30,000.
    */
   minIdleMs: { kind: k.withDefault(milliseconds, 30_000) },
-  /** Seconds within which a repeated id is not published again; 0 turns deduplication off. Default: 120. */
+  /** Seconds within which a repeated id is not published again; 0 turns off deduplication. Default: 120. */
   dedupSeconds: { kind: k.withDefault(k.number({ min: 0, max: 86_400 }), 120) },
-  /** Seconds between removals of messages that all groups have acknowledged; 0 turns removal off. Default: 30. */
+  /** Seconds between removals of messages that all groups have acknowledged; 0 turns off removal. Default: 30. */
   trimEverySeconds: { kind: k.withDefault(k.number({ min: 0, max: 86_400 }), 30) },
   /**
-   * Approximate number of messages that a stream without any group keeps; a group created later misses the removed
-   * older ones. 0 keeps everything. Default: 0.
+   * Approximate number of messages that a stream without groups keeps; a group created later misses the removed
+   * messages. 0 keeps all. Default: 0.
    */
   maxLengthWithoutGroups: { kind: k.withDefault(k.integer({ min: 0 }), 0) },
-  /** The largest body of a message in bytes. Default: 1,048,576. */
+  /** Maximum size of a message body in bytes. Default: 1,048,576. */
   maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024) },
   ...busEntries,
 }).withCheck(faultsOfPauses);

@@ -6,16 +6,16 @@ import { type RedisStreamsOptions, redisStreamsOptions } from "./options.ts";
 import { PUBLISH } from "./scripts.ts";
 import { blockMs, createSubscription, type RedisDelivery } from "./subscription.ts";
 
-// The most messages in one script call, because other commands wait for it.
+// Maximum number of messages in one script call, because other commands wait for the script.
 const CHUNK_MESSAGES = 500;
 const CHUNK_CHARACTERS = 1024 * 1024;
 
 /**
- * Creates an event bus on Redis Streams (EVT-7), Redis 6.2 or newer: a stream per topic, consumer groups, entries with
- * the fields `id`, `key` (omitted when null) and `body`. Connects on first use.
+ * Creates an event bus on Redis Streams (EVT-7), Redis 6.2 or newer: a stream per topic, consumer groups, and entries
+ * with the fields `id`, `key` (omitted when null) and `body`. Connects on first use.
  *
  * Drops a message repeated within `dedupSeconds`, so publishing again after a failure is safe. Removes an entry only
- * after every group of the stream has acknowledged it.
+ * after every group on the stream has acknowledged it.
  *
  * @throws ConfigurationError for unknown or invalid options
  * @throws EventBusError (publish, consume) `ERR_SVC_EVENT_BUS_UNAVAILABLE`, `ERR_SVC_EVENT_BUS_REFUSED`,

@@ -2,8 +2,8 @@ import { type Script, script } from "@svc/redis";
 
 /**
  * Publishes messages. KEYS: stream, ids. ARGV: window in ms, maximum length of a stream without groups, then for each
- * message its id, its key ("1" and the key, or "0") and its body. Skips a message with a known id. When a message
- * fails, those before it stay. An id is remembered only after its message is stored.
+ * message its id, its key ("1" followed by the key, or "0") and its body. Skips a message whose id is known. When a
+ * message fails, the messages before it stay. An id is recorded only after its message is stored.
  */
 export const PUBLISH: Script = script(`
 local window = tonumber(ARGV[1])
@@ -32,8 +32,8 @@ end
 return added`);
 
 /**
- * Takes over entries that were idle for the given time, and returns their delivery counts. KEYS: stream. ARGV: group,
- * consumer, idle ms, cursor, count.
+ * Takes over entries that were idle for the given time. Returns them with their delivery counts. KEYS: stream. ARGV:
+ * group, consumer, idle ms, cursor, count.
  */
 export const RECLAIM: Script = script(`
 local got = redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], 'COUNT', ARGV[5])
@@ -46,7 +46,10 @@ for _, entry in ipairs(got[2]) do
 end
 return { got[1], entries }`);
 
-/** Signals that the consumer lives; returns the ids that it has lost. KEYS: stream. ARGV: group, consumer, ids. */
+/**
+ * Signals that the consumer is alive. Returns the ids of the entries that it has lost. KEYS: stream. ARGV: group,
+ * consumer, ids.
+ */
 export const REFRESH: Script = script(`
 local lost = {}
 for at = 3, #ARGV do
@@ -59,8 +62,8 @@ end
 return lost`);
 
 /**
- * Leaves all entries of the consumer to the next one that looks, and removes the consumer when it has none. KEYS:
- * stream. ARGV: group, consumer, idle ms, then ids, each with its delivery count.
+ * Releases all of the consumer's entries to the next consumer that looks, and removes the consumer if it holds none.
+ * KEYS: stream. ARGV: group, consumer, idle ms, then for each entry its id and its delivery count.
  */
 export const RELEASE: Script = script(`
 for at = 4, #ARGV, 2 do
@@ -76,8 +79,8 @@ if #rest == 0 then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2]
 return #rest`);
 
 /**
- * Removes long-dead consumers of the group that hold no entries; then all entries that every group has acknowledged,
- * except the last one. KEYS: stream. ARGV: group, consumer, dead after ms.
+ * Removes the group's long-dead consumers that hold no entries, then all entries that every group has acknowledged,
+ * except the last one. KEYS: stream. ARGV: group, consumer, ms after which a consumer counts as dead.
  */
 export const TIDY: Script = script(`
 local function field(list, name)

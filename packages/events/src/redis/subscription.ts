@@ -8,18 +8,18 @@ import { type Entry, entriesOf, messageOf, streamsOf } from "./entries.ts";
 import type { ResolvedRedisStreams } from "./options.ts";
 import { RECLAIM, REFRESH, RELEASE, TIDY } from "./scripts.ts";
 
-/** The connections and options of a subscription. */
+/** A subscription's connections and options. */
 export interface Surroundings {
   readonly options: ResolvedRedisStreams;
-  /** The connection for all commands that do not block. */
+  /** The connection for all non-blocking commands. */
   readonly commands: DedicatedConnection;
   /** The connection for the blocking read. */
   readonly reader: DedicatedConnection;
-  /** Returns the stream of a topic. */
+  /** Returns the key of a topic's stream. */
   readonly keyOf: (topic: string) => string;
 }
 
-/** An entry of a stream that was read. */
+/** An entry that was read from a stream. */
 export interface RedisDelivery extends Delivery {
   readonly stream: string;
   readonly entry: string;
@@ -29,13 +29,14 @@ const LONGEST_BLOCK_MS = 5000;
 const LONGEST_KEEP_ALIVE_MS = 10_000;
 
 /**
- * Returns how long one read may block, in milliseconds; short, because each read also shows that this consumer is alive.
+ * Returns how long one read may block, in milliseconds. The time is short, because each read also shows that this
+ * consumer is alive.
  */
 export function blockMs(minIdleMs: number): number {
   return Math.ceil(Math.min(LONGEST_BLOCK_MS, minIdleMs));
 }
 
-/** Reads the streams of the topics as one consumer of a group. */
+/** Reads the topics' streams as one consumer in a group. */
 export function createSubscription(
   subscriber: Subscriber<RedisDelivery>,
   { options, commands, reader, keyOf }: Surroundings,
@@ -43,12 +44,13 @@ export function createSubscription(
   const { group, prefetch, startFrom, stopping } = subscriber;
   const { timeoutMs, minIdleMs, trimEverySeconds } = options;
   const idleMs = Math.ceil(minIdleMs);
-  // Host and process id tell an operator where the consumer runs.
+  // Host and process id show an operator where the consumer runs.
   const consumer = `${hostname().replaceAll(/[^\w.-]/g, "_")}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const topics = new Map(subscriber.topics.map((topic) => [keyOf(topic), topic] as const));
   const streams = [...topics.keys()];
   const cursors = new Map<string, string>();
-  // Where a group started: a re-created group starts there again, so that it misses no message published meanwhile.
+  // Where each group started. A re-created group starts there again, so that it misses no message published in the
+  // meantime.
   const begun = new Map<string, string>();
   let tidyAt = Infinity;
   let unstarted: readonly RedisDelivery[] = [];
@@ -89,7 +91,7 @@ export function createSubscription(
     void acknowledge(stream, entry.id);
   }
 
-  /** Reads new entries; blocks until there are some or the time is over. */
+  /** Reads new entries. Blocks until entries arrive or the time has passed. */
   async function fetch(count: number): Promise<void> {
     await reader.connected(stopping);
     if (stopping.aborted) return;
@@ -105,13 +107,13 @@ export function createSubscription(
         for (const entry of entriesOf(entries)) deliver(key, entry, 1);
       }
     } catch (error) {
-      // A Redis that restarted empty has lost its groups.
+      // A Redis server that restarted without data has lost its groups.
       if (replyWord(error) !== "NOGROUP") throw error;
       await createGroups();
     }
   }
 
-  /** Signals that this consumer is alive, and drops the entries that another one has taken over. */
+  /** Signals that this consumer is alive, and drops entries that another consumer has taken over. */
   async function refresh(): Promise<void> {
     for (const stream of streams) {
       const mine = subscriber.all().filter((delivery) => delivery.stream === stream);
@@ -121,7 +123,7 @@ export function createSubscription(
     }
   }
 
-  /** Takes over entries of consumers that show no sign of life. */
+  /** Takes over entries from consumers that show no sign of life. */
   async function reclaim(): Promise<void> {
     for (const stream of streams) {
       const free = prefetch - subscriber.all().length;
@@ -165,9 +167,9 @@ export function createSubscription(
       unstarted = list;
       reader.close();
     },
-    /** Leaves all entries to the next consumer that looks. */
+    /** Releases all entries to the next consumer that looks. */
     async close(abandoned) {
-      // Redis counted a delivery that no handler received; take it back.
+      // Redis counted a delivery that no handler received, so subtract it.
       const counts = [
         ...unstarted.map((delivery) => [delivery, Math.max(0, delivery.deliveries - 1)] as const),
         ...abandoned.map((delivery) => [delivery, delivery.deliveries] as const),
@@ -182,7 +184,7 @@ export function createSubscription(
   };
 }
 
-/** Returns the last entry delivered to a group, from a reply of XINFO GROUPS. */
+/** Returns the id of the last entry delivered to a group, from a reply to XINFO GROUPS. */
 function positionOf(answer: unknown, group: string): string | undefined {
   if (!Array.isArray(answer)) return undefined;
   const one = (answer as readonly unknown[]).find((each) => Array.isArray(each) && each[1] === group);

@@ -25,13 +25,13 @@ export interface Failure {
   readonly permanent: boolean;
 }
 
-/** The results of sending several events. */
+/** The result of sending several events. */
 export interface SendResult {
   readonly sent: readonly OutgoingEvent[];
   readonly failed: readonly Failure[];
-  /** Not tried: an earlier event of the same key failed, or the time was over. */
+  /** Events not tried, because an earlier event with the same key failed or the time had passed. */
   readonly skipped: readonly OutgoingEvent[];
-  /** Whether the bus was unavailable; then no event counts as failed by its own fault. */
+  /** Whether the bus was unavailable; if so, no event is blamed for its failure. */
   readonly away: boolean;
 }
 
@@ -72,11 +72,11 @@ function invalid(message: string): EventError {
 }
 
 /**
- * Sends events in one call. When that fails and the bus is available, sends them one by one to find the failing ones,
- * and skips later events of a failed key. An event may be sent twice, but the order of a key is kept.
+ * Sends events in one call. If that fails and the bus is available, sends them one by one to find the failing ones, and
+ * skips later events with a failed key. An event may be sent twice, but the order per key is kept.
  *
- * @param callMs milliseconds for one call of the bus
- * @param allMs milliseconds after which no further call begins
+ * @param callMs time limit for one call to the bus, in milliseconds
+ * @param allMs milliseconds after which no further call starts
  */
 export async function deliver(
   bus: EventBus | undefined,

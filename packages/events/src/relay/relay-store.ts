@@ -6,13 +6,13 @@ import { isRefusedJob } from "../events.ts";
 import type { Failure, OutgoingEvent } from "./deliver.ts";
 import type { ResolvedRelay } from "./resolve-relay.ts";
 
-/** A claimed row, or the last row of the result, which says how far the claim has looked. */
+/** A claimed row, or the final row, which holds the key where the scan stopped. */
 interface AnswerRow extends ClaimedRow {
   readonly last_key: string | null;
   readonly visited: number;
 }
 
-/** The results of marking events as published. */
+/** The result of marking events as published. */
 export interface Settled {
   readonly published: readonly string[];
   readonly lost: readonly string[];
@@ -25,12 +25,12 @@ const PURGED = 1000;
 const SPACED = 2;
 const MAX_JOBS = 1000;
 const MAX_LENGTH = 16 * 2 ** 20;
-// The server's part of the deadline, so that it stops before the relay gives up waiting.
+// The share of the deadline given to the server, so that it stops before the relay times out.
 const SERVERS_SHARE = 0.9;
-// SQLSTATE classes that blame the data; a retry may help with all others.
+// SQLSTATE classes that blame the data. For all other classes a retry may help.
 const DATA = /^(?:21|22|23|54)/;
 
-/** Returns all statements of a relay, each in a transaction with a deadline. */
+/** Returns all of a relay's statements, each in a transaction with a deadline. */
 export function createRelayStore(options: ResolvedRelay) {
   const { access, outbox, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
   const { db, sql } = access;
@@ -44,20 +44,23 @@ export function createRelayStore(options: ResolvedRelay) {
   const deadline = { operation: `a relay of ${outbox.name}`, timeoutMs: commandTimeoutMs };
   const settings = {
     statement_timeout: String(Math.max(1, Math.floor(commandTimeoutMs * SERVERS_SHARE))),
-    // Choose the plan of a large table, independent of its statistics.
+    // Use the plan for a large table, independent of the table's statistics.
     enable_seqscan: "off",
     enable_bitmapscan: "off",
     jit: "off",
   };
 
-  /** Runs a transaction that ends within the deadline, even if the database hangs: then it closes a pooled connection. */
+  /**
+   * Runs a transaction that ends within the deadline, even if the database hangs; a pooled connection is closed in that
+   * case.
+   */
   function inTransaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     return withDeadline(commandTimeoutMs, (signal) =>
       withTransaction(
         bounded(db, deadline),
         async (tx) => {
           const result = await work(tx);
-          // Roll back what the relay no longer waits for.
+          // Roll back if the relay has already timed out.
           signal.throwIfAborted();
           return result;
         },
@@ -101,9 +104,9 @@ export function createRelayStore(options: ResolvedRelay) {
       const last = rows.at(-1);
       return {
         rows: rows.filter((row) => row.kind_of_row === 0),
-        /** Ids of events that used up their attempts; this claim marked them as dead. */
+        /** Ids of events that exhausted their attempts. This claim marked them as dead. */
         exhausted: rows.filter((row) => row.kind_of_row === 1).map(({ id }) => id),
-        /** The key at which the next claim starts; `""` starts from the beginning. */
+        /** The key at which the next claim starts; `""` is the beginning. */
         nextKey: last !== undefined && last.visited >= KEYS ? (last.last_key ?? "") : "",
       };
     },
@@ -117,7 +120,7 @@ export function createRelayStore(options: ResolvedRelay) {
         return markOneByOne(sent);
       }
     },
-    /** Delays failed rows, or marks them as dead; returns the ids of the dead ones. */
+    /** Delays failed rows or marks them as dead. Returns the ids of the dead ones. */
     async fail(failures: readonly Failure[], away: boolean): Promise<readonly string[]> {
       if (failures.length === 0) return [];
       const values = [
@@ -141,7 +144,7 @@ export function createRelayStore(options: ResolvedRelay) {
   };
 }
 
-/** Whether the data of the row caused the error, and not the state of the database. */
+/** Whether the row's data caused the error, rather than the state of the database. */
 function isOfTheRow(error: unknown): boolean {
   if (isRefusedJob(error)) return true;
   return !isConnectionError(error) && DATA.test(sqlStateOf(error) ?? "");
@@ -151,7 +154,7 @@ function leasesOf(rows: readonly ClaimedRow[]): [string[], number[], string[]] {
   return [rows.map(({ id }) => id), rows.map(({ attempts }) => attempts), rows.map(({ lease }) => lease)];
 }
 
-/** Splits the jobs of the events into lists of a size that one statement can take. */
+/** Splits the events' jobs into lists that are small enough for one statement. */
 function* chunks(outgoing: readonly OutgoingEvent[]): Generator<NewJob[]> {
   let chunk: NewJob[] = [];
   let length = 0;

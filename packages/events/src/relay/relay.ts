@@ -19,15 +19,15 @@ export interface RelayPass {
 /** Sends the events of an outbox. Any number of relays, in any number of processes, can share one table. */
 export interface Relay extends AsyncDisposable {
   /**
-   * Starts to poll the outbox. A second call does nothing.
+   * Starts polling the outbox. Further calls do nothing.
    *
    * @throws Error after `stop()`
    */
   start(): void;
-  /** Stops after the claimed events, within half a lease and two transactions. Never rejects. */
+  /** Stops once the claimed events are sent, within half a lease and two transactions. Never rejects. */
   stop(): Promise<void>;
   /**
-   * Relays until no event is due, whether the relay was started or not. For scripts and tests.
+   * Relays until no event is due, whether or not the relay was started. For scripts and tests.
    *
    * @throws Error after `stop()`
    */
@@ -50,9 +50,9 @@ const MAX_PURGES = 100;
 const BUS_SHARE = 0.5;
 
 /**
- * Creates a relay. It claims events in batches under a lease, in the order of each key (OUT-5), and publishes them to
- * the bus without an open transaction. Then one transaction marks them as published and queues their subscribers' jobs.
- * A crash in between makes the events be sent again (OUT-1).
+ * Creates a relay. It claims events in batches under a lease, in order per key (OUT-5), and publishes them to the bus
+ * without an open transaction. Then one transaction marks them as published and queues their subscribers' jobs. After a
+ * crash in between, the events are sent again (OUT-1).
  *
  * @throws ConfigurationError
  */
@@ -67,7 +67,7 @@ export function createRelay(given: RelayOptions): Relay {
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.warn({ err: error, suppressed }, "the outbox cannot be relayed: a database operation failed"),
   );
-  // A relay queues jobs only for its own service's subscribers; those of another service would miss the event.
+  // A relay queues jobs only for its own service's subscribers. Subscribers of another service would miss the event.
   const warnForeign = atMostEvery(WARN_EVERY_MS, (suppressed, source: string) =>
     logger?.warn(
       { source, of: events.source, table: outbox.name, suppressed },
@@ -141,7 +141,7 @@ export function createRelay(given: RelayOptions): Relay {
     try {
       return await store.settle(sent);
     } catch (error) {
-      // If the database answers with an error, such as a missing job table, do not blame the events.
+      // If the database rejects the statement, for example because a job table is missing, do not blame the events.
       if (!isConnectionError(error) && !isTimeout(error)) {
         const failures = sent.map(({ row }) => ({ row, error, permanent: false }));
         await store.fail(failures, true);
@@ -181,7 +181,7 @@ export function createRelay(given: RelayOptions): Relay {
   async function run(): Promise<void> {
     const unsubscribe = access.wakeup.onNotify(() => {
       isWoken = true;
-      // A new event does not end the pause during an outage of the bus.
+      // During a bus outage, a new event does not end the pause.
       if (!away) wake?.();
     });
     while (!stopping) {

@@ -2,54 +2,54 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BusMessage, Consumption, EventBus } from "../event-bus.ts";
 
-/** The buses of one case, on one broker. */
+/** The buses for one case, all on the same broker. */
 export interface EventBusBench {
   readonly bus: EventBus;
-  /** Opens another bus on the same broker with its own connections, as a second replica. The suite closes it. */
+  /** Opens another bus on the same broker with its own connections, like a second replica. The suite closes it. */
   readonly another: () => Promise<EventBus>;
   /**
-   * Disconnects a bus from the broker without any goodbye, as if its process had been killed. Without it the case of
-   * dead consumers tests nothing.
+   * Disconnects a bus abruptly from the broker, as if its process had been killed. If omitted, the case about dead
+   * consumers tests nothing.
    */
   readonly breakConnection?: ((bus: EventBus) => void | Promise<void>) | undefined;
-  /** Restarts the broker, which may lose its data. Without it the restart case tests nothing. */
+  /** Restarts the broker, which may lose its data. If omitted, the restart case tests nothing. */
   readonly restartBroker?: (() => Promise<void>) | undefined;
   /** Called at the end of every case, after the buses are closed. */
   readonly close: () => Promise<void>;
 }
 
-/** Helpers of one case; it ends what they start. */
+/** Helpers for one case. Whatever they start is stopped when the case ends. */
 export interface Scene {
   readonly bench: EventBusBench;
   readonly bus: EventBus;
   readonly another: () => Promise<EventBus>;
-  /** The topic of the case, unless it needs several. */
+  /** The topic for cases that need only one. */
   readonly topic: string;
   /** Returns a unique name. */
   readonly name: (what: string) => string;
-  /** Returns a message of the topic with a unique id. */
+  /** Returns a message for the topic with a unique id. */
   readonly message: (changes?: Partial<BusMessage>) => BusMessage;
-  /** Returns so many messages, with a unique id each. */
+  /** Returns `many` messages, each with a unique id. */
   readonly messages: (many: number, changes?: Partial<BusMessage>) => readonly BusMessage[];
   readonly until: Until;
   /** Starts a consumption that records its deliveries. */
   readonly gather: (options?: GatherOptions) => Promise<Gathered>;
 }
 
-/** A case that is not bound to a bus yet. */
+/** A case that is not yet bound to a bus. */
 export interface Draft {
   readonly name: string;
-  /** The property of `EventBusSuite` that must be true for the case to run. */
+  /** The property of `EventBusSuite` that must be true; otherwise the case is skipped. */
   readonly needs?: "ordered" | "deduplicates" | "keepsEarlier";
   readonly play: (scene: Scene) => Promise<void>;
 }
 
 export interface GatherOptions {
-  /** Default: the bus of the bench. */
+  /** Default: the bench's bus. */
   readonly bus?: EventBus;
-  /** Default: a group of its own. */
+  /** Default: a new group. */
   readonly group?: string;
-  /** Default: the topic of the case. */
+  /** Default: the case's topic. */
   readonly topics?: readonly string[];
   readonly concurrency?: number;
   /** Called with each delivery after it is recorded. */
@@ -58,18 +58,18 @@ export interface GatherOptions {
 
 export interface Gathered {
   readonly consumption: Consumption;
-  /** Every delivery in order of arrival. */
+  /** Every delivery, in order of arrival. */
   readonly deliveries: readonly { readonly message: BusMessage; readonly deliveries: number }[];
   /** Returns the ids of all deliveries in order of arrival. */
   ids(): readonly string[];
-  /** Waits until each of these messages was delivered at least once. */
+  /** Waits until each of these messages has been delivered at least once. */
   has(messages: readonly BusMessage[]): Promise<void>;
 }
 
-/** Waits until a condition holds, long enough that only a bus that never reaches it fails. */
+/** Waits until a condition holds. The wait is so long that only a broken bus fails. */
 export type Until = (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
 
-// The most waits that a case makes in sequence.
+// Maximum number of sequential waits in a case.
 const LONGEST_CASE = 4;
 let count = 0;
 
@@ -77,7 +77,7 @@ export function idsOf(messages: readonly BusMessage[]): string[] {
   return messages.map(({ id }) => id);
 }
 
-/** Rejects when the work does not finish in time, so that a hanging bus fails the case. */
+/** Rejects when the work does not finish in time, so that a hanging bus makes the case fail. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`not within ${ms / 1000} s: ${what}`)), ms);
@@ -88,7 +88,7 @@ async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T>
   }
 }
 
-/** Runs a case on its own bench and ends everything that it started. */
+/** Runs a case on its own bench and stops everything that the case started. */
 export async function onBench(
   open: () => Promise<EventBusBench>,
   patienceMs: number,

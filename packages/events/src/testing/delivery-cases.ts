@@ -5,7 +5,7 @@ import { type Draft, idsOf } from "./bench.ts";
 
 const once = (ids: readonly string[]): string[] => [...new Set(ids)].toSorted();
 
-/** Cases on delivery and order. */
+/** Cases about delivery and order. */
 export const deliveryCases: readonly Draft[] = [
   {
     name: "delivers a message as it was published",
@@ -152,7 +152,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "delivers a message once that was published twice with the same id",
+    name: "delivers a message once even if it was published twice with the same id",
     needs: "deduplicates",
     async play({ bus, another, gather, message }) {
       const twice = message({ key: "k" });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type Draft, idsOf } from "./bench.ts";
 
-/** Cases on failures. */
+/** Cases about failures. */
 export const faultCases: readonly Draft[] = [
   {
-    name: "delivers a rejected message again, with the number of its deliveries",
+    name: "delivers a rejected message again, with its delivery count",
     async play({ bus, gather, message, until }) {
       const rejected = message();
       const other = message();
@@ -22,7 +22,7 @@ export const faultCases: readonly Draft[] = [
     },
   },
   {
-    name: "holds later messages of a key back until a rejected one is handled",
+    name: "holds back later messages with the same key until a rejected message is handled",
     needs: "ordered",
     async play({ bus, gather, messages, until }) {
       const sent = messages(4, { key: "same" });
@@ -41,7 +41,7 @@ export const faultCases: readonly Draft[] = [
     },
   },
   {
-    name: "delivers the unacknowledged messages of a dead consumer to another one",
+    name: "delivers the unacknowledged messages of a dead consumer to another consumer",
     async play({ bench, bus, another, gather, name, messages, until }) {
       const { breakConnection } = bench;
       if (breakConnection === undefined) return;
@@ -61,7 +61,7 @@ export const faultCases: readonly Draft[] = [
     },
   },
   {
-    name: "continues after an outage of the broker",
+    name: "continues after a broker outage",
     async play({ bench, bus, gather, messages, until }) {
       const { restartBroker } = bench;
       if (restartBroker === undefined) return;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Draft } from "./bench.ts";
 
-/** Cases on the end of a bus and its readiness. */
+/** Cases about closing a bus and about its readiness. */
 export const lifeCases: readonly Draft[] = [
   {
-    name: "finishes running handlers at a stop, and leaves other messages to other consumers",
+    name: "finishes running handlers when stopped, and leaves other messages to other consumers",
     async play({ bus, another, gather, name, messages, until }) {
       const group = name("replicas");
       const sent = messages(4, { key: "same" });

@@ -12,7 +12,7 @@ import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
 import { issuingPlugin, type TokenStores } from "@svc/token-issuer/plugin";
 
-/** Offers the queue what its package must not depend on. */
+/** Provides the queue with features that its package must not depend on. */
 const queueTools = definePlugin({
   name: "queue",
   start({ part }) {
@@ -32,10 +32,10 @@ const queueTools = definePlugin({
   },
 });
 
-/** Offers the verifier and the issuer the stores of revoked tokens, one of which is in the cache. */
+/** Provides the verifier and the issuer with the stores for revoked tokens, one of which uses the cache. */
 const tokenStores = definePlugin({
   name: "auth",
-  // The issuer starts before the verifier, whose options come first in the table.
+  // Declared here so that the verifier's options come first, although the issuer starts earlier.
   options: authOptions,
   start({ part, logger }) {
     const cache = part<Cache>("cache");
@@ -56,8 +56,8 @@ const tokenStores = definePlugin({
 });
 
 /**
- * The built-in plugins, in the order in which a request passes them. Each module holds only the options; its package is loaded
- * when the plugin starts.
+ * The built-in plugins, in the order in which they handle a request. Each module contains only options; its package is
+ * loaded when the plugin starts.
  */
 export const builtInPlugins = [
   observabilityPlugin,
@@ -70,5 +70,5 @@ export const builtInPlugins = [
   tenancyPlugin,
 ] as const;
 
-/** The plugins that start when the file has no `[plugins] enabled`. */
+/** The plugins that start if the file has no `[plugins] enabled`. */
 export const defaultPlugins = ["observability", "metrics"] as const;

@@ -9,7 +9,7 @@ import {
 } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
 
-/** Returns the kinds of a plugin's options that are set in code. */
+/** Returns the kinds of a plugin's code options. */
 function codeKinds({ options }: AnyPlugin): Kinds {
   return Object.fromEntries(
     Object.entries(options.keys).flatMap(([name, entry]) =>
@@ -18,13 +18,13 @@ function codeKinds({ options }: AnyPlugin): Kinds {
   );
 }
 
-/** Returns the kind of the object with a plugin's options in code. */
+/** Returns the kind of the object that contains a plugin's code options. */
 export function codeObject(plugin: AnyPlugin): Kind<object> {
   return objectWith<object>(`an object { ${Object.keys(codeKinds(plugin)).join(", ")} }`);
 }
 
 /**
- * Checks the options of a plugin in code, for example `createService({ auth: { onRefresh } })`.
+ * Checks a plugin's code options, for example `createService({ auth: { onRefresh } })`.
  *
  * @throws ConfigurationError with keys such as `auth.onRefresh`
  */
@@ -33,7 +33,7 @@ export function codeOptions(plugin: AnyPlugin, given: object | undefined): Reado
   return resolveOptions("createService()", withNames(given ?? {}, names), codeKinds(plugin));
 }
 
-/** The kind of an own plugin; one that `definePlugin()` has not made is refused. */
+/** The kind for custom plugins. It rejects a plugin not created by `definePlugin()`. */
 export const pluginKind: Kind<Readonly<Record<string, AnyPlugin>>> = {
   expects: "an object of plugins by name, each made by definePlugin()",
   accepts: (value): value is Readonly<Record<string, AnyPlugin>> =>
@@ -52,7 +52,7 @@ export const pluginKind: Kind<Readonly<Record<string, AnyPlugin>>> = {
 };
 
 /**
- * Refuses own plugins whose name is taken, or is not the one under which they are given.
+ * Rejects custom plugins whose name is already used or differs from their key.
  *
  * @throws ConfigurationError
  */

@@ -2,8 +2,8 @@ import type { Names, OptionEntries } from "@svc/options";
 import type { AnyPlugin } from "@svc/plugin";
 
 /**
- * Returns the names of a plugin's options as their author wrote them: `plugin.cache.key_prefix` in a file, a variable in the
- * reduced profile, which has no file, and `auth.revocation` in code.
+ * Returns the names of a plugin's options as the user writes them: `plugin.cache.key_prefix` in a file, a variable in
+ * the reduced profile, which has no file, and `auth.revocation` in code.
  */
 export function optionNames({ name, options }: AnyPlugin, profile: "full" | "reduced"): Names {
   return {
@@ -12,7 +12,7 @@ export function optionNames({ name, options }: AnyPlugin, profile: "full" | "red
   };
 }
 
-/** Returns the setting of a key such as `plugin.queue.name`; undefined for a key that no plugin has. */
+/** Returns the setting for a key such as `plugin.queue.name`; undefined for a key that no plugin has. */
 export function settingOf(
   plugins: readonly AnyPlugin[],
   settings: Readonly<Record<string, unknown>>,
@@ -24,7 +24,7 @@ export function settingOf(
   return (settings[name] as Readonly<Record<string, unknown>> | undefined)?.[option];
 }
 
-/** Returns the name of an option, or of an option inside a nested one such as `providers.google.clientId`. */
+/** Returns the name of an option. The option may be nested, for example `providers.google.clientId`. */
 function nameIn(
   keys: OptionEntries,
   option: string,

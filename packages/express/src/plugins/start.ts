@@ -19,37 +19,37 @@ import type { JobCode } from "../service-jobs.ts";
 import type { StopHooks } from "../stop-hooks.ts";
 import { optionNames } from "./option-names.ts";
 
-/** The inputs of the plugins beside their settings. */
+/** What plugins receive besides their settings. */
 export interface PluginSurroundings {
   readonly service: ServiceFacts;
   readonly logger: Logger;
-  /** The options of each plugin in code, checked. */
+  /** Returns a plugin's checked code options. */
   readonly codeOf: (plugin: AnyPlugin) => Readonly<Record<string, unknown>>;
   /** Options of `createService()` that several plugins read. */
   readonly code: { readonly work: Pick<JobCode, "jobs"> };
   readonly hasRoute: PluginContext["hasRoute"];
-  /** Gets the stop hook of each plugin as soon as it has started. */
+  /** Receives each plugin's stop hook as soon as the plugin has started. */
   readonly hooks: StopHooks;
-  /** Faults that were found before. */
+  /** Faults that were found earlier. */
   readonly faults: readonly Fault[];
-  /** Milliseconds that a start may take. */
+  /** Time limit for one start, in milliseconds. */
   readonly startTimeoutMs: number;
 }
 
-/** The plugins of a service after their start. */
+/** A service's plugins after their start. */
 export interface StartedPlugins {
-  /** The parts of each plugin, in the order in which a request passes them. */
+  /** Each plugin's parts, in the order in which they handle a request. */
   readonly all: readonly (PluginParts & { readonly name: string })[];
-  /** The background parts in the order of their stop: those of a plugin before those of the plugins that it needs. */
+  /** The background parts in stop order: each plugin's parts come before the parts of plugins that it needs. */
   readonly work: readonly BackgroundPart[];
-  /** The members that the plugins add to the service. */
+  /** The members that plugins add to the service. */
   readonly parts: Readonly<Record<string, unknown>>;
 }
 
 /**
  * Starts the enabled plugins.
  *
- * @throws ConfigurationError that lists the faults of all plugins; then those that have started are stopped
+ * @throws ConfigurationError that lists the faults of all plugins; the plugins that have started are stopped first
  */
 export async function startPlugins(
   plugins: readonly AnyPlugin[],
@@ -66,7 +66,7 @@ export async function startPlugins(
       return await make();
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      // Without a fault, the service would start without the part.
+      // Add a fault even when the error lists none; otherwise the service would start without this plugin.
       if (error.faults.length === 0) faults.push({ key: "plugins", message: error.message });
       faults.push(...error.faults);
       return undefined;
@@ -98,7 +98,7 @@ export async function startPlugins(
         message: `contains ${plugin.name}, which needs ${name}: add ${name}`,
       });
     }
-    // The fault of a plugin that is needed is already listed.
+    // The needed plugin's fault is already listed.
     if (missing.length > 0 || plugin.needs.some((name) => refused.has(name))) return;
     const before = faults.length;
     const made = await add(plugin, (context) => plugin.start(context));
@@ -106,7 +106,7 @@ export async function startPlugins(
     if (made !== undefined) started.set(plugin.name, made);
   }
 
-  /** Runs a function of a plugin and stores its result; undefined when that was refused. */
+  /** Runs a plugin's function and stores its result. Returns undefined if the result was refused. */
   function add(plugin: AnyPlugin, run: Run): Promise<PluginParts | undefined> {
     return attempt(async () => {
       const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
@@ -119,12 +119,12 @@ export async function startPlugins(
     });
   }
 
-  /** Returns a fault for each name that the service itself or another plugin has. */
+  /** Returns a fault for each name that the service itself or another plugin already uses. */
   function takenNames(plugin: string, made: PluginParts): readonly Fault[] {
     const all = [...started.values()];
     const paths = [...systemRoutes, ...all.flatMap(({ routes = [] }) => routes.map(({ path }) => path))];
     const checks = all.flatMap(({ checks: others = [] }) => others.map((each) => each.name));
-    // A service with a member `then` would count as a promise.
+    // A service with a member `then` would be treated as a promise.
     const members: readonly string[] = [...serviceMembers, "then", ...Object.keys(parts)];
     const taken = [
       ...repeated(Object.keys(made.parts ?? {}), members).map((each) => `adds service.${each}`),
@@ -137,7 +137,7 @@ export async function startPlugins(
     }));
   }
 
-  // Before all else is checked, so that a plugin whose parts are refused is stopped too.
+  // Do this before all other checks, so that a plugin whose parts are refused is stopped too.
   function addStop(made: unknown): void {
     const { stop } = (made ?? {}) as { readonly stop?: unknown };
     if (isStop(stop)) hooks.add(...stop);
@@ -172,11 +172,11 @@ export async function startPlugins(
     await finish();
     if (faults.length > 0) throw new ConfigurationError("the service", faults);
   } catch (error) {
-    // Parts that have started would keep the process alive.
+    // Started parts would keep the process alive.
     await stopAll();
     throw error;
   }
-  // The layers of the plugins have the order of the list, independent of their needs.
+  // The plugins' layers are in the order of the list, independent of their needs.
   const named = plugins.flatMap(({ name }) => {
     const made = started.get(name);
     return made === undefined ? [] : [{ ...made, name }];
@@ -185,18 +185,19 @@ export async function startPlugins(
   return { all: named, work, parts };
 }
 
-/** Paths that the service itself answers. */
+/** Paths that the service itself serves. */
 const systemRoutes: readonly string[] = ["/health", "/ready", "/info"];
 
-/** Returns the names that are in a list of others, or occur twice. */
+/** Returns the names that are in the other list or occur twice. */
 function repeated(names: readonly string[], others: readonly string[]): readonly string[] {
   return names.filter((name, index) => others.includes(name) || names.indexOf(name) !== index);
 }
 
 /**
- * Returns the plugins so that each follows those that it needs or uses; apart from that, their order is kept.
+ * Returns the plugins in an order in which each follows the plugins that it needs or uses. Otherwise their order is
+ * kept.
  *
- * @param faults receives a fault for plugins that need each other in a circle
+ * @param faults receives a fault for plugins that need each other in a cycle
  */
 function inOrder(plugins: readonly AnyPlugin[], faults: Fault[]): readonly AnyPlugin[] {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]));
@@ -222,7 +223,9 @@ function inOrder(plugins: readonly AnyPlugin[], faults: Fault[]): readonly AnyPl
 
 type Run = (context: PluginContext<never>) => PluginParts | Promise<PluginParts>;
 
-/** Runs a function of a plugin; an error of its own becomes a fault that names the plugin, and so does a hang. */
+/**
+ * Runs a plugin's function. A fault names the plugin if the function hangs or throws anything but a ConfigurationError.
+ */
 async function within(
   timeoutMs: number,
   name: string,
@@ -241,7 +244,7 @@ async function within(
     return await withDeadline(timeoutMs, start, { onTimeout: () => (isLate = true) });
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    // The plugin may have thrown such an error too, so the class does not tell.
+    // Check this flag, because the plugin may itself have thrown an error of the same class.
     if (isLate) {
       const message = `did not start within ${timeoutMs} ms: its start() must not wait for a server`;
       throw new ConfigurationError("the service", [{ key, message }]);
@@ -252,7 +255,7 @@ async function within(
   }
 }
 
-/** Returns the job handlers of the application and of all plugins. */
+/** Returns the job handlers of the application and all plugins. */
 function handlersOf(
   jobs: JobHandlers,
   started: ReadonlyMap<string, PluginParts>,

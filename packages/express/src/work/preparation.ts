@@ -3,15 +3,15 @@ import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "@svc/plugin";
 import { endsWithin } from "@svc/resilience";
 
-/** How long a start waits for the tables, and the pauses between further attempts, in milliseconds. */
+/** How long a start waits for the tables, and the shortest and longest pause between retries, in milliseconds. */
 const firstMs = 3000;
 const pauseMs = 500;
 const longestPauseMs = 10_000;
 
 /**
- * Creates the tables of the background parts.
+ * Creates the tables for the background parts.
  *
- * @param settingOf returns the setting of a key of the file, for the names of tables
+ * @param settingOf returns the setting for a configuration key, for the names of tables
  */
 export function createPreparation(
   schemas: readonly SchemaPart[],
@@ -38,7 +38,7 @@ export function createPreparation(
     finish();
   }
 
-  /** Returns the key of another table with the same name. */
+  /** Returns the key of another table that has the same name. */
   function namesake({ key }: SchemaPart): string | undefined {
     const name = settingOf(key);
     return schemas.find((each) => name !== undefined && each.key !== key && settingOf(each.key) === name)
@@ -60,12 +60,12 @@ export function createPreparation(
   }
 
   return {
-    /** Resolves when all tables exist; never resolves after an earlier stop. */
+    /** Resolves when all tables exist. Never resolves if stopped before. */
     done,
     /**
      * Resolves when the tables exist, or at the time limit for the start.
      *
-     * @throws ConfigurationError for an existing table with another structure
+     * @throws ConfigurationError for an existing table with a different structure
      */
     async first(): Promise<void> {
       running = attempt();
@@ -83,7 +83,7 @@ export function createPreparation(
   };
 }
 
-/** Returns the faults of an existing table with its configuration key. Rethrows an error that is not about a table. */
+/** Returns the faults of an existing table, with its configuration key. Rethrows errors that are not about a table. */
 function faultsOf(error: unknown, { key }: SchemaPart, namesake: string | undefined): readonly Fault[] {
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;

@@ -3,16 +3,16 @@ import type { BackgroundPart, SchemaPart } from "@svc/plugin";
 import { endsWithin } from "@svc/resilience";
 import { createPreparation } from "./preparation.ts";
 
-/** How long to wait for the release, in milliseconds; at most a fifth of the time limit. */
+/** Maximum wait for the release, in milliseconds; never more than a fifth of the time limit. */
 const longestGraceMs = 2000;
 
 export type Work = ReturnType<typeof createWork>;
 
 /**
- * Creates the background work of a service.
+ * Creates a service's background work.
  *
- * @param parts in the order of their stop
- * @param settingOf returns the setting of a key of the file, for the names of tables
+ * @param parts in stop order
+ * @param settingOf returns the setting for a configuration key, for the names of tables
  */
 export function createWork(
   parts: readonly BackgroundPart[],
@@ -28,7 +28,7 @@ export function createWork(
     await preparation.done;
     if (stopped !== undefined) return;
     begun = parts;
-    // Parts that create work for the others start last.
+    // Parts that create work for other parts start last.
     for (const part of parts.toReversed()) part.start();
   }
 
@@ -45,7 +45,7 @@ export function createWork(
     await Promise.all(begun.map(stopPart));
   }
 
-  /** Releases running work at once. Resolves when it is released. */
+  /** Releases running work immediately. Resolves when the work is released. */
   function hurry(): Promise<void> {
     stopped ??= stopAll();
     for (const part of begun) part.hurry?.();
@@ -54,9 +54,9 @@ export function createWork(
 
   return {
     /**
-     * Creates the tables; when the database does not answer in time, retries in the background.
+     * Creates the tables. If the database does not respond in time, retries in the background.
      *
-     * @throws ConfigurationError for an existing table with another structure
+     * @throws ConfigurationError for an existing table with a different structure
      */
     prepare: () => preparation.first(),
     /** Starts all parts as soon as the tables exist. */
@@ -69,7 +69,7 @@ export function createWork(
     async stop(afterMs: number): Promise<void> {
       stopped ??= stopAll();
       if (await endsWithin(afterMs, stopped)) return;
-      // A relay with a bus that hangs cannot release its events; their leases expire.
+      // A relay cannot release its events while its bus hangs; their leases expire.
       if (!(await endsWithin(Math.min(afterMs / 5, longestGraceMs), hurry()))) {
         logger.warn({ timeout_ms: afterMs }, "background work did not stop in time");
       }

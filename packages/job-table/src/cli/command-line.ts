@@ -7,7 +7,7 @@ const given = process.argv.slice(2);
 const interruption = new AbortController();
 const insistence = new AbortController();
 const signals = ["SIGINT", "SIGTERM"] as const;
-// The first SIGINT ends a drain gracefully, the second immediately, the third ends the process.
+// The first SIGINT ends a drain gracefully, the second ends it immediately, and the third ends the process.
 const interrupt = (): void => {
   if (!interruption.signal.aborted) return interruption.abort();
   insistence.abort();
@@ -15,10 +15,10 @@ const interrupt = (): void => {
 };
 if (given.includes("drain")) for (const signal of signals) process.on(signal, interrupt);
 
-// A reader such as `head` may close the pipe early.
+// A reader such as `head` may close the pipe before the output ends.
 process.stdout.on("error", () => process.exit());
 
-// A module of handlers may exit the process or hang at import; neither counts as success.
+// A handler module may exit the process or hang while it is imported; neither counts as success.
 let answered = false;
 process.once("exit", (code) => {
   if (answered || code !== 0) return;
@@ -43,13 +43,15 @@ runJobCommand(given, {
   },
 );
 
-/** Writes the text and exits, because a module of handlers may hold connections that would keep the process alive. */
+/** Writes a string and exits, because a handler module may hold connections that would keep the process alive. */
 function end(stream: NodeJS.WriteStream, text: string, exitCode: number): void {
   answered = true;
   stream.write(text, () => process.exit(exitCode));
 }
 
-/** Returns a message without colours or control characters. An unreadable connection string is not echoed. */
+/**
+ * Returns an error message without colours or control characters. It never contains an unreadable connection string.
+ */
 function messageOf(error: unknown): string {
   const { message = "", code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   if (code === "ERR_INVALID_URL") return "DATABASE_URL is not a connection string";

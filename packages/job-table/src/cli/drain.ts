@@ -8,7 +8,7 @@ import { readySql } from "../sql/operator.ts";
 import type { JobHandler, WorkerEvent } from "../worker/options.ts";
 import { createWorker } from "../worker/worker.ts";
 
-/** Counts of how jobs ended during a drain. */
+/** Number of jobs with each outcome during a drain. */
 export interface Drained {
   done: number;
   failed: number;
@@ -19,20 +19,20 @@ export interface Drained {
 
 /** Settings of a drain. */
 export interface DrainSettings {
-  /** The module of handlers. */
+  /** Path or name of the module with the handlers. */
   readonly handlers: string;
   readonly concurrency: number | undefined;
   readonly watch: boolean;
 }
 
-/** Signals that end a drain early: gracefully, and immediately. */
+/** Signals that end a drain early, gracefully or immediately. */
 export interface Interruptions {
   readonly interrupted: AbortSignal;
   readonly insisted?: AbortSignal | undefined;
 }
 
 const POLL_MS = 50;
-// After this much idle time, ask the table whether jobs are left; a claim may still be running.
+// After this much idle time, check whether the table has due jobs left; a claim may still be running.
 const QUIET_MS = 5 * POLL_MS;
 
 /** Runs the jobs of a table until none is due; with `watch`, until it is interrupted. */
@@ -53,17 +53,17 @@ export async function drain(
   };
   const worker = createWorker({ table, handlers, concurrency, pollMs: watch ? 1000 : POLL_MS, onEvent });
   const isQuiet = (): boolean => worker.running === 0 && performance.now() - quietSince > QUIET_MS;
-  // Fail early when the table does not exist.
+  // Fail early if the table does not exist.
   await table.stats();
   worker.start();
   while (!interrupted.aborted) {
     if (!watch && fault !== undefined) break;
     const nothing = !watch && isQuiet() && !(await isReady(table));
     await pause(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
-    // Every job claimed before that answer has been reported.
+    // All jobs claimed before that query have been reported.
     if (nothing && isQuiet()) break;
   }
-  // A second interrupt releases running jobs immediately.
+  // A second interrupt releases the running jobs immediately.
   insisted?.addEventListener("abort", () => void worker.stop());
   const stopped = worker.stop();
   if (insisted?.aborted === true) void worker.stop();
@@ -87,7 +87,7 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
     throw new Error(`${file} could not be loaded: ${reason}`, { cause: error });
   }
   const { default: given, ...named } = module;
-  // A module may export more than handlers; an object of handlers may not.
+  // A module may export more than handlers. An object of handlers contains nothing else.
   const functions = Object.entries(named).filter(([, value]) => typeof value === "function");
   const object = typeof given === "object" && given !== null ? Object.entries(given) : [];
   const wrong = object.find(([, value]) => typeof value !== "function");

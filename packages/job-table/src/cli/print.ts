@@ -1,4 +1,4 @@
-/** Formats rows as aligned columns; the first row is the header. Cuts the last column at the terminal's width. */
+/** Formats rows as aligned columns, with the first row as header. Cuts the last column at the terminal's width. */
 export function columns(rows: readonly (readonly string[])[], width: number): string {
   const last = Math.max(...rows.map((row) => row.length)) - 1;
   const widths = Array.from({ length: last }, (_, column) =>
@@ -14,7 +14,7 @@ export function columns(rows: readonly (readonly string[])[], width: number): st
   return `${rows.map(line).join("\n")}\n`;
 }
 
-/** Puts an untrusted text on one line, without control characters that move the cursor. */
+/** Puts an untrusted string on one line, without control characters that move the cursor. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll(/\p{Cc}/gu, "");
 }

@@ -16,7 +16,7 @@ const json: Reader<unknown> = (value, flag) => {
 };
 
 const connectionString: Reader<string> = (value, variable) => {
-  // `pg` would treat any other text as a database name on the host `base`.
+  // `pg` would treat any other string as a database name on the host `base`.
   if (/^(?:postgres(?:ql)?:|socket:|\/)/.test(value)) return value;
   throw new Error(`${variable} must be a connection string: postgres://user:password@host/database`);
 };
@@ -98,7 +98,7 @@ const commandLine = defineCommandLine({
 });
 type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 
-/** The command line of `svc-jobs`. */
+/** The command line for `svc-jobs`. */
 export const svcJobs: CommandLine = commandLine;
 
 // Longer than in a service: some commands read or change the whole table.
@@ -107,7 +107,7 @@ const COMMAND_TIMEOUT_MS = 60_000;
 /** The environment of a command. */
 export interface Surroundings {
   readonly databaseUrl: string | undefined;
-  /** Characters per line. */
+  /** Maximum number of characters per line. */
   readonly width: number;
   /** Aborted at the first interrupt. */
   readonly interrupted: AbortSignal;

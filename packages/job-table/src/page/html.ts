@@ -3,17 +3,17 @@ export interface Html {
   readonly text: string;
 }
 
-/** A value in a template: text is escaped; `false` and undefined are omitted. */
+/** A value in a template. Strings are escaped; `false` and undefined are omitted. */
 export type Part = Html | readonly Html[] | string | number | false | undefined;
 
-/** Builds HTML and escapes every value, for text and for double-quoted attributes. */
+/** Builds HTML. Escapes every value, for text and for double-quoted attributes. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { text: strings.map((text, index) => text + textOf(parts[index])).join("") };
 }
 
 function textOf(part: Part): string {
   if (part === undefined || part === false) return "";
-  // Values of a row are never objects, so none can pass as HTML.
+  // Row values are never objects, so none can pass as HTML.
   if (typeof part !== "object") return escaped(String(part));
   return "text" in part ? part.text : part.map(({ text }) => text).join("\n");
 }

@@ -7,31 +7,31 @@ import type { ResolvedOptions as TableOptions } from "../options.ts";
 export interface QueueRoutesOptions {
   /** The result of `createJobTable()`. Required. */
   readonly table: JobTable;
-  /** The path of the page; `/stats` and `/retry` are below it. Default: `/queue`. */
+  /** Path of the page, which also serves `/stats` and `/retry` below it. Default: `/queue`. */
   readonly path?: string | undefined;
   /**
    * Middleware that runs before all routes; only requests that it passes on reach them. Default: none, so every caller
-   * of the routes can read the errors of jobs and retry them.
+   * can read the jobs' errors and retry jobs.
    */
   readonly guard?: Middleware | undefined;
-  /** Logs every retry. Default: the logger of the request's context, if any. */
+  /** Logs every retry. Default: the logger in the request's context, if any. */
   readonly logger?: Pick<Logger, "info"> | undefined;
   /** Milliseconds after which an unresponsive table results in a 503, 10 to 60,000. Default: 5000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Returns the next scheduled jobs for the page, soonest first, with `at` in ISO 8601, as `nextTicks` of
-   * `@svc/scheduler` does. Default: the page shows no schedules.
+   * Returns the next scheduled jobs for the page, soonest first, with `at` in ISO 8601, for example with `nextTicks`
+   * from `@svc/scheduler`. Default: the page shows no schedules.
    */
   readonly schedules?: (() => readonly ScheduleRow[]) | undefined;
-  /** Returns the time that the page shows, in milliseconds since the Unix epoch. Default: `Date.now`. */
+  /** Returns the time to show on the page, in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The next job of a schedule. */
+/** The next job that a schedule will queue. */
 export interface ScheduleRow {
   readonly name: string;
   readonly task: string;
-  /** ISO 8601. */
+  /** When the job is due, in ISO 8601. */
   readonly at: string;
 }
 

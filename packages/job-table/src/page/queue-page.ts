@@ -13,17 +13,17 @@ import { STYLE } from "./style.ts";
 export interface QueuePage {
   readonly table: string;
   readonly overview: Overview;
-  /** The time that the page shows, in milliseconds since the Unix epoch. */
+  /** The time to show, in milliseconds since the Unix epoch. */
   readonly now: number;
-  /** The target of its forms, relative to the page. */
+  /** The target of the forms, relative to the page. */
   readonly action: string;
-  /** The result of a retry. */
+  /** The result of a retry, to be shown on the page. */
   readonly note: string | undefined;
-  /** Undefined: the page shows no schedules. */
+  /** Undefined if the page shows no schedules. */
   readonly schedules: readonly ScheduleRow[] | undefined;
 }
 
-/** Returns the whole document, which works without scripts. */
+/** Returns the complete HTML document. It works without scripts. */
 export function queuePage({ table, overview, now, action, note, schedules }: QueuePage): string {
   const { stats, oldest, running, dead } = overview;
   return markup`<!doctype html>
@@ -95,7 +95,7 @@ function deadRow(row: DeadLetterRow, action: string): Html {
 <td><form method="post" action="${action}">${idButton(id)}Retry<span class="hidden"> ${task}, ${shownId(id)}</span></button></form></td></tr>`;
 }
 
-/** Percent-encodes an id with a line break: forms would change it to CR LF. */
+/** Percent-encodes an id that contains a line break, because forms would change it to CR LF. */
 function idButton(id: string): Html {
   return /[\r\n]/.test(id)
     ? markup`<button name="encoded" value="${encodeURIComponent(id)}">`
@@ -131,7 +131,7 @@ function shownOf(rows: readonly unknown[], count: number): string {
 
 function time(ms: number): Html {
   const moment = new Date(ms);
-  // A PostgreSQL timestamp may exceed the range of Date, for instance infinity.
+  // A PostgreSQL timestamp may exceed the range of Date, for example infinity.
   if (Number.isNaN(moment.getTime())) return markup`unknown`;
   const iso = moment.toISOString();
   return markup`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
@@ -143,9 +143,9 @@ const UNITS: readonly (readonly [number, string])[] = [
   [60, "min"],
 ];
 
-/** Formats a duration in its two largest units: `2 d 3 h`, `1 min 5 s`, `59 s`. */
+/** Formats a duration with its two largest units: `2 d 3 h`, `1 min 5 s`, `59 s`. */
 function duration(seconds: number): string {
-  // An infinite value in the table arrives as text.
+  // Infinite values from the table are strings.
   if (!Number.isFinite(seconds)) return "unknown";
   let rest = Math.max(0, Math.floor(seconds));
   const parts: string[] = [];

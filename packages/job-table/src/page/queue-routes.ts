@@ -20,10 +20,11 @@ const PRIVATELY = { "Cache-Control": "no-store" } as const;
 const IDS_A_LINE = 100;
 
 /**
- * Creates a middleware that answers `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and `POST
- * {path}/retry` (the page's buttons), and passes every other path on (JOB-32). Works under any mount. Failures go to
- * `next` as problems: 403 for a request of another origin's page other than GET and HEAD, checked before the guard,
- * which may have side effects; 405, 400, 413 and 415 for an invalid form; 503 when the table does not answer.
+ * Creates a middleware that serves `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and
+ * `POST {path}/retry` (the page's buttons), and passes on every other path (JOB-32). It can be mounted anywhere.
+ * Failures go to `next` as problems: 403 for a request from another origin's page unless it is GET or HEAD; 405, 400,
+ * 413 and 415 for an invalid form; 503 when the table is unresponsive. The origin is checked before the guard, because
+ * the guard may have side effects.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -54,7 +55,7 @@ export function queueRoutes(options: QueueRoutesOptions): Middleware {
       next();
       return;
     }
-    // The path of a mount may contain text from the client.
+    // A mount path may contain text from the client.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, at);
     if (!READS.includes(req.method ?? "") && !isOfThisOrigin(req)) {
       next(crossOrigin());
@@ -73,7 +74,7 @@ interface Mounted extends IncomingMessage {
   readonly baseUrl?: string;
 }
 
-/** Runs the guard, and calls one of the two callbacks once, however often the guard calls back. */
+/** Runs the guard. Calls one of the two callbacks exactly once, even if the guard calls back repeatedly. */
 function guarded(
   guard: Middleware,
   req: IncomingMessage,
@@ -88,7 +89,7 @@ function guarded(
     if (error === undefined || error === null) admitted();
     else next(error);
   };
-  // The guard may be async: a rejection denies access as a throw does.
+  // The guard may be async. A rejection denies access, like a thrown error.
   let returned: unknown;
   try {
     returned = guard(req, res, decide);
@@ -133,7 +134,7 @@ async function page(
     "Content-Length": body.length,
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
-    // With a stricter policy browsers send `Origin: null` with the page's forms.
+    // With a stricter policy, browsers send `Origin: null` with the page's forms.
     "Referrer-Policy": "same-origin",
     ...PRIVATELY,
   };
@@ -159,7 +160,7 @@ async function retry(
   const context = contextOf(req);
   const log = safeLogger(logger ?? context?.log);
   const subject = context?.principal?.subject ?? null;
-  // Log inside the call, because it may finish after the deadline.
+  // Log inside the call, because it may finish after its deadline.
   const count = await bounded(async () => {
     const ids = await table.retryDead(wanted);
     for (let first = 0; first < ids.length; first += IDS_A_LINE) {

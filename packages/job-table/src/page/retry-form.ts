@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, type ProblemError, unsupportedMediaType } from "@svc/problem";
 
-/** Enough for one id of 255 characters with up to twelve bytes each. */
+/** Enough for one id with 255 characters of up to twelve bytes each. */
 const MAX_BYTES = 16_384;
 const MAX_IDS = 1000;
 
 /**
- * Reads which dead letters a form selects: `all`, or `id` once or many times; `encoded` is a percent-encoded id. Uses
+ * Reads which dead jobs a form selects: `all`, or one or more `id` fields; `encoded` is a percent-encoded id. Uses
  * `req.body` if a parser has set it, and reads the request otherwise.
  *
  * @throws ProblemError 400, 413 or 415
@@ -44,14 +44,14 @@ function decoded(text: string): string {
 
 type Fields = (name: string) => readonly string[];
 
-// express.text() and express.raw() leave the body as text or bytes.
+// express.text() and express.raw() provide the body as a string or bytes.
 async function textOf(req: IncomingMessage, body: unknown): Promise<string> {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
   return readText(req, { maxBytes: MAX_BYTES });
 }
 
-// Body parsers for Express 4 set an empty object when they did not read the body.
+// Body parsers for Express 4 set an empty object even if they did not read the body.
 function isParsed(req: IncomingMessage, body: unknown): body is Readonly<Record<string, unknown>> {
   if (typeof body !== "object" || body === null || body instanceof Uint8Array) return false;
   return req.readableDidRead || Object.keys(body).length > 0;

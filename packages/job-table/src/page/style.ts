@@ -29,7 +29,7 @@ button { font: inherit; padding: .375rem .75rem; color: #fff; background: #0b4f9
 
 const hash = createHash("sha256").update(STYLE).digest("base64");
 
-/** Allows this style and forms to the page's own origin; no scripts, images, frames or other origins. */
+/** Allows this style and forms that target the page's own origin, but no scripts, images, frames or other origins. */
 export const CONTENT_POLICY: string =
   `default-src 'none'; style-src 'sha256-${hash}'; form-action 'self'; ` +
   "base-uri 'none'; frame-ancestors 'none'";

@@ -4,10 +4,12 @@ import { withDeadline } from "@svc/resilience";
 /** Calls the table with a deadline. */
 export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
 
-// A call that hangs stays with the driver after its deadline; this bounds how many the page leaves there.
+// A call that hangs stays with the driver after its deadline. This limits how many such calls the page can leave there.
 const MAX_UNDER_WAY = 16;
 
-/** Creates the deadline guard: every failure and timeout becomes a 503 whose cause is only logged. */
+/**
+ * Creates the function that applies the deadline. Every failure and timeout becomes a 503 whose cause is only logged.
+ */
 export function createBounded(timeoutMs: number): Bounded {
   let underWay = 0;
 

@@ -2,8 +2,9 @@ import type { Lease } from "../job.ts";
 import { HELD } from "./leases.ts";
 
 /**
- * Returns the statement that deletes jobs by their leases (JOB-7), in four lists from `$first` on ({@link deleteValues});
- * it returns the ids of valid leases. Leases of one claim share their end, which is sent and parsed once.
+ * Returns the statement that deletes jobs by their leases (JOB-7), passed as four lists starting at `$first`
+ * ({@link deleteValues}). The statement returns the ids whose leases were valid. Leases from one claim share their
+ * expiry time, which is sent and parsed once.
  */
 export function deleteSql(table: string, first: number): string {
   const held = HELD.replace("lease.locked_until", `($${first + 3}::timestamptz[])[lease.moment]`);
@@ -12,7 +13,7 @@ export function deleteSql(table: string, first: number): string {
     where ${held} returning job.id`;
 }
 
-/** Returns ids, attempts, the index of each lease's end, and the distinct ends. */
+/** Returns ids, attempts, the index of each lease's expiry time, and the distinct expiry times. */
 export function deleteValues(leases: readonly Lease[]): [string[], number[], number[], string[]] {
   const moments: string[] = [];
   const indexes = leases.map(({ lockedUntil }) => {

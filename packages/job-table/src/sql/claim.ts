@@ -1,19 +1,19 @@
 import { EXHAUSTED, NOW, returned, TAKE, TOOK } from "./claimed-row.ts";
 import { byKey } from "./leases.ts";
 
-/** The most exhausted jobs that one statement marks as dead. */
+/** Maximum number of exhausted jobs that one statement marks as dead. */
 export const MAX_SPENT = 100;
 
 /**
  * Returns the contract's claim (JOB-4, JOB-5, JOB-16): due pending jobs and jobs with expired leases, in the order of
  * `available_at`. `$1` number of jobs, `$2` lease in seconds. It finds the locked rows again by key instead of ctid,
- * because a locked row may be a newer version that the statement's snapshot does not see.
+ * because a locked row may have a newer version that the statement's snapshot does not see.
  */
 export function claimSql(table: string): string {
   return wholeClaim(table, "", "");
 }
 
-/** Returns the same claim with the planner's statistics of the table; `$3` is its name. */
+/** Returns {@link claimSql} with the planner's statistics about the table; `$3` is the table's name. */
 export function measuredClaimSql(table: string): string {
   const join = "left join pg_catalog.pg_class as known on known.oid = to_regclass($3::text)";
   return wholeClaim(table, "relpages, reltuples, ", join);
@@ -36,8 +36,8 @@ ${join} order by available_ms`;
 }
 
 /**
- * Returns a claim of pending jobs from `$3` on, in milliseconds since the epoch. It looks at earlier jobs and expired
- * leases only when it finds fewer than `$1`.
+ * Returns the statement that claims jobs due at or after `$3` (epoch ms). It considers earlier jobs and expired leases
+ * only if it finds fewer than `$1`.
  */
 export function steppingClaimSql(table: string): string {
   const from = "to_timestamp($3::float8 / 1000)";
@@ -60,7 +60,7 @@ from (select * from claimed union all select * from buried) as both_kinds
 order by available_ms`;
 }
 
-/** Marks the rows of `spent` as dead, and claims the first ones of `candidates`. */
+/** Marks the rows in `spent` as dead, and claims the first rows in `candidates`. */
 function markedAndClaimed(table: string, candidates: string): string {
   return `buried as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
@@ -77,16 +77,16 @@ function markedAndClaimed(table: string, candidates: string): string {
 }
 
 /**
- * Returns a claim that collects all due jobs from both indexes page by page and sorts them; it marks none as dead. With
- * old row versions in the way it reads them in two thirds of the time, but it reads every due job.
+ * Returns a claim that collects all due jobs from both indexes page by page and sorts them. It marks no job as dead.
+ * Among old row versions it takes two thirds of the time, but it reads every due job.
  */
 export function gatheringClaimSql(table: string): string {
   return sortedClaimSql(table, "status");
 }
 
 /**
- * Returns the same claim with a sequential scan, the fastest way past old row versions in a small table. The expression
- * on `status` matches no index and so forces the scan.
+ * Returns the claim of {@link gatheringClaimSql} with a sequential scan, the fastest method for a small table with old
+ * row versions. The expression on `status` matches no index, which forces the scan.
  */
 export function readingClaimSql(table: string): string {
   return sortedClaimSql(table, "status || ''");

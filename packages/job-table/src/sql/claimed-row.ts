@@ -6,7 +6,7 @@ import { storedCarrier } from "../trace.ts";
 export interface JobRow extends Record<string, unknown> {
   readonly id: string;
   readonly task: string | null;
-  /** In a claim: the text of the payload, so that a driver does not round its numbers (JOB-33). */
+  /** The payload. In a claim it is a string, so that a driver does not round its numbers (JOB-33). */
   readonly payload: unknown;
   readonly attempts: number;
   readonly max_attempts: number;
@@ -15,36 +15,38 @@ export interface JobRow extends Record<string, unknown> {
   readonly trace: unknown;
 }
 
-/** A row of a claim: a job, or with `spent` a job whose last lease expired and which is now dead (JOB-22). */
+/**
+ * A row that a claim returns: a job, or with `spent` a job that is now dead because its last lease expired (JOB-22).
+ */
 export interface ClaimedRow extends JobRow {
   readonly task: string;
   readonly lease: string | null;
   readonly available_ms: number;
   readonly waited_ms: number;
   readonly spent: boolean;
-  /** Milliseconds that the server took up to this point. */
+  /** Milliseconds that the server has spent so far. */
   readonly took_ms: number;
-  /** Pages and rows of the table at its last vacuum or analyse, if asked for; 0 and -1: never. */
+  /** Pages and rows in the table at its last vacuum or analyse, if requested; 0 and -1 if there was none. */
   readonly relpages?: number | null;
   readonly reltuples?: number | null;
 }
 
-/** The stored error of a job whose lease expired on every attempt. */
+/** The stored error of a job whose last lease expired too. */
 export const EXHAUSTED = "lease expired on the last attempt";
 
-// Incrementing must not overflow: one row at the largest integer would block all claims.
+// The increment must not overflow: one row with the largest integer would block all claims.
 const MAX_COUNT = 2 ** 31 - 2;
 export const NOW: string = "statement_timestamp()";
 export const TOOK: string = `date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms`;
-/** The format of a lease's end, in UTC. */
+/** The format for the expiry time of a lease, in UTC. */
 export const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
-/** The `set` of a claim; `$2`: the lease in seconds. */
+/** The `set` clause of a claim; `$2` is the lease in seconds. */
 export const TAKE: string = `set status = 'running', attempts = least(job.attempts, ${MAX_COUNT}) + 1, locked_until = ${NOW} + $2::float8 * interval '1 second'`;
 
-/** Returns the columns of a {@link ClaimedRow}. Casts help drivers that return a bigint as text. */
+/** Returns the columns for a {@link ClaimedRow}. Casts are for drivers that return a bigint as a string. */
 export function returned(spent: boolean): string {
-  // `date_part`, because an infinite timestamp cannot be subtracted.
+  // `date_part`, because infinite timestamps cannot be subtracted.
   return `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id,
     job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,
     date_part('epoch', job.available_at) * 1000 as available_ms,
@@ -55,7 +57,7 @@ export function jobOf(row: ClaimedRow): Job {
   return claimedJob(row, row.lease ?? "", row.waited_ms);
 }
 
-/** @param waitedMs how long the job was due; a negative time counts as none */
+/** @param waitedMs how long the job was due; negative values count as 0 */
 export function claimedJob(row: JobRow, lockedUntil: string, waitedMs: number): Job {
   const job = {
     id: row.id,

@@ -14,11 +14,14 @@ export interface Query {
   readonly values: unknown[];
 }
 
-// All thirteen columns are named, because a table made by hand may have other defaults. PostgreSQL sends a notification
-// at the commit, and drops it at a rollback.
+// Name all thirteen columns, because a manually created table may have other defaults. PostgreSQL sends a notification
+// at commit and drops it at rollback.
 const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
 
-/** Makes the statements that queue one job. Each returns one row when the job was queued, and none when its id was there. */
+/**
+ * Creates the statements that queue one job. Each returns a row if the job was queued, and none if its id already
+ * existed.
+ */
 export function enqueueOneWith(
   table: string,
 ): (row: NewRow, channel: string | undefined) => PlannedStatement {
@@ -26,7 +29,7 @@ export function enqueueOneWith(
   values (${rowSql(1)})
   on conflict (id) do nothing returning id, ${SESSION_COLUMN}`;
   const quiet = named(insert);
-  // The call is evaluated for an inserted row only.
+  // The call is evaluated only for an inserted row.
   const notifying = named(`${insert}, pg_notify($10, '')`);
   return (row, channel) => {
     const values = valuesOf(row);
@@ -35,13 +38,13 @@ export function enqueueOneWith(
   };
 }
 
-/** A pool's connections may serve several tables, so the name follows from the text. */
+/** The name depends on the text, because a pool's connections may serve several tables. */
 function named(text: string): { readonly name: string; readonly text: string } {
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
   return { name: `svc_job_enqueue_${hash}`, text };
 }
 
-/** Returns the insert of a job that is claimed at once for `leaseSeconds`; it returns the row of a claim. */
+/** Returns the insert for a job that is claimed immediately for `leaseSeconds`. It returns the same row as a claim. */
 export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number): Query {
   const text = `insert into ${table} as job (${COLUMNS})
   values ($1, $2, $3::jsonb, 1, $4::int, statement_timestamp(), statement_timestamp() + $8::float8 * interval '1 second',
@@ -52,8 +55,8 @@ export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number)
 }
 
 /**
- * Returns the statement to repeat after {@link enqueueClaimed} failed and may have succeeded or still run: it queues or
- * releases the job.
+ * Returns the statement to send after {@link enqueueClaimed} failed and may have succeeded or still be running. It
+ * queues or releases the job.
  */
 export function enqueueAgain(
   table: string,
@@ -70,7 +73,7 @@ export function enqueueAgain(
   return { text, values };
 }
 
-/** Returns the insert of one job if `from` has a row; its nine parameters start at `$first`. */
+/** Returns an insert that queues one job if `from` has a row. Its nine parameters start at `$first`. */
 export function enqueueFrom(table: string, row: NewRow, from: string, first: number): Query {
   return {
     text: `insert into ${table} (${COLUMNS})
@@ -80,7 +83,7 @@ export function enqueueFrom(table: string, row: NewRow, from: string, first: num
   };
 }
 
-// A `select` does not infer parameter types from the columns, so they are given.
+// A `select` does not infer parameter types from the columns, so specify them.
 function rowSql(first: number): string {
   const $ = (offset: number): string => `$${first + offset}`;
   return `${$(0)}::text, ${$(1)}::text, ${$(2)}::jsonb, 0, ${$(3)}::int,
@@ -93,7 +96,10 @@ function valuesOf(row: NewRow): unknown[] {
   return [id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace];
 }
 
-/** Returns the insert of many jobs. It returns one row: the number of queued jobs, and their ids unless all were queued. */
+/**
+ * Returns the insert for many jobs. It returns one row: the number of queued jobs, and their ids unless all were
+ * queued.
+ */
 export function enqueueRows(table: string, rows: readonly NewRow[], channel: string | undefined): Query {
   const text = `with made as (
   insert into ${table} (${COLUMNS})
@@ -123,8 +129,8 @@ export function enqueueRows(table: string, rows: readonly NewRow[], channel: str
 }
 
 /**
- * Formats a list as an array literal, faster than the driver. JSON and array literals escape quote and backslash alike,
- * so this works for checked texts and JSON, which contain nothing else to escape.
+ * Formats a list as an array literal, faster than the driver. JSON and array literals escape quote and backslash the
+ * same way, so this works for checked strings and JSON, in which nothing else needs escaping.
  */
 function arrayText(list: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(list).slice(1, -1)}}`;

@@ -4,15 +4,15 @@ import { statsSql } from "./operator.ts";
 /** The data of the queue page, read in one statement. */
 export interface Overview {
   readonly stats: JobStats;
-  /** The job that has been due for the longest time; null: none is due. */
+  /** The job that has been due for the longest time; null if no job is due. */
   readonly oldest: { readonly task: string; readonly seconds: number } | null;
-  /** The jobs whose leases end first. */
+  /** The jobs whose leases expire first. */
   readonly running: readonly RunningRow[];
   /** The most recently queued dead jobs. */
   readonly dead: readonly DeadLetterRow[];
 }
 
-/** A job on the page; writers in other languages may store any text. */
+/** A job on the page. Writers in other languages may store any string. */
 export interface ListedRow {
   readonly id: string;
   readonly task: string;
@@ -22,20 +22,23 @@ export interface ListedRow {
 }
 
 export interface RunningRow extends ListedRow {
-  /** Milliseconds since the Unix epoch; null: the lease has no end, so no worker claims the job again. */
+  /**
+   * When the lease expires, in milliseconds since the Unix epoch. Null: the lease never expires, so no worker claims
+   * the job again.
+   */
   readonly ends_ms: number | null;
   readonly ended: boolean;
 }
 
 export interface DeadLetterRow extends ListedRow {
-  /** Milliseconds since the Unix epoch. */
+  /** When the job was queued, in milliseconds since the Unix epoch. */
   readonly created_ms: number;
   readonly error: string | null;
   /** Whether the error was truncated. */
   readonly cut: boolean;
 }
 
-/** The maximum length of each list. */
+/** Maximum length of each list. */
 export const LISTED = 50;
 
 const NOW = "statement_timestamp()";
@@ -44,8 +47,8 @@ const NAME_LENGTH = 200;
 const listed = `id, left(task, ${NAME_LENGTH}) as task, left(tenant_id, ${NAME_LENGTH}) as tenant, attempts, max_attempts`;
 
 /**
- * Returns one statement for a consistent view, without payloads. It returns one row. Dead jobs have no index, so it
- * limits them to the newest before it reads their errors.
+ * Returns one statement that reads a consistent view in one row, without payloads. Dead jobs have no index, so it
+ * selects the newest ones before it reads their errors.
  */
 export function overviewSql(table: string): string {
   return `select

@@ -1,25 +1,28 @@
 import { EXHAUSTED, NOW, returned, TOOK } from "./claimed-row.ts";
 import { byKey } from "./leases.ts";
 
-/** The most leases that one statement recovers, and the most jobs that one marks as dead and returns with payloads. */
+/**
+ * Maximum number of leases that one statement recovers, and of jobs that one statement marks as dead and returns with
+ * payloads.
+ */
 export const MAX_RECOVERED = 1000;
 export const MAX_DEAD = 100;
 
 /** The result of recovering expired leases. */
 export interface RecoveredRow extends Record<string, unknown> {
-  /** Number of expired leases found and not locked by another session. */
+  /** Number of expired leases that were found and not locked by another session. */
   readonly ended: number;
-  /** How many of those were on the last attempt; {@link deadLetterSql} marks them as dead. */
+  /** Number of found leases on the last attempt. {@link deadLetterSql} marks their jobs as dead. */
   readonly exhausted: number;
-  /** The latest end among them, in milliseconds since the epoch; null: none. */
+  /** Latest expiry time among the expired leases, in epoch ms; null if there are none. */
   readonly reached_ms: number | null;
   /** Whether any lease had expired, including those locked by other sessions. */
   readonly any: boolean;
-  /** Milliseconds until the next lease ends or the next job becomes due, if within the horizon. */
+  /** Milliseconds until the next lease expires or the next job becomes due, if within the horizon. */
   readonly next_ms: number | null;
-  /** Whether a pending job is due, without the recovered ones. */
+  /** Whether a pending job is due, not counting the recovered ones. */
   readonly due: boolean;
-  /** Milliseconds that the server took. */
+  /** Milliseconds that the server spent. */
   readonly took_ms: number;
 }
 
@@ -34,9 +37,9 @@ export const NOTHING_ENDED: RecoveredRow = {
 };
 
 /**
- * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their old place
- * in the order. `$1` in milliseconds since the epoch: leases that ended earlier are skipped, so that the next batch
- * does not read the dead index entries of this one. `$2`: the horizon in milliseconds.
+ * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their previous
+ * position in the order. `$1` (epoch ms): leases that expired earlier are skipped, so that the next batch does not read
+ * the dead index entries from this one. `$2`: the horizon in milliseconds.
  */
 export function recoverSql(table: string): string {
   const running = `from ${table} where status = 'running' and locked_until`;
@@ -65,7 +68,7 @@ select count(*)::int as ended,
 from ended`;
 }
 
-/** Returns the statement that marks jobs with an expired last lease as dead (JOB-22), at most {@link MAX_DEAD}. */
+/** Returns the statement that marks jobs whose last lease expired as dead (JOB-22), at most {@link MAX_DEAD}. */
 export function deadLetterSql(table: string): string {
   return `with exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts

@@ -1,6 +1,6 @@
 import { HELD } from "./leases.ts";
 
-/** Returns the statement that releases jobs by their leases (JOB-11), and notifies workers on the channel `$4`. */
+/** Returns the statement that releases jobs by their leases (JOB-11) and notifies workers on the channel `$4`. */
 export function releaseSql(table: string, notifies: boolean): string {
   return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(),
   attempts = greatest(job.attempts - 1, 0)
@@ -9,10 +9,10 @@ where ${HELD} returning job.id${notifies ? ", pg_notify($4, '')" : ""}`;
 }
 
 /**
- * Returns the update that releases a job claimed at its insert when the answer was lost. Only such a lease starts
+ * Returns the update that releases a job claimed by its insert when the response was lost. Only such a lease starts
  * exactly when the job became available; every later claim starts after that.
  *
- * @param seconds the parameter with the length of the lease
+ * @param seconds the parameter that holds the duration of the lease
  */
 export function orphanUpdate(seconds: string, besides = ""): string {
   return `set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
@@ -20,7 +20,7 @@ where ${besides}job.status not in ('pending', 'dead') and job.attempts = 1
   and job.locked_until = job.available_at + ${seconds}::float8 * interval '1 second'`;
 }
 
-/** Returns the same for many jobs: `$1` ids, `$2` seconds. */
+/** Returns {@link orphanUpdate} for many jobs: `$1` ids, `$2` seconds. */
 export function orphanSql(table: string): string {
   return `update ${table} as job ${orphanUpdate("$2", "job.id = any($1::text[]) and ")} returning job.id`;
 }

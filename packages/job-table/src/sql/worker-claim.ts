@@ -2,22 +2,22 @@ import type { Job } from "../job.ts";
 import { deleteSql } from "./ack.ts";
 import { claimedJob, type JobRow, NOW, TAKE, UTC_TEXT } from "./claimed-row.ts";
 
-/** A row of a worker's claim: a job, or a row without task that reports the deleted jobs. */
+/** A row from a worker's claim: a job, or a row without task that reports the deleted jobs. */
 export interface HotRow extends JobRow {
   readonly available_ms: number;
   readonly lease: string;
 }
 
-/** The largest number of jobs that the shorter statement claims. */
+/** Maximum number of jobs for which the shorter statement is used. */
 export const FEW = 10;
 
 const COLUMNS = `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id,
     job.trace, date_part('epoch', job.available_at) * 1000 as available_ms`;
 
 /**
- * Claims pending jobs from `$3` on, in milliseconds since the epoch, which steps over claimed rows that old snapshots
- * keep. Locked rows keep their ctid, so it finds them again. The due condition is repeated in a form that matches no
- * index: a plan made for an empty table must not read all due rows.
+ * Claims pending jobs due at or after `$3` (epoch ms), which skips claimed rows that old snapshots keep. Locked rows
+ * keep their ctid, so ctid finds them again. The due condition is repeated in a form that matches no index, because a
+ * plan made for an empty table must not read all due rows.
  */
 function update(table: string, inTimeMs: number | undefined): string {
   return `update ${table} as job ${TAKE}
@@ -29,18 +29,19 @@ function update(table: string, inTimeMs: number | undefined): string {
 }
 
 /**
- * Returns a condition that is false after `ms` of waiting: the sender has then given up and would not see its jobs. For
- * sessions without their own `statement_timeout`.
+ * Returns a condition that becomes false after `ms` of waiting, because the sender has then given up and would not see
+ * its jobs. For sessions without their own `statement_timeout`.
  */
 function promptly(ms: number | undefined): string {
   if (ms === undefined) return "";
-  // `now()` is the arrival of the first message; the statement's own time is taken again after waiting for table locks.
+  // `now()` is when the first message arrived. A statement's own time is taken again after it has waited for table
+  // locks.
   return ` and clock_timestamp() < now() + interval '${Math.max(1, Math.floor(ms))} milliseconds'`;
 }
 
 /**
- * Returns a worker's frequent claim (JOB-25). Unordered, and short, because starting a statement costs more than one
- * job.
+ * Returns the claim that a worker sends most often (JOB-25). It is unordered and short, because starting a statement
+ * costs more than one job.
  */
 export function fewClaimSql(table: string, inTimeMs?: number): string {
   return `${update(table, inTimeMs)}
@@ -48,9 +49,9 @@ export function fewClaimSql(table: string, inTimeMs?: number): string {
 }
 
 /**
- * Returns the same claim for many jobs, with the common lease formatted once. With `acked` it also deletes finished
- * jobs (leases in `$4` to `$7`), which saves a commit. In the last row, `attempts` is the number of
- * leases that were still held, and `payload` lists the ids of their jobs unless all were held.
+ * Returns the claim of {@link fewClaimSql} for many jobs, with the common lease formatted once. With `acked` it also
+ * deletes finished jobs (leases in `$4` to `$7`), which saves a commit. In the last row, `attempts` is the number of
+ * leases that were still valid, and `payload` lists the ids of their jobs unless all were valid.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
@@ -66,7 +67,7 @@ select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, 
 from claimed${acked ? counted : ""} order by available_ms`;
 }
 
-/** @param nowMs the time of the claim by the server's clock */
+/** @param nowMs when the jobs were claimed, by the server's clock */
 export function hotJobOf(row: HotRow, nowMs: number): Job {
   return claimedJob(row, row.lease, nowMs - row.available_ms);
 }

@@ -6,7 +6,7 @@ import type { Report } from "./report.ts";
 import type { RunningJobs } from "./running-jobs.ts";
 import { retryDelay, type Session } from "./session.ts";
 
-/** What the claim loop, `stop()` and `enqueue()` of the same process know about one worker. */
+/** The state of one worker that its claim loop, `stop()` and `enqueue()` in the same process share. */
 export interface WorkerState {
   readonly options: ResolvedWorker;
   readonly report: Report;
@@ -17,56 +17,56 @@ export interface WorkerState {
   /** Milliseconds between sweeps of a table that is not quiet. */
   readonly sweepMs: number;
   readonly session: Session;
-  /** The second connection, which records completions while the first one claims. */
+  /** The second connection, which records completions while the first claims jobs. */
   readonly recorder: Session | undefined;
   /** Slots reserved for jobs that `enqueue()` claims. */
   readonly reserved: ReservedSlots;
-  /** The workers of the table in this process, with what they know of due jobs. */
+  /** The table's workers in this process, and whether they expect due jobs. */
   readonly group: TableGroup;
-  /** This worker in the group. */
+  /** This worker as a member of the group. */
   readonly member: Member;
-  /** Sends the sweeps of a worker whose own connection is closed. */
+  /** Sends sweeps while the worker's own connection is closed. */
   readonly spare: Session;
-  /** Closes the connections of the worker; the next statement opens them again. */
+  /** Closes the worker's connections; the next statement opens them again. */
   readonly disconnect: () => void;
   /** When the worker last had jobs. */
   activeAt: number;
-  /** Jobs asked for in claims without an answer. */
+  /** Number of jobs requested in claims that have not returned yet. */
   asked: number;
   /** Whether the last claim was full. */
   isFlowing: boolean;
-  /** A claim that was sent while the answer of an earlier one was handled. */
+  /** A claim that was sent while the response to an earlier claim was handled. */
   ahead: SentClaim | undefined;
   recording: Promise<void> | undefined;
   recordFrom: number;
-  /** Statements in a row that failed. */
+  /** Number of consecutive failed statements. */
   failures: number;
   pausedUntil: number;
-  /** When `stop()` gives up writing completions to a failing database. */
+  /** When `stop()` gives up writing completions to a failing database, by `performance.now()`. */
   giveUpAt: number;
   isStopping: boolean;
-  /** The loop has ended. */
+  /** Whether the loop has ended. */
   isOver: boolean;
 }
 
 interface SentClaim {
   readonly limit: number;
   readonly claimedAt: number;
-  /** Tells the group whether the claim was full. */
+  /** Reports to the group whether the claim was full. */
   readonly answered: (isFull: boolean) => void;
   readonly answer: Promise<Claimed>;
 }
 
 const RECORDER_PAUSE_MS = 10_000;
-// Limits consecutive sweeps, so that a large number of expired leases does not delay new jobs.
+// Limits consecutive sweeps, so that many expired leases do not delay new jobs.
 const MAX_SWEEPS = 10;
 const MAX_STOPPING_PAUSE_MS = 200;
-// After so long without jobs, a worker's connection is free for others.
+// After this much time without jobs, a worker releases its connection.
 const DISCONNECT_AFTER_MS = 10_000;
 
 /**
- * Claims jobs for free slots and writes completions, until the worker stops and everything is written. Every turn sends
- * what is due, or waits for a wakeup.
+ * Claims jobs for free slots and writes completions, until the worker is stopped and everything is written. Every
+ * iteration sends what is due, or waits for a wakeup.
  */
 export async function runClaimLoop(state: WorkerState): Promise<void> {
   const { wakeup, report } = state;
@@ -89,7 +89,7 @@ export async function runClaimLoop(state: WorkerState): Promise<void> {
         if (isLongIdle(state)) state.disconnect();
         await wakeup.wait(idleMs(state));
       }
-      // Give timers and sockets a turn, which handlers without real waits would starve.
+      // Let timers and sockets run; handlers without real waits would starve them.
       await new Promise<void>((resolve) => void setImmediate(resolve));
     } catch (error) {
       state.failures += 1;
@@ -116,7 +116,7 @@ function isFinished({
   return completions.size === 0 || (failures > 0 && performance.now() > giveUpAt);
 }
 
-/** Whether a claim may find a job and there is room for it. */
+/** Whether a claim may find a job and there is room for one. */
 function mayClaim(state: WorkerState): boolean {
   return state.group.claims > 0 && room(state) > 0;
 }
@@ -161,20 +161,20 @@ async function startRecording(state: WorkerState): Promise<void> {
 }
 
 /**
- * Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). Returns whether
- * a sweep was due.
+ * Recovers expired leases before a claim, because their jobs may be older than the pending ones (JOB-34). Returns
+ * whether a sweep was due.
  */
 async function sweep(state: WorkerState): Promise<boolean> {
   const { claimer, sweepMs, group, member, report, options } = state;
   const session = state.session.isOpen ? state.session : state.spare;
-  // A lease that starts and ends between two sweeps would be seen late.
+  // A lease that starts and expires between two sweeps would be noticed late.
   const longestMs = Math.max(sweepMs, options.visibilityMs / 2);
-  // After a failure, this worker finds out whether its statements succeed again, even if another one sweeps.
+  // After a failure, this worker must test whether its own statements succeed again, even if another worker sweeps.
   const isDue = (): boolean => claimer.untilSweep() <= 0 || (state.failures > 0 && sweeps === 0);
   let sweeps = 0;
   for (; sweeps < MAX_SWEEPS && room(state) > 0 && isDue(); sweeps++) {
     group.swept(member, sweepMs);
-    // Without notifications only a sweep finds a job.
+    // Without notifications, only a sweep finds new jobs.
     const pauseMs = options.on.notify ? group.sweepPause(sweepMs) : sweepMs;
     const { exhausted, due, quiet } = await claimer.sweep(session, Math.min(longestMs, pauseMs));
     group.swept(member, claimer.untilSweep());
@@ -185,13 +185,13 @@ async function sweep(state: WorkerState): Promise<boolean> {
   return sweeps > 0;
 }
 
-/** Claims jobs and starts them. Returns false when there was no reason to send a claim. */
+/** Claims jobs and starts them. Returns false if there was no reason to send a claim. */
 async function claim(state: WorkerState): Promise<boolean> {
   const { completions, session, report, jobs, group } = state;
   let sent = state.ahead;
   state.ahead = undefined;
   if (sent === undefined && mayClaim(state)) {
-    // A claim deletes only jobs that are done.
+    // A claim can delete only jobs that are done.
     if (completions.needFlush) await completions.flush(session);
     if (mayClaim(state)) sent = sendClaim(state);
   }
@@ -216,8 +216,8 @@ async function claim(state: WorkerState): Promise<boolean> {
 }
 
 /**
- * Whether to claim half of the room at a time: one claim is sent while the jobs of the other run. So does a worker that
- * prefetches at least `concurrency` jobs, while its claims are full.
+ * Whether to claim half of the room at a time, so that one claim is sent while the jobs from the other run. A worker
+ * that prefetches at least `concurrency` jobs does so while its claims are full.
  */
 function claimsHalves({ options: { concurrency, prefetch }, session, isFlowing }: WorkerState): boolean {
   return isFlowing && prefetch >= concurrency && session.queues;
@@ -232,7 +232,7 @@ function sendClaim(state: WorkerState): SentClaim {
   state.asked += limit;
   const claimedAt = performance.now();
   const answer = claimer.claim(session, limit, completions);
-  // It may reject before it is awaited.
+  // The promise may reject before it is awaited.
   answer.catch(() => undefined);
   return { limit, claimedAt, answered, answer };
 }
@@ -243,12 +243,13 @@ async function flush({ completions, session }: WorkerState): Promise<boolean> {
   return true;
 }
 
-/** Wakes the claim loop. A ring while it does not wait ends the next wait at once. */
+/** Wakes the claim loop. A ring while the loop is not waiting ends its next wait immediately. */
 export interface Wakeup {
-  /** `atOnce`: do not wait for the rest of this turn. */
+  /** `atOnce`: do not wait until the current event-loop turn ends. */
   ring(atOnce?: boolean): void;
   /**
-   * Resolves at the next ring or after `ms`, and lets the current turn finish, so that its events are handled together.
+   * Resolves at the next ring or after `ms`. Lets the current event-loop turn end first, so that its events are handled
+   * together.
    */
   wait(ms: number): Promise<void>;
 }
@@ -281,7 +282,7 @@ export function createWakeup(): Wakeup {
   };
 }
 
-/** Slots reserved for jobs that `enqueue()` of this process claims. */
+/** Slots reserved for jobs that `enqueue()` in this process claims. */
 export interface ReservedSlots {
   readonly count: number;
   add(): ReservedSlot;
@@ -293,9 +294,9 @@ export interface ReservedSlot {
   readonly until: number;
 }
 
-/** @param keepMs how long a slot stays reserved: a statement that hangs must not keep it forever */
+/** @param keepMs how long a slot stays reserved, so that a statement that hangs does not keep it forever */
 export function createReservedSlots(keepMs: number): ReservedSlots {
-  /** In order of reservation. */
+  /** The slots in order of reservation. */
   const slots = new Set<ReservedSlot>();
   return {
     get count() {

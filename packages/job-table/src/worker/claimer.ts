@@ -22,54 +22,56 @@ export interface Claimed {
 
 /** The result of a sweep. */
 export interface Swept {
-  /** Jobs whose last lease had expired; they are now dead (JOB-22). */
+  /** Jobs that are now dead because their last lease expired (JOB-22). */
   readonly exhausted: readonly Job[];
   /** Whether a job is due. */
   readonly due: boolean;
-  /** Whether there was nothing at all to see. */
+  /** Whether the sweep found no due job and no expired lease. */
   readonly quiet: boolean;
 }
 
-/** Claims jobs for a worker, and recovers expired leases of other workers. */
+/** Claims jobs for a worker, and recovers expired leases from other workers. */
 export interface Claimer {
   claim(session: Session, limit: number, completions: Completions): Promise<Claimed>;
   /**
    * Recovers expired leases, and marks jobs on their last attempt as dead in a second statement. The next sweep is due
-   * after `pauseMs`, or when the next job becomes due or the next lease ends. Default: `sweepMs`.
+   * after `pauseMs`, or when the next job becomes due or the next lease expires. Default: `sweepMs`.
    */
   sweep(session: Session, pauseMs?: number): Promise<Swept>;
   /** Returns the milliseconds until the next sweep. */
   untilSweep(): number;
-  /** Another worker sweeps now or has swept, and the next sweep is due in `ms`. */
+  /** Another worker is sweeping or has just swept; the next sweep is due in `ms`. */
   sweptElsewhere(ms: number): void;
-  /** Sweeps within `sweepMs`. */
+  /** Makes the next sweep run within `sweepMs`. */
   hasten(): void;
-  /** Makes the next sweep and claim look at everything. */
+  /** Makes the next sweep and claim consider everything. */
   reset(): void;
 }
 
-// A transaction that commits late has earlier `available_at` values; within this margin the next claim finds them.
+// A transaction that commits late contains earlier `available_at` values. Within this margin the next claim finds its
+// jobs.
 const MARGIN_MS = 50;
-// How far a sweep looks ahead at least.
+// Minimum time that a sweep looks ahead.
 const LEAST_HORIZON_MS = 1000;
-// The shortest pause between two sweeps, unless the first one was full.
+// Minimum pause between two sweeps, unless the first sweep was full.
 const LEAST_PAUSE_MS = 100;
-// Timers round, so the sweep for a known end of a lease runs a little after it.
+// Timers round, so run the sweep for a known expiry time slightly later.
 const AFTER_END_MS = 2;
-// A floating-point timestamp may be a microsecond late.
+// A floating-point timestamp may be off by a microsecond.
 const ROUNDING_MS = 1;
-// An old snapshot makes each sweep read dead entries; this pause limits sweeps to a sixth of the time.
+// An old snapshot makes each sweep read dead entries. This pause limits sweeps to a sixth of the time.
 const PAUSE_PER_READING = 5;
 const MAX_PAUSE_MS = 10_000;
 
 /**
  * Creates a claimer, which claims pending jobs and deletes finished ones in the same statement. While claims are full,
- * the next one starts where the last one ended and so skips claimed rows that an old snapshot keeps.
+ * the next claim starts where the last one ended, and so skips claimed rows that an old snapshot keeps.
  *
  * A sweep makes jobs with expired leases `pending` again, so that claims find them in order (JOB-34). It runs at the
- * start, at each end of a lease that it has seen, and every `sweepMs` for others unless the table is quiet.
+ * start, at each expiry time that an earlier sweep found, and every `sweepMs` for other leases unless the table is
+ * quiet.
  *
- * @param inTimeMs milliseconds of waiting after which a claim takes nothing
+ * @param inTimeMs milliseconds of waiting after which a claim claims nothing
  */
 export function createClaimer(
   table: string,
@@ -83,17 +85,17 @@ export function createClaimer(
   const hot = hotClaimSql(table, false, inTimeMs);
   const fused = hotClaimSql(table, true, inTimeMs);
   let sweepAt = -Infinity;
-  /** The start of the next sweep in a series. */
+  /** Start position for the next sweep in a series. */
   let since = -Infinity;
   let from = -Infinity;
 
-  /** Returns the milliseconds between a sweep that was not full and the next one. */
+  /** Returns the milliseconds between a sweep that was not full and the next sweep. */
   function pauseAfter(
     { ended, any, next_ms: nextMs, took_ms: tookMs }: RecoveredRow,
     pauseMs: number,
   ): number {
     const least = Math.min(LEAST_PAUSE_MS, sweepMs);
-    // The next claim does not see jobs that another session is recovering now; a claim after one more sweep does.
+    // The next claim does not see jobs that another session is recovering now. A claim after one more sweep sees them.
     const most = any || since !== -Infinity ? least : pauseMs;
     const wanted = Math.min(most, (nextMs ?? Infinity) + AFTER_END_MS);
     const reading = ended === 0 ? Math.min(PAUSE_PER_READING * tookMs, MAX_PAUSE_MS) : 0;
@@ -111,7 +113,7 @@ export function createClaimer(
       sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept, pauseMs);
       if (!isFull) since = -Infinity;
       else if (dead.length < MAX_DEAD) since = (swept.reached_ms ?? -Infinity) - ROUNDING_MS;
-      // Recovered jobs are earlier than the position of the claims.
+      // Recovered jobs come before the claims' start position.
       from = -Infinity;
       const due = swept.due || swept.ended > swept.exhausted;
       return { exhausted: dead.map(jobOf), due, quiet: !due && !swept.any };

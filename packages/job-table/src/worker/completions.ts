@@ -6,34 +6,39 @@ import { leaseValues } from "../sql/leases.ts";
 import { releaseSql } from "../sql/release.ts";
 import type { Session } from "./session.ts";
 
-/** How a job ended in this worker, to be written to the table. */
+/** How a job ended in this worker, to be recorded in the table. */
 export interface Completion {
   readonly kind: "done" | "failed" | "released";
   readonly job: Job;
   readonly claimedAt: number;
   readonly durationMs: number;
   readonly error?: unknown;
-  /** Whether to dead-letter the job at once. */
+  /** Whether to dead-letter the job immediately. */
   readonly dead: boolean;
-  /** Whether an earlier statement for it failed, and may still have taken effect. */
+  /** Whether an earlier statement for the job failed but may still have taken effect. */
   unsure: boolean;
 }
 
-/** The state of the job in the table afterwards. */
+/** The state of the job after its completion was written. */
 export type Outcome = "done" | "pending" | "dead" | "released" | "lost";
 
-/** The completions that wait for a statement. */
+/** Completions that have not been written yet. */
 export interface Completions {
   readonly size: number;
-  /** Whether some need `flush`, because a claim deletes only jobs that are done. */
+  /** Whether some completions need `flush`, because a claim can delete only jobs that are done. */
   readonly needFlush: boolean;
   add(completion: Omit<Completion, "unsure">): void;
-  /** Removes up to 1,000 jobs that are done, for a claim to delete; call `deleted` or `putBack` with them. */
+  /**
+   * Removes and returns up to 1,000 jobs that are done, for a claim to delete. Call `deleted` or `putBack` with them.
+   */
   takeDone(): Completion[];
-  /** `held`: the ids with a valid lease; undefined: all. */
+  /** `held`: the ids whose leases were valid; undefined means all. */
   deleted(batch: readonly Completion[], held: ReadonlySet<unknown> | undefined): void;
   putBack(batch: readonly Completion[]): void;
-  /** Writes all completions, one statement per kind. Rejects with the database's error and keeps the unwritten ones. */
+  /**
+   * Writes all completions, with one statement for each type. Rejects with the database's error and keeps the unwritten
+   * ones.
+   */
   flush(session: Session): Promise<void>;
 }
 
@@ -42,7 +47,7 @@ const KINDS: readonly Kind[] = ["done", "failed", "released"];
 const MAX_BATCH = 1000;
 
 /**
- * @param channel where to notify other workers of released and failed jobs; undefined: nowhere
+ * @param channel where to notify other workers of released and failed jobs; undefined sends no notification
  * @param onWritten called for each written completion; must not throw
  */
 export function createCompletions(
@@ -56,7 +61,7 @@ export function createCompletions(
   const failing = failSql(table, channel !== undefined);
   const releasing = releaseSql(table, channel !== undefined);
 
-  /** Writes a batch, and returns the new states of the jobs whose leases were valid. */
+  /** Writes a batch. Returns the new states of the jobs whose leases were valid. */
   const write: Record<Kind, (session: Session, batch: Completion[]) => Promise<Map<string, Outcome>>> = {
     async done(session, batch) {
       const rows = await session.query<{ id: string }>("svc_job_ack", deleting, deleteValues(jobsOf(batch)));
@@ -82,7 +87,8 @@ export function createCompletions(
     outcomeOf: (completion: Completion) => Outcome | undefined,
   ): void {
     for (const each of batch) {
-      // After a lost answer it is unknown whether the statement found the lease; after the lease's end probably not.
+      // After a lost response it is unknown whether the lease was valid. If the lease has expired by now, it probably
+      // was not.
       const late = performance.now() - each.claimedAt >= visibilityMs;
       onWritten(each, outcomeOf(each) ?? (each.unsure && !late ? expectedOutcome(each) : "lost"));
     }

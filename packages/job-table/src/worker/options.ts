@@ -17,14 +17,14 @@ import { type JobTable, optionsOf } from "../job-table.ts";
 export interface JobContext {
   readonly id: string;
   readonly task: string;
-  /** The number of this attempt, starting at 1. */
+  /** Number of this attempt, starting at 1. */
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly requestId: string | undefined;
-  /** The tenant of the job and of the current context. */
+  /** The tenant of the job, as in the current context. */
   readonly tenantId: string | undefined;
   readonly trace: TraceCarrier | undefined;
-  /** Aborted at the job's timeout, and when the worker stops and cannot wait. Created on first use. */
+  /** Aborted at the job's timeout, and when the worker stops without waiting any longer. Created on first use. */
   readonly signal: AbortSignal;
 }
 
@@ -39,21 +39,24 @@ export type JobHandler = Handlers["handle"];
 /** Wraps a handler: calls `run` and awaits it. */
 export type Around = (job: JobContext, run: () => Promise<void>) => Promise<void>;
 
-/** What `onEvent` receives. Times are in milliseconds. */
+/** What `onEvent` receives. Durations are in milliseconds. */
 export type WorkerEvent =
-  /** Jobs were claimed; each `waitedMs` says how long it was due. */
+  /** Jobs were claimed. `waitedMs` in each is how long it had been due. */
   | { readonly type: "claimed"; readonly jobs: readonly Job[] }
   /** A handler returned, and the job is deleted. */
   | { readonly type: "done"; readonly job: Job; readonly durationMs: number }
   /** A handler threw or timed out, and the job will be retried. */
   | { readonly type: "failed"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job will not be retried: no attempts left, no handler, or its lease expired on every attempt. */
+  /** A job will not be retried: it has no attempts left or no handler, or its last lease expired. */
   | { readonly type: "dead"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job was released with its attempt: the worker stops, or the rest of the lease was too short to start it. */
+  /**
+   * A job was released and its attempt not counted: the worker is stopping, or the remaining lease was too short to
+   * start the job.
+   */
   | { readonly type: "released"; readonly job: Job }
-  /** A job ended after its lease expired, so another worker may have started it again. `ended`: how it ended here. */
+  /** A job ended after its lease expired, so another worker may have restarted it. `ended`: how it ended here. */
   | { readonly type: "lease_lost"; readonly job: Job; readonly ended: "done" | "failed" | "released" }
-  /** The number of jobs, every `depthEverySeconds`. */
+  /** The number of jobs in each state, every `depthEverySeconds`. */
   | { readonly type: "depth"; readonly stats: JobStats }
   /** The database failed; the worker retries. */
   | { readonly type: "fault"; readonly error: unknown };
@@ -62,48 +65,48 @@ export type WorkerEvent =
 export interface WorkerOptions {
   /** The result of `createJobTable()`. Required. */
   readonly table: JobTable;
-  /** Maps each task to its handler. A job of another task is dead at once (JOB-10, JOB-20). Required. */
+  /** Maps each task to its handler. A job with another task is dead immediately (JOB-10, JOB-20). Required. */
   readonly handlers: Readonly<Record<string, JobHandler>>;
-  /** Jobs that run concurrently (JOB-26), 1 to 1,000. Default: 4. */
+  /** Number of jobs that run concurrently (JOB-26), 1 to 1,000. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
-   * Jobs claimed in advance (JOB-23), 0 to 1,000. If it is at least `concurrency`, a listening worker takes a second
-   * connection of a pool of six or more, to record outcomes while it claims. Default: 0.
+   * Number of jobs claimed in advance (JOB-23), 0 to 1,000. If it is at least `concurrency`, a listening worker takes a
+   * second connection from a pool of six or more, to record outcomes while it claims. Default: 0.
    */
   readonly prefetch?: number | undefined;
-  /** Seconds after which a job is aborted and fails; less than the visibility timeout. Default: 0.8 times that. */
+  /**
+   * Seconds after which a job is aborted and fails; must be less than the visibility timeout. Default: 0.8 times the
+   * visibility timeout.
+   */
   readonly jobTimeoutSeconds?: number | undefined;
   /** Seconds that `stop()` waits for running jobs (JOB-26). Default: 25. */
   readonly drainSeconds?: number | undefined;
   /**
-   * Milliseconds between polls of an idle table, 10 to 1,000; a value above 500 acts as 500 (JOB-34). A worker that
-   * listens polls a quiet table less often, down to once in 5 s. Default: 1,000.
+   * Milliseconds between polls of an idle table, 10 to 1,000; values above 500 act like 500 (JOB-34). A listening
+   * worker polls a quiet table less often, down to once in 5 s. Default: 1,000.
    */
   readonly pollMs?: number | undefined;
   /**
-   * Whether the worker keeps a connection of the pool and listens on it. Set false behind a transaction pooler such as
+   * Whether the worker keeps a pool connection and listens on it. Set it to false behind a transaction pooler such as
    * PgBouncer; the worker then polls. Default: true.
    */
   readonly listen?: boolean | undefined;
   /**
-   * Whether an idle worker claims a job of its own process in the statement that queues it, which saves a commit and a
-   * message. False: any worker claims it. Default: true.
+   * Whether an idle worker claims a job from its own process in the statement that queues it, which saves a commit and
+   * a message. With false, any worker claims the job. Default: true.
    */
   readonly claimOnEnqueue?: boolean | undefined;
-  /** Milliseconds for one statement. Default: 10,000. */
+  /** Time limit for one statement, in milliseconds. Default: 10,000. */
   readonly commandTimeoutMs?: number | undefined;
-  /**
-   * Seconds between counts of the table for the event `depth`, which read the whole table; 0 turns them off. Default:
-   * 0.
-   */
+  /** Seconds between `depth` events, each of which reads the whole table; 0 turns them off. Default: 0. */
   readonly depthEverySeconds?: number | undefined;
-  /** Logs every job that ends (JOB-18), and failures of the database. Default: none. */
+  /** Logger for every job that ends (JOB-18), and for database failures. Default: none. */
   readonly logger?: Logger | undefined;
   /** Receives every {@link WorkerEvent}, for metrics. Default: none. */
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined;
   /**
-   * Wraps every handler in the job's context, for instance to start a span. It must call `run` and await it. Default:
-   * none.
+   * Wraps every handler inside the job's context, for example to start a span. It must call `run` and await it.
+   * Default: none.
    */
   readonly around?: Around | undefined;
 }

@@ -8,29 +8,29 @@ import type { Completion, Outcome } from "./completions.ts";
 import type { ResolvedWorker, WorkerEvent } from "./options.ts";
 import { announcementOf, tasksIn } from "./session.ts";
 
-/** Reports what a worker does to the log and to the listener. No function throws. */
+/** Reports a worker's actions to the log and to the listener. No function throws. */
 export interface Report {
-  /** Calls the listener; one that throws is logged and changes nothing. */
+  /** Calls the listener. A listener that throws is logged and changes nothing. */
   emit(event: WorkerEvent): void;
   completed(completion: Completion, outcome: Outcome): void;
-  /** The lease expired on the last attempt (JOB-22). */
+  /** Reports a job whose lease expired on the last attempt (JOB-22). */
   exhausted(job: Job): void;
   fault(error: unknown): void;
-  /** The table answers again after so many failures. */
+  /** Reports that statements succeed again after this many failures. */
   answersAgain(failures: number): void;
   pooler(): void;
-  /** Another worker announced its handlers. */
+  /** Reports that another worker announced its handlers. */
   announcement(theirs: string): void;
-  /** Every slot's handler ignores its signal. */
+  /** Reports that the handlers in all slots ignore their signals. */
   ignoredSignals(): void;
-  /** So many completions were still unwritten at the end. */
+  /** Reports how many completions were still unwritten at the end. */
   unrecorded(jobs: number): void;
 }
 
 const FAULT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
-/** Every log line of a job names the job, its request, trace and tenant (JOB-18). */
+/** Creates the report. Every log line about a job contains the job, its request, trace and tenant (JOB-18). */
 export function createReport(
   options: Pick<ResolvedWorker, "logger" | "onEvent" | "table" | "handlers">,
 ): Report {
@@ -97,7 +97,7 @@ export function createReport(
   };
 }
 
-/** Returns the fields of a log line about a job (JOB-18). */
+/** Returns the fields for a log line about a job (JOB-18). */
 function fieldsOf(job: Job): Record<string, unknown> {
   const { id, task, attempts, requestId, tenantId, trace } = job;
   const fields: Record<string, unknown> = { job_id: id, task, attempts };

@@ -7,7 +7,7 @@ import type { Completion, Completions } from "./completions.ts";
 import type { JobContext, JobHandler, ResolvedWorker } from "./options.ts";
 import type { Report } from "./report.ts";
 
-/** A job whose handler runs. */
+/** A job whose handler is running. */
 class RunningJob implements JobContext {
   readonly id: string;
   readonly task: string;
@@ -18,11 +18,11 @@ class RunningJob implements JobContext {
   readonly trace: TraceCarrier | undefined;
   readonly job: Job;
   readonly startedAt: number;
-  /** Taken before the claim was sent, so the lease is not older than this. */
+  /** Taken before the claim was sent, so the lease did not start earlier. */
   readonly claimedAt: number;
-  /** The reason of its aborted signal. */
+  /** The reason with which the job's signal was aborted. */
   stopped: JobError | undefined;
-  /** Its completion was recorded while the handler still ran. */
+  /** Whether the completion was recorded while the handler was still running. */
   abandoned = false;
   #controller: AbortController | undefined;
 
@@ -52,8 +52,8 @@ class RunningJob implements JobContext {
 }
 
 /**
- * Runs a handler in a context with the job's request id, tenant and trace (JOB-17, JOB-18), so its logs, jobs and calls
- * carry them. A job without a request id uses its own id.
+ * Runs a handler in a context with the job's request id, tenant and trace (JOB-17, JOB-18), which its logs, jobs and
+ * calls include. A job without a request id uses its own id.
  */
 function runHandler(
   running: RunningJob,
@@ -74,7 +74,7 @@ function runHandler(
     try {
       await around(running, () => (ran ??= run()));
     } finally {
-      // Wait even if `around` did not: the job lasts as long as its handler, and fails with it.
+      // Wait even if `around` did not, because the job lasts as long as its handler and fails with it.
       await ran?.catch(() => undefined);
     }
     if (ran === undefined) throw new Error("around() has not called the handler");
@@ -82,21 +82,21 @@ function runHandler(
   });
 }
 
-/** The claimed jobs of a worker: those that run, and those in the prefetch buffer. */
+/** A worker's claimed jobs, both running and in the prefetch buffer. */
 export interface RunningJobs {
-  /** The number of running handlers, without those of abandoned jobs. */
+  /** Number of running handlers, without those for abandoned jobs. */
   readonly running: number;
-  /** Returns how many more jobs may be claimed, besides those already asked for. */
+  /** Returns how many more jobs may be claimed. `asked`: the number already requested. */
   room(asked: number): number;
-  /** Whether a job that arrives now starts at once, besides those already asked for. */
+  /** Whether a job that arrives now would start immediately. `asked`: the number already requested. */
   hasFreeSlot(asked: number): boolean;
-  /** Starts jobs, or buffers them for the next free slot. */
+  /** Starts jobs, or buffers them until a slot is free. */
   accept(jobs: readonly Job[], claimedAt: number): void;
-  /** Starts no further job; releases the buffered ones. */
+  /** Starts no further jobs, and releases the buffered ones. */
   close(): void;
-  /** Aborts the signals of running jobs (JOB-11). */
+  /** Aborts the signals of the running jobs (JOB-11). */
   abort(): void;
-  /** Releases jobs that still run; their handlers continue without effect on the table. */
+  /** Releases jobs that are still running. Their handlers continue without effect on the table. */
   abandon(): void;
 }
 
@@ -109,7 +109,7 @@ export function createRunningJobs(
   report: Pick<Report, "ignoredSignals">,
 ): RunningJobs {
   const { handlers, concurrency, prefetch, jobTimeoutMs, visibilityMs } = options;
-  // The time between the job's timeout and the end of its lease in which a handler may react to its signal.
+  // Time between the job's timeout and the expiry of its lease, in which a handler may react to its signal.
   const graceMs = Math.min(MAX_GRACE_MS, (visibilityMs - jobTimeoutMs) / 2);
   const all = concurrency + prefetch;
   const running = new Set<RunningJob>();
@@ -118,7 +118,7 @@ export function createRunningJobs(
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  // Also limit the completions that wait for the database.
+  // Also limit the number of completions that wait for the database.
   const acceptsNoMore = (): boolean => closed || abandoned >= concurrency || completions.size > 2 * all;
 
   function start(job: Job, claimedAt: number): void {
@@ -128,7 +128,7 @@ export function createRunningJobs(
         ? new JobError("ERR_SVC_JOB_UNKNOWN", `there is no handler for the task ${job.task}`)
         : payloadFaultOf(job);
     if (handler === undefined || fault !== undefined) {
-      // No attempt could complete it.
+      // No attempt could complete the job.
       completions.add({ kind: "failed", job, claimedAt, durationMs: 0, error: fault, dead: true });
       return;
     }
@@ -160,7 +160,7 @@ export function createRunningJobs(
     completions.add({ kind, job, claimedAt, durationMs: performance.now() - startedAt, error, dead: false });
   }
 
-  /** Starts buffered jobs. Releases one whose remaining lease is too short, with its attempt. */
+  /** Starts buffered jobs. Releases a job whose remaining lease is too short, without counting the attempt. */
   function fill(): void {
     while (buffer.length > 0 && running.size < concurrency) {
       const next = buffer.shift();
@@ -175,7 +175,7 @@ export function createRunningJobs(
     completions.add({ kind: "released", job, claimedAt, durationMs: 0, dead: false });
   }
 
-  /** Frees the slot of a job whose handler still runs. */
+  /** Frees the slot of a job whose handler is still running. */
   function abandon(job: RunningJob): void {
     running.delete(job);
     job.abandoned = true;
@@ -183,7 +183,7 @@ export function createRunningJobs(
     if (abandoned === concurrency) report.ignoredSignals();
   }
 
-  // Jobs are in order of their start and share one timeout, so only the first ones can be due.
+  // Jobs are ordered by their start and share one timeout, so only the first ones can be due.
   function watchTimeouts(): void {
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -228,7 +228,7 @@ export function createRunningJobs(
     hasFreeSlot: (asked) => buffer.length === 0 && running.size + asked < concurrency && !acceptsNoMore(),
     accept(jobs, claimedAt) {
       for (const job of jobs) {
-        // After the lease's end another worker may have the job.
+        // After the lease has expired, another worker may have claimed the job.
         if (closed || performance.now() - claimedAt >= visibilityMs) release(job, claimedAt);
         else if (!handlers.has(job.task) || running.size < concurrency) start(job, claimedAt);
         else buffer.push({ job, claimedAt });

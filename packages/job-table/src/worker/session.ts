@@ -11,34 +11,34 @@ import {
 } from "@svc/sql";
 import { createHash } from "node:crypto";
 
-/** Returns the milliseconds before the next retry after so many failures. */
+/** Returns the milliseconds until the next retry after this many failures. */
 export const retryDelay: (failures: number) => number = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
 
 /** Sends a worker's statements. */
 export interface Session {
   /**
-   * Sends a statement, after connecting if necessary. `name` identifies the text, independent of the values; empty: it is
-   * not prepared.
+   * Sends a statement, after connecting if necessary. `name` identifies the text, independent of the values; with an
+   * empty name the statement is not prepared.
    */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
-  /** Whether a second statement may be passed before the first is answered; its time starts when it is sent. */
+  /** Whether a second statement may be passed before the first returns; its deadline starts when it is sent. */
   readonly queues: boolean;
-  /** Whether its own connection is open. */
+  /** Whether the session's own connection is open. */
   readonly isOpen: boolean;
-  /** Whether its own connection is open and idle. */
+  /** Whether the session's own connection is open and idle. */
   readonly isIdle: boolean;
   close(): void;
 }
 
-/** A session on its own connection. */
+/** A session with its own connection. */
 export interface OwnSession extends Session {
   /** When the last statement was sent, by `performance.now()`. */
   readonly sentAt: number;
-  /** Whether its connection listens and can deliver notifications. */
+  /** Whether the connection listens and can deliver notifications. */
   readonly hears: boolean;
 }
 
-/** Creates a session that sends each statement on any connection of the table's database. */
+/** Creates a session that sends each statement on any connection to the table's database. */
 export function createPoolSession(db: Database, timeoutMs: number): Session {
   const deadline = { operation: "a statement of the worker", timeoutMs };
   return {
@@ -53,13 +53,13 @@ export function createPoolSession(db: Database, timeoutMs: number): Session {
 
 /** Returns the pool whose connections emit notifications; undefined if there is none. */
 export function listeningPool(db: Database): Connectable | undefined {
-  // A database of `@svc/database` lends wrapped connections without notifications; its inner pool has them.
+  // A database from `@svc/database` lends wrapped connections without notifications. Its inner pool has them.
   const { pool } = db as { readonly pool?: unknown };
   if (typeof pool === "object" && pool !== null && isPool(pool as Database)) return pool as Connectable;
   return isPool(db) ? db : undefined;
 }
 
-// Two connections for a worker, and this many for its handlers and other callers.
+// A worker needs two connections; this many are left for its handlers and other callers.
 const SPARE = 4;
 
 /** Whether a pool is large enough to lend a worker a second connection permanently. */
@@ -67,44 +67,43 @@ export function isLarge(pool: Connectable): boolean {
   return (sizeOf(pool) ?? 0) >= SPARE + 2;
 }
 
-/** Returns the largest number of connections of a pool; undefined when it is unknown. */
+/** Returns the maximum number of connections in a pool; undefined if it is unknown. */
 export function sizeOf(pool: Connectable): number | undefined {
   const { options } = pool as { readonly options?: { readonly max?: unknown } };
   return typeof options?.max === "number" ? options.max : undefined;
 }
 
 /**
- * The server's part of a deadline, so that it stops before the worker gives up and would claim jobs that no worker
- * sees.
+ * The share of a deadline given to the server, so that it stops before the worker times out and would claim jobs that
+ * no worker sees.
  */
 export const SERVERS_SHARE = 0.9;
 
-/** A statement that takes longer delays notifications noticeably, in milliseconds. */
+/** Statements that take longer than this noticeably delay notifications, in milliseconds. */
 export const SLOW_MS = 500;
 
 /** A message on a channel. */
 export interface Notification {
   readonly channel: string;
-  /** The message with which a worker announced its tasks; undefined: a job was queued. */
+  /** The message in which a worker announced its tasks; undefined if a job was queued. */
   readonly announcement: string | undefined;
 }
 
-/** What a listening connection does. */
+/** What a listening connection sends and reports. */
 export interface Listening {
-  /** Returns the statements to send when it connects. */
+  /** Returns the statements to send after connecting. */
   readonly statements: () => readonly string[];
   readonly onNotification: (notification: Notification) => void;
-  /** The connection was lost, and may have missed notifications. */
+  /** Called when the connection was lost, so that notifications may have been missed. */
   readonly onLoss: () => void;
-  /** Another process than the one that greeted the driver answers: a pooler shares sessions between clients. */
+  /** Called when another backend than the one in the handshake replies: a pooler shares sessions between clients. */
   readonly onPooler: () => void;
 }
 
 /**
- * Creates a session on its own connection, which may also listen. The connection is closed at the end and after every
- * error, never returned to the pool, so it may have its own settings and prepared statements. Each
- * statement is planned once, because planning costs more than claiming a job. Without sequential scans the plan fits
- * any table size.
+ * Creates a session with its own connection, which may also listen. The connection is closed at the end and after every
+ * error, never returned to the pool, so it may have its own settings and prepared statements. Each statement is planned
+ * once, because planning costs more than claiming a job. Without sequential scans the plan fits any table size.
  */
 export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): OwnSession {
   let current: PooledConnection | undefined;
@@ -112,7 +111,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
   let isClosing = false;
   let closes = 0;
   let sentAt = -Infinity;
-  /** The connection that delivers notifications: not behind a pooler, and of a driver that emits them. */
+  /** The connection, if it delivers notifications: not through a pooler, and with a driver that emits them. */
   let hearing: PooledConnection | undefined;
   const waiting: (() => void)[] = [];
 
@@ -162,7 +161,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
       return sentAt;
     },
     get hears() {
-      // The server sends no notification during a statement.
+      // The server sends no notifications during a statement.
       const isBlocked = busy && performance.now() - sentAt > SLOW_MS;
       return current !== undefined && current === hearing && !isBlocked;
     },
@@ -177,11 +176,11 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
           return sendPrepared<R>(used, name, text, values);
         });
       } catch (error) {
-        // Also after a timeout: a late answer would be taken for that of the next statement.
+        // Drop it after a timeout too: a late response would be taken for that to the next statement.
         if (current !== undefined && (used === undefined || used === current)) drop(current);
         throw error;
       } finally {
-        // Send the next statement before the caller handles this answer.
+        // Send the next statement before the caller handles this response.
         const next = waiting.shift();
         if (next === undefined) busy = false;
         else next();
@@ -199,7 +198,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
 function settingsOf(timeoutMs: number, further: readonly string[]): string {
   return [
     `set statement_timeout = ${Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE))}`,
-    // At a stricter level two sessions that meet on one row would fail.
+    // At a stricter level, two sessions that access the same row would fail.
     "set default_transaction_isolation = 'read committed'",
     "set enable_seqscan = off",
     "set plan_cache_mode = force_generic_plan",
@@ -209,12 +208,12 @@ function settingsOf(timeoutMs: number, further: readonly string[]): string {
   ].join("; ");
 }
 
-/** The events of a `pg` connection. */
+/** The events that a `pg` connection emits. */
 interface Emitter {
   on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
 }
 
-/** Whether another server process answers than the one that greeted, as behind a pooler. */
+/** Whether another backend than the one in the handshake replied, as behind a pooler. */
 function isPooled(connection: object, answers: unknown): boolean {
   const { processID } = connection as { readonly processID?: unknown };
   const last = (Array.isArray(answers) ? answers.at(-1) : answers) as Partial<QueryResult<Row>> | undefined;
@@ -232,7 +231,7 @@ async function sendPrepared<R extends Row>(
   text: string,
   values: unknown[],
 ): Promise<R[]> {
-  // Drivers other than `pg` take only a text.
+  // Drivers other than `pg` accept only a string.
   if (name === "" || typeof (connection as Partial<Emitter>).on !== "function") {
     return (await connection.query<R>(text, values)).rows;
   }
@@ -246,7 +245,7 @@ function asText(value: unknown): unknown {
   const list: readonly unknown[] = value;
   if (list.every((each) => typeof each === "number" || typeof each === "boolean"))
     return `{${list.join(",")}}`;
-  // Leave texts that need escaping to the driver.
+  // Leave strings that need escaping to the driver.
   return list.every((each) => typeof each === "string" && !/["\\]/.test(each))
     ? `{"${list.join('","')}"}`
     : value;
@@ -256,8 +255,8 @@ const PREFIX = "handlers ";
 const MAX_LENGTH = 1000;
 
 /**
- * Returns the message with which a worker announces its tasks to the other listeners of its table. A worker claims
- * every row (JOB-20), so one with different handlers marks their jobs as dead.
+ * Returns the message in which a worker announces its tasks to the other listeners on its table. A worker claims every
+ * row (JOB-20), so a worker with different handlers marks other workers' jobs as dead.
  */
 export function announcementOf(tasks: Iterable<string>): string {
   const names = JSON.stringify([...tasks].toSorted());
@@ -270,7 +269,7 @@ function notificationOf(message: unknown): Notification {
   return { channel, announcement: isAnnouncement ? payload : undefined };
 }
 
-/** Formats an announcement for the log; any client that may notify can have written it. */
+/** Formats an announcement for the log. It may come from any client that is allowed to notify. */
 export function tasksIn(announcement: string): string {
   return announcement.slice(PREFIX.length, PREFIX.length + MAX_LENGTH);
 }

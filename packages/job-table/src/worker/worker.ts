@@ -18,29 +18,34 @@ import {
   SERVERS_SHARE,
 } from "./session.ts";
 
-/** Runs the jobs of a table. */
+/** Runs a table's jobs. */
 export interface Worker extends AsyncDisposable {
-  /** Starts to claim jobs; a second call does nothing. @throws Error after `stop()` */
+  /**
+   * Starts claiming jobs. Further calls do nothing.
+   * @throws Error after `stop()`
+   */
   start(): void;
   /**
-   * Stops claiming, releases jobs that have not started, waits up to `drainSeconds` for running ones, then aborts their
-   * signals and releases them with their attempt (JOB-11). A second call stops waiting. Never rejects.
+   * Stops claiming, releases jobs that have not started, and waits up to `drainSeconds` for running jobs. Then it
+   * aborts their signals and releases them without counting the attempt (JOB-11). A second call ends the wait. Never
+   * rejects.
    */
   stop(): Promise<void>;
-  /** The number of running handlers. */
+  /** Number of running handlers. */
   readonly running: number;
   /** The check `worker`, never critical: whether its statements succeed. Always the same object. */
   readiness(): ReadinessCheck;
 }
 
-// Interval of sweeps for leases whose end no sweep has seen coming (JOB-34), because another program changed them.
+// Interval of sweeps for leases whose expiry no earlier sweep could foresee (JOB-34), because another program changed
+// them.
 const MAX_SWEEP_MS = 500;
-// How long aborted handlers may take to return, and how long their completions may take to be written.
+// How long aborted handlers may take to return, and how long writing their completions may take.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
 const IDLE_CHECK_MS = 10;
 
-// A worker started inside a request or job must not inherit that context, and neither must its listeners.
+// A worker started in a request or job must not inherit that context, and neither must its listeners.
 const outside = AsyncLocalStorage.snapshot();
 
 /**
@@ -69,7 +74,7 @@ export function createWorker(given: WorkerOptions): Worker {
     if (jobs.running > 0) {
       jobs.abort();
       await settledWithin(Promise.race([allJobsEnded(), hurry.promise]), SETTLE_MS);
-      // Handlers that react to their signals may end in this turn.
+      // Handlers that react to their signals may end in this event-loop turn.
       await new Promise<void>((resolve) => void setImmediate(resolve));
       jobs.abandon();
     }
@@ -190,12 +195,12 @@ function createState(options: ResolvedWorker): WorkerState {
   };
 }
 
-/** Counts the table for the event `depth` every `depthEverySeconds`, and returns the function that ends that. */
+/** Emits `depth` with the table's counts every `depthEverySeconds`. Returns a function that stops it. */
 function countRegularly({ table, depthEverySeconds }: ResolvedWorker, report: Report): () => void {
   if (depthEverySeconds === 0) return () => undefined;
   let counting = false;
   async function count(): Promise<void> {
-    // A slow count must not occupy several connections of the pool.
+    // Skip this count, so that a slow one does not occupy several pool connections.
     if (counting) return;
     counting = true;
     try {
@@ -209,11 +214,11 @@ function countRegularly({ table, depthEverySeconds }: ResolvedWorker, report: Re
   return () => clearInterval(timer);
 }
 
-/** Waits for a promise, but at most `ms`. */
+/** Waits until a promise settles, but at most `ms`. */
 export async function settledWithin(something: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<void>((resolve) => {
-    // Node warns on the console about a negative timeout.
+    // A negative timeout would make Node print a warning.
     timer = setTimeout(resolve, Math.max(0, ms));
   });
   await Promise.race([something, time]);

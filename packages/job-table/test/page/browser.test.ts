@@ -26,7 +26,7 @@ describe("the queue page in Chromium", function () {
     await browser?.close();
   });
 
-  it("JOB-32 retries a dead letter by its button, without script and by keyboard; axe-core finds no fault", async () => {
+  it("JOB-32 retries a dead job with its button, without scripts and by keyboard; axe-core finds no fault", async () => {
     await using bench = await openBench(database.url, { name: "mail_jobs" });
     const { table } = bench;
     for (const [id, error] of [

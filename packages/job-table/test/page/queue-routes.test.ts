@@ -42,7 +42,7 @@ describe("queueRoutes()", function () {
 
   for (const stack of stacks) {
     describe(`on ${stack}`, () => {
-      it("JOB-32 answers the counts at /queue/stats with no-store", async () => {
+      it("JOB-32 returns the counts at /queue/stats with no-store", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a", "b"]);
         await bench.table.enqueue({ task: "alive" });
@@ -54,7 +54,7 @@ describe("queueRoutes()", function () {
         expect(await answer.json()).to.deep.equal({ pending: 1, running: 0, dead: 2 });
       });
 
-      it("JOB-32 shows depth, oldest waiting job, leases and dead letters at /queue", async () => {
+      it("JOB-32 shows depth, oldest waiting job, leases and dead jobs at /queue", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["letter-1"], `<script>alert("1")</script>${"x".repeat(400)}`);
         await bench.table.enqueue({ id: "held", task: "report.make", tenantId: "<b>&co" });
@@ -84,7 +84,7 @@ describe("queueRoutes()", function () {
         expect(await (await fetch(`${server.url}/queue`)).text()).to.include("has ended");
       });
 
-      it("JOB-12 JOB-32 a button makes one or all dead letters pending, reports it, and logs subject and ids", async () => {
+      it("JOB-12 JOB-32 makes one or all dead jobs pending with a button, reports it, and logs subject and ids", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a&b", "b", "c"]);
         const logger = collectingLogger();
@@ -107,7 +107,7 @@ describe("queueRoutes()", function () {
         expect(second?.fields["job_ids"]).to.have.members(["b", "c"]);
       });
 
-      it("JOB-32 retrying an id that is no longer dead is not an error", async () => {
+      it("JOB-32 accepts a retry of an id that is no longer dead", async () => {
         await using bench = await openBench(database.url);
         const logger = collectingLogger();
         await using server = await serve(stack, [queueRoutes({ table: bench.table, logger })]);
@@ -120,7 +120,7 @@ describe("queueRoutes()", function () {
           .and.include("There are no dead letters.");
       });
 
-      it("JOB-32 answers 403 to a form of another origin, and changes nothing", async () => {
+      it("JOB-32 returns 403 to a form from another origin, and changes nothing", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
         await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
@@ -197,7 +197,7 @@ describe("queueRoutes()", function () {
         expect(await statusOf(bench)).to.deep.equal({ a: "dead" });
       });
 
-      it("answers HEAD without a body and 405 with Allow, and passes other paths and OPTIONS on", async () => {
+      it("responds to HEAD without a body and to other methods with 405, and passes on other paths and OPTIONS", async () => {
         await using bench = await openBench(database.url);
         await using server = await serve(stack, [queueRoutes({ table: bench.table, path: "/ops/jobs" })]);
         for (const path of ["/ops/jobs", "/ops/jobs/stats"]) {
@@ -216,7 +216,7 @@ describe("queueRoutes()", function () {
         expect((await fetch(`${server.url}/ops/jobs`, { method: "OPTIONS" })).status).to.equal(404);
       });
 
-      it("answers 400, 413 and 415 to invalid forms", async () => {
+      it("returns 400, 413 and 415 for invalid forms", async () => {
         await using bench = await openBench(database.url);
         await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
         const url = `${server.url}/queue/retry`;
@@ -243,7 +243,7 @@ describe("queueRoutes()", function () {
   }
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`JOB-32 works under a mount and behind body parsers of ${major}`, async () => {
+    it(`JOB-32 works when mounted and after body parsers in ${major}`, async () => {
       await using bench = await openBench(database.url);
       await bury(bench, ["a", "b"]);
       const templates: (string | undefined)[] = [];
@@ -275,7 +275,7 @@ describe("queueRoutes()", function () {
     });
   }
 
-  it("JOB-32 shows the 50 newest dead letters and their total", async () => {
+  it("JOB-32 shows the 50 newest dead jobs and their total", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at)
@@ -288,7 +288,7 @@ describe("queueRoutes()", function () {
     expect(text).to.include("Retry all 60 dead letters").and.include("50 of 60");
   });
 
-  it("JOB-32 shows at most 50 of the given schedules, and no such section without them", async () => {
+  it("JOB-32 shows at most 50 of the given schedules, and omits the section without schedules", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     const rows = Array.from({ length: 60 }, (_, n) => ({
@@ -313,7 +313,7 @@ describe("queueRoutes()", function () {
     expect(none).not.to.match(/schedule/i);
   });
 
-  it("shows rows of other writers: without a lease, with times beyond Date, with long ids", async () => {
+  it("shows rows from other writers: without a lease, with times beyond Date, with long ids", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at, available_at, locked_until) values
@@ -345,7 +345,7 @@ describe("queueRoutes()", function () {
     expect((await fetch(`${server.url}/queue`)).status).to.equal(403);
   });
 
-  it("logs a retry with the logger of the request by default, at most 100 ids a line", async () => {
+  it("logs a retry with the request's logger by default, at most 100 ids per line", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status) select n::text, 'a', 'dead' from generate_series(1, 250) as n`,
@@ -363,7 +363,7 @@ describe("queueRoutes()", function () {
     expect(log.lines[0]?.fields["subject"]).to.equal(null);
   });
 
-  it("answers a retry even when its logger throws", async () => {
+  it("responds to a retry even when its logger throws", async () => {
     await using bench = await openBench(database.url);
     await bury(bench, ["a"]);
     const logger = {
@@ -375,7 +375,7 @@ describe("queueRoutes()", function () {
     expect((await fetch(`${server.url}/queue/retry`, form({ all: "1" }))).status).to.equal(303);
   });
 
-  it("JOB-32 answers 503 within timeoutMs when the table hangs, without the reason", async () => {
+  it("JOB-32 returns 503 within timeoutMs when the table hangs, without the reason", async () => {
     const gone = openPool("postgres://ann:secret@127.0.0.1:9/none");
     const hanging = { query: () => new Promise<never>(() => undefined) };
     for (const db of [gone, hanging]) {
@@ -397,7 +397,7 @@ describe("queueRoutes()", function () {
     await gone.end();
   });
 
-  it("passes on problems with codes: for a form that is foreign, malformed, too large or cut off, and for its table", async () => {
+  it("passes on problems with codes: for a form that is cross-origin, malformed, too large or truncated, and for its table", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("out")) } });
     const { promise: cutOff, resolve } = Promise.withResolvers<string>();
     const codes: string[] = [];

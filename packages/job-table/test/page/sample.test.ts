@@ -9,7 +9,7 @@ describe("README of the queue page", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job page readme" });
 
-  it("JOB-32 shows routes behind a guard", async () => {
+  it("JOB-32 shows routes protected by a guard", async () => {
     const index = codeBlocks(readFileSync(readme, "utf8"), "js").findIndex((code) =>
       code.includes("queueRoutes("),
     );

@@ -4,12 +4,14 @@ import { boundsSql } from "../zone.ts";
 import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";
 import { guardSql } from "./recompute.ts";
 
-/** Returns the query for the checks before a comparison; `$1` the setting of the tenant. */
+/** Returns the query for the checks before a comparison; `$1` is the tenant setting. */
 export function guardOnlySql(definition: Definition): string {
   return `with ${guardSql(definition, 1)} select * from guard`;
 }
 
-/** Returns the query for the differences between a tenant's rows and totals; `$1` and `$2` months, `$3` the tenant. */
+/**
+ * Returns the query for the differences between a tenant's rows and totals; `$1` and `$2` are months, `$3` is the tenant.
+ */
 export function driftSql(definition: Definition, hasTenant: boolean): string {
   const { table, source, tenant, time, zone, groups } = definition;
   const names = namesOf(definition);

@@ -17,7 +17,7 @@ export interface Bucket extends Record<string, unknown> {
 /** Limit of buckets per call, since every lock takes a slot of the server's shared memory. */
 export const MAX_BUCKETS = 1000;
 
-/** How buckets are given: by instants in them, or by the first days of their months. */
+/** How a caller identifies buckets: by instants in them, or by the first days of their months. */
 export type LockBy = "instants" | "months";
 
 /** A refresh locks its bucket exclusively; writers that queue a refresh share the lock. */
@@ -34,11 +34,11 @@ const bucketKey = (definition: Definition): string =>
   `hashtextextended(concat_ws(chr(31), 'svc/rollup', ${oid(definition)}, month_text, 't' || tenant), 0)`;
 
 /**
- * Returns the statement that finds the buckets of moments and locks them (ROLL-3): `$1` tenants, `$2` instants or months. It
- * locks in the order of tenant and month, which prevents deadlocks. It is a separate statement, so that the next one sees
- * everything that was committed while it waited.
+ * Returns the statement that finds and locks the bucket of each tenant and instant (ROLL-3): `$1` tenants, `$2` instants or
+ * months. It locks in the order of tenant and month, which prevents deadlocks. It is a separate statement, so that the next
+ * statement sees everything that was committed during the wait.
  *
- * It also sets a transaction-local setting. If the next statement does not find it, no transaction was open.
+ * It also sets a transaction-local setting. If the next statement does not find that setting, no transaction was open.
  */
 export function lockSql(definition: Definition, mode: LockMode, by: LockBy): string {
   return `with ${by === "instants" ? placedSql(definition.zone) : MONTHS}, ranged as materialized (
@@ -56,7 +56,7 @@ const MONTHS = `placed as materialized (
   select tenant, month::timestamp from unnest($1::text[], $2::date[]) as asked (tenant, month)
 )`;
 
-/** Around clock changes across midnight, the month of the local date may be the one before or after the bucket's. */
+/** Around clock changes across midnight, the local date may be in the month before or after the bucket's month. */
 function placedSql(zone: string): string {
   const start = (month: string): string => startSql(month, zone);
   return `asked as materialized (
@@ -69,7 +69,7 @@ function placedSql(zone: string): string {
 )`;
 }
 
-/** Returns a column that takes the locks; callers do not read its value. */
+/** Returns a column expression that takes the locks; callers ignore its value. */
 function locks(definition: Definition, mode: LockMode): string {
   const shared = mode === "queue" ? "_shared" : "";
   const whole = mode === "queue" ? "" : `pg_advisory_xact_lock_shared(${wholeKey(definition)})::text, `;

@@ -10,18 +10,20 @@ export function sharedTables({ givenTable }: Definition): {
   return { zones: `${schema}svc_rollups`, refreshes: `${schema}svc_rollup_refreshes` };
 }
 
-/** Returns the name of the totals in the shared tables. */
+/** Returns the name under which the shared tables list these totals. */
 export function ownName({ givenTable }: Definition): string {
   return givenTable.slice(givenTable.lastIndexOf(".") + 1);
 }
 
-/** Returns a condition for a tenant's rows; parameter 0: no tenant. `is not distinct from` could not use the index. */
+/**
+ * Returns a condition for a tenant's rows; `parameter` is 0 for no tenant. `is not distinct from` could not use the index.
+ */
 export function ofTenant(definition: Definition, column: string | undefined, parameter: number): string {
   if (column === undefined) return "true";
   return parameter === 0 ? `${column} is null` : `${column} = $${parameter}::text::${definition.tenantType}`;
 }
 
-/** Returns the expression to group by; texts are compared byte by byte, independent of the column's collation. */
+/** Returns the expression to group by; strings are compared byte by byte, independent of the column's collation. */
 export function groupedSql({ column, type, length, whenNull, cut }: Group): string {
   const value = `source.${column}`;
   if (length === undefined) {
@@ -47,7 +49,7 @@ export function sameSql(columns: readonly string[], a: string, b: string): strin
     .join(" and ");
 }
 
-/** Returns the groups and measures of source rows, named and cast; group texts still have their full length. */
+/** Returns the groups and measures of source rows, named and cast; group values still have their full length. */
 export function aggregated({ groups, measures }: Definition): string[] {
   return [
     ...groups.map((group) => `${groupedSql(group)} as ${group.sql}`),
@@ -73,7 +75,7 @@ export function namesOf({ groups, measures }: Definition): {
   return { groups: groups.map(({ sql }) => sql), measures: measures.map(({ sql }) => sql) };
 }
 
-/** Returns the columns of `fresh` cast to the types of the totals; lengths are checked before, so no text is cut. */
+/** Returns the columns of `fresh` cast to the types of the totals; lengths are checked before, so no value is truncated. */
 export function fitted({ groups, measures }: Definition): string {
   const typed = groups.map(({ sql, type, length }) =>
     length === undefined ? sql : `${sql}::${type} collate "C" as ${sql}`,
@@ -81,7 +83,7 @@ export function fitted({ groups, measures }: Definition): string {
   return list([...typed, ...measures.map(({ sql }) => sql)]);
 }
 
-/** Returns an expression for the name of a group whose longest text is too long, or null. */
+/** Returns an expression for the name of a group whose longest value is too long, or null. */
 export function longestSql({ groups }: Definition): string {
   const lengths = groups
     .filter(({ length, cut }) => length !== undefined && !cut)

@@ -29,7 +29,7 @@ on conflict (rollup) do update set zone = excluded.zone where kept.zone <> exclu
 }
 
 /**
- * Returns the statement that recomputes all buckets; `$1` the setting of the tenant. It joins each row with the month of its
+ * Returns the statement that recomputes all buckets; `$1` is the tenant setting. It joins each row with the month of its
  * local date, and moves it to the next or previous month if that month's range contains it.
  */
 export function recomputeAllSql(definition: Definition): string {

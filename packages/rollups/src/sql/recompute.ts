@@ -15,7 +15,7 @@ import {
 
 /** Result of a recompute: what it changed, or which check failed. */
 export interface Recomputed extends Record<string, unknown> {
-  /** Whether the lock of the statement before it is still held. */
+  /** Whether the lock that the preceding statement took is still held. */
   readonly locked: boolean;
   /** Zone of the totals; null if they were never created. */
   readonly zone: string | null;
@@ -48,8 +48,9 @@ export function passesSql({ zone }: Definition, tenant: number | undefined): str
 }
 
 /**
- * Returns the statement that recomputes a bucket from its rows and writes what differs (ROLL-2): `$1` month, `$2` and `$3`
- * its start and end, `$4` the setting of the tenant, `$5` the tenant if there is one. It does not lock rows that are correct.
+ * Returns the statement that recomputes a bucket from its rows and writes what differs (ROLL-2): `$1` is the month, `$2` and
+ * `$3` are its start and end, `$4` is the tenant setting, `$5` the tenant if there is one. It does not lock rows that are
+ * already correct.
  */
 export function recomputeSql(definition: Definition, hasTenant: boolean): string {
   const { table, source, time, groups } = definition;

@@ -3,7 +3,9 @@ import type { Definition } from "../definition.ts";
 import { combinedSql } from "./combined.ts";
 import { aggregated, counted, list, namesOf, ownName } from "./pieces.ts";
 
-/** Catalogue facts about the source: `$1` its name, `$2` the time column, `$3` the tenant column or null, `$4` the zone. */
+/**
+ * Catalogue data about the source: `$1` is its name, `$2` the time column, `$3` the tenant column or null, `$4` the zone.
+ */
 export const sourceSql = `select to_regclass($1) is not null as present,
   (select format_type(atttypid, null) from pg_catalog.pg_attribute
     where attrelid = to_regclass($1) and attname = $2 and not attisdropped) as time,
@@ -15,12 +17,12 @@ export const sourceSql = `select to_regclass($1) is not null as present,
   coalesce(has_table_privilege(to_regclass($1), 'select'), false) as readable,
   now() at time zone $4 is not null as zone`;
 
-/** Precision and scale of the `numeric` columns of the totals; `$1` the table. */
+/** Precision and scale of the `numeric` columns of the totals table `$1`. */
 export const totalsSql = `select attname::text as name, substring(format_type(atttypid, atttypmod) from '\\((.*)\\)') as digits
 from pg_catalog.pg_attribute
 where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and atttypid = 'numeric'::regtype and atttypmod > 0`;
 
-/** Returns the name of the index of the totals. */
+/** Returns the name of the totals index. */
 export function indexName(definition: Definition): string {
   return `${ownName(definition)}_bucket_idx`;
 }

@@ -64,7 +64,7 @@ export function parseCron(expression: string): CronFields {
   const days = valuesOf(DAY, day);
   const months = valuesOf(MONTH, month);
   const weekdays = [...new Set(valuesOf(WEEKDAY, weekday).map((value) => value % 7))].sort((a, b) => a - b);
-  // Rule of Vixie cron: a field that begins with a star counts as unrestricted, also one with a step.
+  // Rule of Vixie cron: a field that begins with a star counts as unrestricted, even with a step.
   const bothDays = day.startsWith("*") || weekday.startsWith("*");
   if (bothDays && !months.some((each) => days.some((value) => value <= (LONGEST_MONTHS[each - 1] ?? 0)))) {
     throw new CronFault(`day of month: no month in ${JSON.stringify(month)} has a day ${days.join(", ")}`);
@@ -130,7 +130,7 @@ function spanOf(field: Field, span: string, item: string): readonly [number, num
   const first = valueOf(field, from, item);
   if (to === undefined) return [first, first];
   const last = valueOf(field, to, item);
-  // As the end of a range, SUN is day 7.
+  // At the end of a range, SUN is day 7.
   const end = last === 0 && first > 0 && field === WEEKDAY && /^sun$/i.test(to) ? 7 : last;
   if (end < first) throw fault(field, `${shown(item)} runs backward`);
   return [first, end];

@@ -11,21 +11,21 @@ interface Offsets {
 }
 
 /**
- * Returns the moments of a cron expression in a zone (SCH-3). croner lists the local times without a zone; this function
- * maps each of them to moments on the clocks of the zone:
+ * Returns the ticks of a cron expression in a zone (SCH-3). croner lists the local times without a zone; this function maps
+ * each local time to instants in the zone:
  *
- * - A skipped local time moves forward by the size of the clock change. If it then equals another due time, the two are one
- *   tick.
- * - A repeated local time is its first occurrence, or both occurrences if every hour is allowed.
+ * - A skipped local time moves forward by the size of the clock change. If it then coincides with another due time, the two
+ *   are one tick.
+ * - A repeated local time maps to its first occurrence, or to both occurrences if every hour is allowed.
  */
 export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
   const calendar = calendarOf(fields);
   const everyHour = fields.hours.length === 24;
 
-  /** Returns the smallest and largest offset near a moment, which bound the local times of nearby moments. */
+  /** Returns the smallest and largest offset near an instant, which bound the local times of nearby instants. */
   function offsetsNear(ms: number): Offsets {
     const wide = offsetsWithin(ms, DAY_MS);
-    // A clock change affects only moments within twice its size.
+    // A clock change affects only instants within twice its size.
     return wide.least === wide.greatest ? wide : offsetsWithin(ms, 2 * (wide.greatest - wide.least));
   }
 
@@ -34,7 +34,7 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
     return { least: Math.min(...offsets), greatest: Math.max(...offsets) };
   }
 
-  /** Returns the moments of a local time, which is encoded as if it were UTC. */
+  /** Returns the instants of a local time, which is encoded as if it were UTC. */
   function momentsOf(local: number): readonly number[] {
     const before = offsetAt(local - DAY_MS);
     const after = offsetAt(local + DAY_MS);
@@ -56,7 +56,7 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
       while (local !== undefined) {
         for (const moment of momentsOf(local)) if (moment > ms && moment < best) best = moment;
         if (best !== Infinity) {
-          // Around a clock change, a later local time can be an earlier moment.
+          // Around a clock change, a later local time can be an earlier instant.
           const around = offsetsNear(best);
           if (least === greatest && around.least === around.greatest) break;
           if (local > best + around.greatest) break;
@@ -69,7 +69,7 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
 }
 
 interface Calendar {
-  /** Returns the first local time after another, both encoded as if they were UTC. */
+  /** Returns the first local time after the given one, both encoded as if they were UTC. */
   nextAfter(local: number): number | undefined;
 }
 

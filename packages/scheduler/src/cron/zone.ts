@@ -1,4 +1,4 @@
-/** Returns the offset of a zone from UTC at a moment, in milliseconds. */
+/** Returns the offset of a zone from UTC at an instant, in milliseconds. */
 export type OffsetAt = (ms: number) => number;
 
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;

@@ -20,7 +20,9 @@ const FIELDS = 7;
 const HASH_BYTES = 32;
 const JSONB_VERSION = 1;
 
-/** Returns an encoder of one tenant's rows for a binary COPY: each field has its length and its bytes, in big-endian order. */
+/**
+ * Returns an encoder that writes one tenant's rows for a binary COPY: each field as its length and its bytes, big-endian.
+ */
 export function createEncoder(
   tenant: string,
   precision: "half" | "full",
@@ -71,7 +73,7 @@ function sizeOf(row: BulkRow, tenantBytes: number, width: number): number {
   );
 }
 
-/** Writes a vector or halfvec: the count of numbers, two zero bytes, the numbers. Returns the next position. */
+/** Writes a vector or halfvec: the number of dimensions, two zero bytes, and the numbers. Returns the next position. */
 function writeVector(buffer: Buffer, from: number, vector: Vector, precision: "half" | "full"): number {
   const { length } = vector;
   let at = buffer.writeInt32BE(4 + length * (precision === "half" ? 2 : 4), from);
@@ -96,8 +98,8 @@ const word = new Float32Array(1);
 const bits = new Uint32Array(word.buffer);
 
 /**
- * Returns the 16 bits of the nearest half-precision number; of two equally near ones, the even one. Rounds to single precision
- * first, as the server does for a number in a text. The number must be in the range of half precision.
+ * Returns the 16 bits of the nearest half-precision number; ties round to even. Rounds to single precision first, as the
+ * server does when it parses a number. The number must be within half-precision range.
  */
 export function halfBits(value: number): number {
   word[0] = value;

@@ -27,11 +27,10 @@ const MEMBERS = ["documentId", "ordinal", "content", "meta", "embedding"];
 type Waiting = CheckedChunk & { readonly documentId: string; readonly ordinal: number };
 
 /**
- * Adds new chunks, all of them or none, in one transaction (SEARCH-2). Reads from the source only as fast as the server
- * accepts rows.
+ * Adds new chunks in one transaction, all or none (SEARCH-2). Reads from the source only as fast as the server accepts rows.
  *
  * @throws SearchError `ERR_SVC_SEARCH_DUPLICATE` for a chunk that exists already
- * @throws the error of the source
+ * @throws the source's error
  */
 export async function ingestBulk(
   options: ResolvedOptions,
@@ -39,7 +38,7 @@ export async function ingestBulk(
   source: AsyncIterable<BulkChunk> | Iterable<BulkChunk>,
   { signal }: IngestOptions = {},
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
-  // A refusal by the server ends the load even while it waits for the source or an embedding.
+  // An error from the server ends the load even while it waits for the source or an embedding.
   const refusal = new AbortController();
   const ended = signal === undefined ? refusal.signal : AbortSignal.any([signal, refusal.signal]);
   const chunks = readSource(source, ended);
@@ -81,7 +80,7 @@ async function load(
     await sink.end();
     if (isStaged) {
       await tx.query(`insert into ${quotedTable} (${COPY_COLUMNS}) select ${COPY_COLUMNS} from ${STAGE}`);
-      // Another load in the same transaction creates its own.
+      // Another load in the same transaction creates its own table.
       await tx.query(`drop table pg_temp.${STAGE}`);
     }
     return done;
@@ -93,7 +92,7 @@ async function load(
 
 type Rights = { secured: boolean; files: boolean };
 
-/** Returns the query for what rules out a direct COPY: active row security, and no right to read server files. */
+/** Returns the query that checks what rules out a direct COPY: active row security, or no right to read server files. */
 function selectRights(quotedTable: string): string {
   return `
 select row_security_active(${literal(quotedTable)}) as secured,

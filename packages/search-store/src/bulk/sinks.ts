@@ -6,7 +6,7 @@ import { type BulkRow, COPY_COLUMNS, COPY_HEADER, COPY_TRAILER, createEncoder } 
 
 /** Destination of the rows of a bulk load. */
 export interface Sink {
-  /** Resolves when it can take more rows. */
+  /** Resolves when the sink can accept more rows. */
   write(rows: readonly BulkRow[]): Promise<void>;
   /** Resolves when the server has accepted all rows. */
   end(): Promise<void>;
@@ -29,21 +29,21 @@ interface FileTaker {
   copyFile(text: string, file: readonly Buffer[]): Promise<void>;
 }
 
-/** A client of `pg`, which accepts query objects such as streams. */
+/** A `pg` client, which accepts query objects such as streams. */
 interface Submitter {
   query(stream: Writable): Writable;
 }
 
-/** How to load rows: a binary COPY with clients of `pg` and the embedded database, otherwise inserts. */
+/** How to load rows: a binary COPY for `pg` clients and the embedded database, otherwise inserts. */
 export type Way = "stream" | "file" | "insert";
 
-/** @param files whether the login may read server files; a file of the embedded database counts as one */
+/** @param files whether the login may read server files, including those of the embedded database */
 export function wayOf(tx: Queryable, files: boolean): Way {
   if (isFileTaker(tx)) return files ? "file" : "insert";
   return isSubmitter(tx) ? "stream" : "insert";
 }
 
-/** @throws SearchError `ERR_SVC_SEARCH_PEER` for a client of `pg` without pg-copy-streams */
+/** @throws SearchError `ERR_SVC_SEARCH_PEER` for a `pg` client if pg-copy-streams is not installed */
 export async function openSink(
   tx: Queryable,
   way: Way,
@@ -66,7 +66,7 @@ function isSubmitter(tx: object): tx is Submitter {
 
 export type CopyFrom = (text: string) => Writable;
 
-/** Loads the optional package when it is needed. */
+/** Loads the optional package on demand. */
 export async function loadCopyStreams(
   load: () => Promise<{ readonly from: CopyFrom }> = () => import("pg-copy-streams"),
 ): Promise<CopyFrom> {
@@ -124,9 +124,9 @@ function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): 
       await inTime(tx, failed);
     },
     async abort() {
-      // The server logs the message of this error.
+      // The server logs this error's message.
       if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("the load was given up"));
-      // If the server does not answer by the deadline, the connection is closed.
+      // If the server does not respond by the deadline, the connection is closed.
       await inTime(tx, over).catch(() => undefined);
     },
     over: failed,

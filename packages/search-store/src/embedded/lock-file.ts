@@ -13,8 +13,8 @@ interface Holder {
 const here = randomUUID();
 
 /**
- * Locks a folder against other processes with a file next to it. Takes over a lock left behind by an ended process of the
- * same host.
+ * Locks a folder against other processes with a file next to it. Takes over a lock that a terminated process on the same
+ * host left behind.
  *
  * @returns a function that releases the lock
  * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` while another process holds the lock
@@ -30,8 +30,9 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 }
 
 /**
- * An abandoned lock has one successor: the process that locks the file named after its token renames that file over the
- * abandoned one, so that the path is never free. A successor that ended before the rename is itself succeeded the same way.
+ * Only one process takes over an abandoned lock: it locks a file named after the lock's token and renames that file over the
+ * abandoned one, so that the path always exists. If that process terminates before the rename, another one takes over from
+ * it in the same way.
  */
 async function writeLock(file: string, holder: Holder): Promise<void> {
   try {
@@ -41,7 +42,7 @@ async function writeLock(file: string, holder: Holder): Promise<void> {
   }
   const left = await holderOf(file);
   if (left === undefined || !isGone(left)) throw taken(file, left);
-  // Hash the token: it may be any text, for example one with a path.
+  // Hash the token, since it may be any string, such as a path.
   const next = `${file}.${hash("sha256", left.token).slice(0, 16)}`;
   await writeLock(next, holder);
   try {

@@ -4,7 +4,7 @@ import { SearchError } from "../errors.ts";
 /** Opens a PGlite with pgvector. */
 export type Open = (dataDir: string | undefined) => Promise<PGlite>;
 
-// Parse types as `pg` does: 64-bit integers as texts, bytes as a Buffer.
+// Parse types as `pg` does: 64-bit integers as strings, bytes as a Buffer.
 const PARSERS = {
   17: (text: string): Buffer => Buffer.from(text.slice(2), "hex"),
   20: (text: string): string => text,
@@ -24,7 +24,7 @@ const load = async (): Promise<Open> => {
 };
 
 /**
- * Loads the two optional packages when they are needed.
+ * Loads the two optional packages on demand.
  *
  * @throws SearchError `ERR_SVC_SEARCH_PEER` with the command that installs them
  */

@@ -7,7 +7,7 @@ export function createTurns(waitTimeoutMs: number) {
 
   return {
     /**
-     * Waits for the turn and returns the function that ends it.
+     * Waits for the mutex and returns the function that releases it.
      *
      * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` after waiting too long
      */

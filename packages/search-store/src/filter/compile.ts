@@ -4,7 +4,7 @@ import type { Condition, FilterValue, Order } from "./parse-filter.ts";
 const COMPARED: Readonly<Record<Order, string>> = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
 /**
- * Returns a condition on the column `meta`. Keys and values become parameters, and never part of the text. Each comparison is
+ * Returns a condition on the column `meta`. Keys and values become parameters, never part of the SQL. Each comparison is
  * true or false and never null, so that `not` also matches rows that lack the key.
  *
  * @param keys the keys that have their own index

@@ -9,7 +9,7 @@ export const MAX_COMPARISONS = 100;
 export const MAX_LISTED = 1000;
 /** Longest key in bytes. */
 export const MAX_KEY_BYTES = 256;
-/** Longest text value in bytes. */
+/** Longest string value in bytes. */
 export const MAX_TEXT_BYTES = 8192;
 
 /** A value to compare with. */
@@ -74,7 +74,7 @@ function parseGroup(filter: unknown, place: string, depth: number, budget: Budge
     if (key === "not") of.push({ not: parseGroup(value, at, depth + 1, budget) });
     else if (key === "and" || key === "or") {
       if (!Array.isArray(value)) throw wrong(at, "must be a list of filters");
-      // Count every part, even an empty one, so that a list cannot be endless.
+      // Count every element, even an empty filter, so that a list cannot be endless.
       spend(budget, value.length, at);
       // Array.from() visits holes too, and a hole is not a valid filter.
       const parts = Array.from(value, (each, n) => parseGroup(each, `${at}[${n}]`, depth + 1, budget));
@@ -187,7 +187,7 @@ export function under(place: string, key: string): string {
   return `${place}[${JSON.stringify(key.length > SHOWN ? `${key.slice(0, SHOWN)}...` : key)}]`;
 }
 
-/** Returns an error with the position and without the value, which may be confidential. */
+/** Returns an error that contains the position but not the value, which may be confidential. */
 export function wrong(place: string, fault: string): SearchError {
   return new SearchError("ERR_SVC_SEARCH_FILTER", `${place} ${fault}`);
 }

@@ -3,7 +3,7 @@ import { type Database, isPool, original, type Queryable, withTransaction } from
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 
-/** Result of work that found another process on the same index. */
+/** Result of work that found another process working on the same index. */
 export const BUSY: unique symbol = Symbol("busy");
 /** Returned by work that must be retried after one second. */
 export const AGAIN: unique symbol = Symbol("again");
@@ -21,7 +21,7 @@ where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
-/** About an hour of attempts. */
+/** Maximum number of attempts, about an hour. */
 const ROUNDS = 3600;
 
 // Work under the lock needs a second connection: without a queue, many waiting calls could use up the whole pool.
@@ -38,8 +38,8 @@ function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs work on an index while no other process works on an index of the table. A transaction that does nothing else holds the
- * lock, so that it ends with the process and works behind a transaction pooler. A concurrent build cannot run in a
+ * Runs work on an index while no other process works on an index of the table. A transaction that does nothing else holds
+ * the lock, so that the lock ends with the process and works behind a transaction pooler. A concurrent build cannot run in a
  * transaction, so it uses another connection.
  *
  * @throws SearchError `ERR_SVC_SEARCH_INDEX` if another process does not finish within about an hour

@@ -12,9 +12,9 @@ export interface Maintained {
 }
 
 /**
- * Counts the chunks of all tenants, creates an index for those with at least `indexAbove`, and drops the index of those with
- * fewer than `indexBelow`; in between it changes nothing. Rebuilds or drops invalid indexes of interrupted builds. A failing
- * index does not stop the others.
+ * Counts the chunks of all tenants. Creates the index of a tenant with at least `indexAbove` chunks, and drops the index of
+ * a tenant with fewer than `indexBelow`. Rebuilds or drops invalid indexes of interrupted builds. An error for one index
+ * does not stop work on the others.
  *
  * @throws SearchError `ERR_SVC_SEARCH_INDEX` at the end if an index could not be created; at the start if row security hides
  *   the tenants
@@ -23,7 +23,7 @@ export async function maintainIndexes(options: ResolvedOptions): Promise<Maintai
   const { db, quotedTable, indexAbove, indexBelow } = options;
   const selectHidden = `select row_security_active(${literal(quotedTable)}) as hidden`;
   const [row] = (await query<{ hidden: boolean }>(db, selectHidden)).rows;
-  // Otherwise every count would be 0, and every index dropped.
+  // If rows were hidden, every count would be 0 and every index would be dropped.
   if (row?.hidden === true)
     throw failed("row security hides the tenants from this login: use one that has BYPASSRLS");
   const countTenants = `

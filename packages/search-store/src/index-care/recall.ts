@@ -7,7 +7,7 @@ import type { Wanted } from "../search/statement.ts";
 export interface RecallRequest {
   /** Number of stored embeddings to search for, 1 to 10,000. Default 100. */
   readonly sample?: number | undefined;
-  /** Neighbours of each, 1 to 100. Default 10. */
+  /** Neighbours to find for each embedding, 1 to 100. Default 10. */
   readonly limit?: number | undefined;
   /** Width of the index scan, as in a search. Default 100. */
   readonly efSearch?: number | undefined;
@@ -75,7 +75,7 @@ order by distance limit $3::int`;
     );
     const farthest = exact.rows.at(-1)?.distance;
     if (farthest === undefined) continue;
-    // Compare by distance, not by row: of two equally near rows, either one is correct.
+    // Compare by distance, not by row: two rows at the same distance are equally correct.
     const near = hits.filter(
       (hit) =>
         (hit.document_id !== row.document_id || hit.ordinal !== row.ordinal) &&

@@ -10,7 +10,7 @@ export interface StoreEvent {
   readonly chunks?: number | undefined;
   /** Duration in milliseconds. */
   readonly durationMs?: number | undefined;
-  /** Cause, safe to show: an SQLSTATE or the code of a system call. */
+  /** Cause, safe to show: an SQLSTATE or the error code of a system call. */
   readonly error?: string | undefined;
 }
 

@@ -29,11 +29,11 @@ interface IndexRow extends Record<string, unknown> {
   readonly path: string;
   readonly valid: boolean;
   readonly bytes: number;
-  /** Whether a session is building it at the moment. */
+  /** Whether a session is currently building it. */
   readonly building: boolean;
 }
 
-/** Selects the indexes of a table ($1, quoted) whose name begins with a text ($2). */
+/** Selects the indexes of a table ($1, quoted) whose name has a prefix ($2). */
 export const SELECT_INDEXES = `
 select class.relname::text as name, format('%I.%I', space.nspname, class.relname) as path, index.indisvalid as valid,
   pg_relation_size(class.oid)::float8 as bytes,
@@ -52,7 +52,7 @@ function createIndex(options: ResolvedOptions, name: string, tenant: string, con
 using hnsw ((${indexed(options, "embedding")}) halfvec_cosine_ops) where tenant_id = ${literal(tenant)}`;
 }
 
-/** Returns the expression of the index, for the given name of the column. */
+/** Returns the index expression for the given column name. */
 export function indexed(
   { precision, dimensions }: Pick<ResolvedOptions, "precision" | "dimensions">,
   column: string,
@@ -97,7 +97,10 @@ export async function ensureTenantIndex(options: ResolvedOptions, tenant: string
   return index;
 }
 
-/** Updates the planner's statistics on tenants, from which it chooses between index and rows. Takes the lock, since ANALYZE and a build would wait for each other. */
+/**
+ * Updates the tenant statistics by which the planner chooses between an index scan and reading rows. Takes the lock, since
+ * ANALYZE and a build would wait for each other.
+ */
 export function tellPlanner(options: ResolvedOptions, name: string): Promise<void> {
   return underLock(options, name, (tx) =>
     alter(options, tx, () => `analyze ${options.quotedTable} (tenant_id)`),
@@ -164,8 +167,8 @@ export async function allIndexes(options: ResolvedOptions): Promise<readonly Ind
 }
 
 /**
- * Finds an index on another connection than that of the lock, if there is one: the query would leave the locking transaction
- * a snapshot, and a concurrent build would wait for its end.
+ * Finds an index, if possible on a connection other than the lock's: a query in the locking transaction would leave it with
+ * a snapshot, and a concurrent build would wait for that transaction to end.
  */
 async function find(options: ResolvedOptions, name: string, tx?: Queryable): Promise<IndexRow | undefined> {
   const db = tx === undefined || hasSecondConnection(options.db) ? options.db : tx;
@@ -173,7 +176,7 @@ async function find(options: ResolvedOptions, name: string, tx?: Queryable): Pro
   return rows.find((row) => row.name === name);
 }
 
-/** Runs a statement concurrently on another connection if there is one, else in the transaction of the lock. */
+/** Runs a statement concurrently on another connection if there is one, else in the lock's transaction. */
 async function alter(
   { db }: ResolvedOptions,
   tx: Queryable,
@@ -190,7 +193,7 @@ async function sweep(options: ResolvedOptions, name: string): Promise<void> {
     const left = await find(options, name);
     if (left?.valid === false && !left.building) await query(options.db, dropIndex(left.path, true));
   } catch {
-    // Ignore: the caller throws the error of the build.
+    // Ignore: the caller throws the build's error.
   }
 }
 

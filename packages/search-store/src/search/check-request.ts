@@ -5,9 +5,9 @@ import { type Filter, parseFilter } from "../filter/parse-filter.ts";
 import type { Wanted } from "./statement.ts";
 
 export interface SearchRequest {
-  /** Embedding to search for by meaning. */
+  /** Query embedding for semantic search. */
   readonly vector?: Vector | undefined;
-  /** Words to search for; also embedded if the store has `embed` and no vector is given. */
+  /** Words for text search; also embedded if the store has `embed` and no vector is given. */
   readonly text?: string | undefined;
   /** Condition on the metadata. Default: none. */
   readonly filter?: Filter | undefined;
@@ -17,11 +17,11 @@ export interface SearchRequest {
   readonly efSearch?: number | undefined;
   /** Minimum score, -1 to 1; excludes hits without a score. Default: none. */
   readonly minScore?: number | undefined;
-  /** Weights of meaning and words in the rank fusion, 0 or more. Default 1 each. */
+  /** Weights of semantic and text search in the rank fusion, 0 or more. Default 1 each. */
   readonly weights?: { readonly vector?: number | undefined; readonly text?: number | undefined } | undefined;
   /** Constant added to a rank in the rank fusion. Default 60. */
   readonly rrfK?: number | undefined;
-  /** Number of candidates of each kind to fuse, 1 to 1,000. Default 40, at least `limit`. */
+  /** Number of candidates per search type to fuse, 1 to 1,000. Default 40, at least `limit`. */
   readonly candidates?: number | undefined;
   /** Cancels the search while it waits for the embedding of the text. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -47,7 +47,7 @@ const MAX_RRF_K = 10_000;
 /**
  * Validates a whole request before anything is embedded or sent (SEARCH-4).
  *
- * @returns the checked request; a text of only spaces counts as none
+ * @returns the checked request; a blank text counts as none
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, `ERR_SVC_SEARCH_VECTOR`, `ERR_SVC_SEARCH_FILTER`
  */
 export function checkRequest(shape: VectorShape, request: SearchRequest): Wanted {

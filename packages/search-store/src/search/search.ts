@@ -16,15 +16,15 @@ export interface Hit {
   readonly score: number | null;
   /** Sum of `weight / (rrfK + rank)` over the two ranks. */
   readonly fusedScore: number;
-  /** Rank among the nearest by meaning, from 1; null if the chunk was not a candidate. */
+  /** Rank in semantic search, from 1; null if the chunk was not a candidate. */
   readonly vectorRank: number | null;
-  /** Rank among the best by words, from 1; null if the chunk was not a candidate. */
+  /** Rank in text search, from 1; null if the chunk was not a candidate. */
   readonly textRank: number | null;
 }
 
 /**
- * Searches one tenant's chunks by meaning, by words, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). Returns the hits, and the
- * attributes for the span. The caller has checked the tenant.
+ * Searches one tenant's chunks by meaning, by text, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). Returns the hits and the
+ * span attributes. The caller must have checked the tenant.
  *
  * @throws SearchError for an invalid request, and if the embedding fails
  * @throws the reason of the request's signal when it aborts
@@ -38,7 +38,7 @@ export async function searchTenant(options: ResolvedOptions, tenant: string, req
   const found = { hybrid: vector !== undefined && text !== undefined, filtered: filter !== undefined, limit };
   const whole = { ...wanted, vector };
   const legs = legsOf(whole);
-  // The text is blank, or all given kinds have the weight 0.
+  // The text is blank, or all requested search types have the weight 0.
   if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] as readonly Hit[] };
   const rows = await sendSearch(options, tenant, whole);
   return { ...found, hits: rows.map(hitOf) };
@@ -46,8 +46,7 @@ export async function searchTenant(options: ResolvedOptions, tenant: string, req
 
 /**
  * Sends a search. On a pool, the statement itself sets the tenant for row security. On the caller's connection it must not,
- * since a transaction there may have another tenant; and a database that sets tenants itself rejects a statement that
- * does.
+ * since an open transaction may have another tenant. A database that sets tenants itself rejects a statement that does so.
  */
 export async function sendSearch(
   options: ResolvedOptions,
@@ -81,7 +80,7 @@ function hitOf(row: HitRow): Hit {
     ordinal: row.ordinal,
     content: row.content,
     meta: row.meta,
-    // A chunk written by other code may be all zeros; its score is then NaN.
+    // An embedding written by other code may be all zeros; the score is then NaN.
     score: Number.isNaN(row.score) ? null : row.score,
     fusedScore: row.fused,
     vectorRank: row.vector_rank,

@@ -18,9 +18,9 @@ export interface HitRow extends Record<string, unknown> {
 
 /** A validated search. */
 export interface Wanted {
-  /** Vector in the server's text format; undefined for a search without meaning. */
+  /** Vector in the server's text format; undefined for text search only. */
   readonly vector: string | undefined;
-  /** The full-text query; undefined for a search by meaning only. */
+  /** The full-text query; undefined for semantic search only. */
   readonly text: string | undefined;
   /** Condition on the metadata. */
   readonly condition: Condition | undefined;
@@ -93,7 +93,9 @@ ${passes}order by f.fused desc, f.document_id, f.ordinal`;
   return { text, values: parameters.values };
 }
 
-/** Drops kinds with the weight 0, which propose no candidates; a given vector still determines the score of every hit. */
+/**
+ * Drops search types with the weight 0, which propose no candidates; a given vector still determines the score of every hit.
+ */
 export function legsOf(wanted: Wanted): Wanted {
   const { vector, text, weights } = wanted;
   return {
@@ -126,7 +128,7 @@ function nearest(
 ): string {
   if (vector === undefined) return "";
   const half = table.precision === "half";
-  // With full precision the index holds half precision: rank twice as many candidates again by their exact distance.
+  // With full precision the index holds half precision: re-rank twice as many candidates by their exact distance.
   const count = half && text === undefined ? limit : Math.max(candidates, half ? limit : 2 * limit);
   const approximate = `${indexed(table, "c.embedding")} <=> ${parameters.add(vector, `halfvec(${table.dimensions})`)}`;
   // The sort carries all selected columns: with half precision select only the distance, not the embedding.
@@ -148,7 +150,7 @@ v as (
 
 function best(table: Table, { own, parameters }: Site, { text, limit, candidates }: Wanted): string {
   if (text === undefined) return "";
-  // Uses ts_rank(): ts_rank_cd() takes time that grows with the square of the words.
+  // Uses ts_rank(): the time of ts_rank_cd() grows with the square of the number of words.
   const words = `websearch_to_tsquery('${table.textConfig}', ${parameters.add(firstWords(text), "text")})`;
   return `,
 t as (
@@ -164,7 +166,7 @@ t as (
 )`;
 }
 
-// A dash without a following word or phrase. The server negates once for each, and about thirty are too many for it.
+// A dash without a following word or phrase. The server nests a negation for each, and about thirty are too many.
 const LONE_DASH = /-(?![\p{L}\p{N}\p{M}\p{So}"])/gu;
 
 /** Returns the first words of a query: each word is matched against every candidate, so a whole page would be too slow. */
@@ -177,7 +179,7 @@ function firstWords(given: string): string {
   return text;
 }
 
-/** Returns the reciprocal rank fusion; with one kind only, the order is that of this kind. */
+/** Returns the reciprocal rank fusion; with a single search type, keeps its order. */
 function fused(parameters: Parameters, { vector, text, weights, rrfK }: Wanted): string {
   const part = (rank: string, weight: number): string =>
     `${parameters.add(weight, "float8")} / (${parameters.add(rrfK, "float8")} + ${rank})`;

@@ -61,7 +61,7 @@ export function bulkCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "keeps nothing when the source fails, or when a chunk is invalid or exists already",
+    "keeps nothing when the source fails, or when a chunk is invalid or already exists",
     async ({ emptied: make }) => {
       const store = await make();
       const cause = new Error("the file is broken");
@@ -93,7 +93,7 @@ export function bulkCases(backends: Backends): void {
 
   once(
     backends,
-    "ends when the server refuses rows, even while the source hangs",
+    "ends when the server rejects rows, even while the source hangs",
     async ({ emptied: make }) => {
       const store = await make();
       await store.ingestBulk("t", numbered(10));
@@ -108,7 +108,7 @@ export function bulkCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "closes a source that it leaves early, and does not wait for one that hangs",
+    "closes a source that it leaves early, but does not wait for a source that hangs",
     async ({ emptied: make }) => {
       const store = await make();
       let left = 0;

@@ -12,7 +12,7 @@ export function embeddedCases(backends: Backends): void {
     return found.db;
   }
 
-  it("runs the sample of the README: finds by meaning, by word and by filter, and nothing for another tenant", async () => {
+  it("runs the README sample: finds chunks by meaning, by word and by filter, but none for another tenant", async () => {
     const db = embedded();
     expect((await runHere(db)).split("\n")).to.deep.equal([
       "{ chunks: 3, embedded: 3, reused: 0, removed: 0 }",
@@ -29,7 +29,7 @@ export function embeddedCases(backends: Backends): void {
     await db.query("drop table svc_chunks");
   });
 
-  it("returns values in the same types as pg", async () => {
+  it("returns values of the same types as pg", async () => {
     const db = embedded();
     expect(isPool(db)).to.equal(true);
     const { rows } = await db.query(
@@ -46,7 +46,7 @@ export function embeddedCases(backends: Backends): void {
     expect((await db.query("")).rows).to.deep.equal([]);
   });
 
-  it("lends its one connection to one caller at a time, and rejects queries after its release", async () => {
+  it("lends its only connection to one caller at a time, and rejects queries after its release", async () => {
     const db = embedded();
     const connection = await db.connect();
     await connection.query("begin");
@@ -58,7 +58,7 @@ export function embeddedCases(backends: Backends): void {
     expect((await failureOf(connection.query("select 1"))).code).to.equal("ERR_SVC_SEARCH_EMBEDDED");
   });
 
-  it("removes the values of a statement from its errors", async () => {
+  it("removes a statement's values from its errors", async () => {
     const error = await failureOf(embedded().query("select $1::text from nowhere", ["secret"]));
     expect(error.code).to.equal("42P01");
     expect(JSON.stringify(Object.entries(error))).not.to.contain("secret");

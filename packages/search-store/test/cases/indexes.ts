@@ -58,7 +58,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index of full precision is approximate, and its hits are sorted exactly", async function () {
+  it("an index with full precision is approximate, and its hits are sorted exactly", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -112,7 +112,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("maintainIndexes() creates indexes above one size, drops them below a smaller one, and changes nothing in between", async function () {
+  it("maintainIndexes() creates indexes above one size, drops them below a smaller size, and changes nothing in between", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -151,7 +151,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an async listener that rejects, and a logger that throws then, do not affect an index", async function () {
+  it("an async listener that rejects, and a logger that throws after that, do not affect an index", async function () {
     this.timeout(60_000);
     for (const { store: newStore } of backends.all.slice(-1)) {
       const tried: string[] = [];
@@ -289,7 +289,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that cannot be created is reported, and does not stop the others", async function () {
+  it("an index that cannot be created is reported, and does not prevent other indexes", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();

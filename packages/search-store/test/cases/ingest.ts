@@ -8,7 +8,7 @@ import { failureOf } from "../support/failure.ts";
 export function ingestCases(backends: Backends): void {
   everywhere(
     backends,
-    "embeds only what changed, and reuses the embedding of an unchanged text",
+    "embeds only changed texts, and reuses the embeddings of unchanged texts",
     async ({ emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const store = await make({ embed });
@@ -34,7 +34,7 @@ export function ingestCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "writes new metadata and embeddings without another call of embed",
+    "writes new metadata and embeddings without another call to embed",
     async ({ db, emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const table = SHARED;
@@ -92,7 +92,7 @@ export function ingestCases(backends: Backends): void {
 
   once(
     backends,
-    "of one document twice at once leaves the chunks of one of them",
+    "of one document twice at the same time leaves the chunks of one call",
     async ({ emptied: make }) => {
       const { embed } = recordingEmbedder();
       const store = await make({ embed });
@@ -107,7 +107,7 @@ export function ingestCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "embeds a content after all if a concurrent ingest removed its embedding",
+    "embeds content after all if a concurrent ingest removed its embedding",
     async ({ emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const other = await make({ embed });
@@ -142,7 +142,7 @@ export function ingestCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "stores names and texts with unusual characters unchanged",
+    "stores names and content with unusual characters unchanged",
     async ({ store: make }) => {
       const { embed } = recordingEmbedder();
       const store = await make({ embed, filterKeys: ["kind"] });
@@ -169,7 +169,7 @@ export function ingestCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "stores an embedding of full precision in four bytes per number",
+    "stores an embedding with full precision in four bytes per number",
     async ({ db, store: make }) => {
       const table = newTable();
       const store = await make({ table, precision: "full" });

@@ -50,7 +50,7 @@ export function rowCases(backends: Backends): void {
 
   once(
     backends,
-    "are the only ones that a transaction sees with row security, even without a condition on the tenant",
+    "are the only rows that a transaction sees with row security, even without a condition on the tenant",
     async (backend) => {
       await using login = await plainLogin(backend);
       const table = newTable();
@@ -83,7 +83,7 @@ export function rowCases(backends: Backends): void {
     },
   );
 
-  it("are protected by row security through a database that sets tenants itself, and in a transaction of it", async () => {
+  it("are protected by row security through a database that sets tenants itself, and in its transactions", async () => {
     for (const { url } of backends.all) {
       if (url === undefined) continue;
       await using login = await openTestLogin({ url, grants: ["grant create on schema public to login"] });
@@ -135,7 +135,7 @@ export function rowCases(backends: Backends): void {
     }
   });
 
-  it("are the same when the hook of a span throws", async () => {
+  it("are the same when a span hook throws", async () => {
     for (const { emptied: make } of backends.all.slice(-1)) {
       const broken = new Error("no tracing today");
       const hooks: SpanHook[] = [
@@ -165,7 +165,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "produce a span for every ingest and search, without any text in it",
+    "produce a span for every ingest and search, without any text content",
     async ({ emptied: make }) => {
       const spans: unknown[] = [];
       const store = await make({

@@ -50,7 +50,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     for (const [backend, { store, table }] of stores) await work(store, backend, table);
   };
 
-  it("SEARCH-5 returns the nearest first by meaning, each with 1 - cosine distance as its score", async () => {
+  it("SEARCH-5 returns the nearest chunks first in semantic search, each with 1 - cosine distance as its score", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, limit: 20 });
       expect(ordinals(hits)).to.deep.equal(nearest().slice(0, 20));
@@ -76,7 +76,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("requires all words by words, and returns hits without a score", async () => {
+  it("requires all words in text search, and returns hits without a score", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { text: "taxi train", limit: 100 });
       const wanted = chunks.flatMap(({ content }, n) =>
@@ -119,7 +119,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("gives a score to a hit that only the words find, and limits each kind to its candidates", async () => {
+  it("scores a hit found only by text search, and limits each search type to its candidates", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", limit: 2, candidates: 2 });
       expect(hits).to.have.length(2);
@@ -136,7 +136,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("gets no candidates from a kind with the weight 0, but still scores with its vector", async () => {
+  it("takes no candidates from a search type with weight 0, but still scores hits with its vector", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", weights: { vector: 0 } });
       expect(hits.every(({ vectorRank, score }) => vectorRank === null && score !== null)).to.equal(true);
@@ -145,7 +145,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("uses only the vector for a text that is empty or has only stop words", async () => {
+  it("uses only the vector if the text is empty or has only stop words", async () => {
     await each(async (store) => {
       const byMeaning = ordinals(await store.search("a", { vector }));
       for (const text of ["the and", "", "  ", "\0", "!!!", "🚕"]) {
@@ -155,7 +155,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("treats any text as words and never as syntax", async () => {
+  it("treats any query as words and never as syntax", async () => {
     await each(async (store) => {
       const typed = [
         "taxi & | ! ( :* <-> '",
@@ -201,7 +201,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("returns a chunk of zeros, written by other code, last and without a score, and excludes it with minScore", async () => {
+  it("returns an all-zero embedding, written by other code, last and without a score, and excludes it with minScore", async () => {
     for (const { db, store: newStore } of backends.all) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3 });

@@ -6,7 +6,7 @@ import { failureOf } from "../support/failure.ts";
 export function tableCases(backends: Backends): void {
   everywhere(
     backends,
-    "is created once, also by concurrent calls, and is present the next time",
+    "is created once, even by concurrent calls, and is present the next time",
     async ({ db, store }) => {
       const table = newTable();
       const stores = await Promise.all([store({ table }), store({ table }), store({ table })]);

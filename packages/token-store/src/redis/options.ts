@@ -1,7 +1,7 @@
 import { defineOptions, kinds as k, type OptionsOf } from "@svc/options";
 import type { ScriptRunner } from "@svc/redis/scripts";
 
-/** The methods that the store calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` have them. */
+/** The methods that the store calls. ioredis, its `Cluster`, `@svc/redis` and `@svc/cache` provide them. */
 export interface RedisLike extends ScriptRunner {
   mget(...keys: string[]): Promise<readonly (string | null)[]>;
   /** Whether the keys are spread over several servers. Default: detected from the first CROSSSLOT reply. */
@@ -12,8 +12,8 @@ export interface RedisLike extends ScriptRunner {
 
 export const redisTokenStoreOptions = defineOptions("createRedisTokenStore()", {
   /**
-   * The caller's client of ioredis, its `Cluster`, a connection of `@svc/redis`, `cache.redis` of `@svc/cache`, or an object
-   * with `eval`, `evalsha` and `mget`. The store does not close it. Reads must go to the primary. Required.
+   * An ioredis client or `Cluster`, a connection of `@svc/redis`, `cache.redis` of `@svc/cache`, or an object with `eval`,
+   * `evalsha` and `mget`. The store does not close it. Reads must go to the primary. Required.
    */
   redis: { kind: k.objectWith<RedisLike>("a Redis client", "eval", "evalsha", "mget") },
   /** Prefix of all keys, the same in every replica of the service, without braces. Default: `svc:auth:`. */
@@ -28,7 +28,7 @@ export const redisTokenStoreOptions = defineOptions("createRedisTokenStore()", {
   timeoutMs: { kind: k.withDefault(k.number({ min: 1, max: 60_000 }), 1_000) },
   /** Name of the readiness check. Default: `token-store`. */
   name: { kind: k.withDefault(k.string(), "token-store") },
-  /** Clock in milliseconds since the Unix epoch that never goes back. Default: that of the process. */
+  /** Clock in milliseconds since the Unix epoch that never goes back. Default: the clock of the process. */
   now: { kind: k.withDefault(k.func<() => number>(), () => performance.timeOrigin + performance.now()) },
 });
 

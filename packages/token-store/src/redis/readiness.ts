@@ -8,7 +8,7 @@ const LOOK = `redis.call('EXISTS', KEYS[1])
 return redis.call('INFO', 'memory')`;
 
 /**
- * Checks that Redis answers (RDY-22), and reports an eviction policy that may drop revocations. A host that hides the
+ * Checks that Redis responds (RDY-22), and reports an eviction policy that may drop revocations. A host that hides the
  * policy counts as healthy.
  */
 export function createReadiness(
@@ -38,7 +38,7 @@ export function createReadiness(
   return { name, critical: false, check };
 }
 
-/** Returns why a check failed. Leaves out the client's messages, because they may contain an address. */
+/** Returns why a check failed. Omits the client's messages, which may contain an address. */
 function failureDetail(error: unknown): string {
   if (error instanceof DeadlineError) return `not answering (no answer within ${error.ms} ms)`;
   const { code, reason } = (error ?? {}) as { readonly code?: unknown; readonly reason?: unknown };

@@ -13,16 +13,16 @@ export type RedisTokenStore = SharedTokenStore;
 const PAUSES_MS = [25, 75, 150, 250];
 
 /**
- * Keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica holds on all (REV-11) and a
- * refresh token rotates only once (REF-19). Every write is one script that uses the server's clock; a check is one MGET.
- * In a cluster, a session and its used tokens share a slot, and a check sends three commands at once.
+ * Keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica holds on all (REV-11) and a refresh
+ * token rotates only once (REF-19). Every write is one script that uses the server's clock; a check is one MGET. In a
+ * cluster, a session and its used tokens share a slot, and a check sends three commands at once.
  *
- * A write whose answer was lost is sent again with the same nonce within `timeoutMs`. A rotation that Redis executes after
+ * A write whose response was lost is sent again with the same nonce within `timeoutMs`. A rotation that Redis executes after
  * that time has no effect (REF-17).
  *
  * @throws ConfigurationError for unknown or invalid options
- * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_ARGUMENT`; DeadlineError, or the error of the client,
- *   when Redis does not answer
+ * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_ARGUMENT`; DeadlineError, or the client's error, when Redis
+ *   does not respond
  */
 export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTokenStore {
   const { redis, keyPrefix, timeoutMs, name, now } = redisTokenStoreOptions.resolve(options);
@@ -34,7 +34,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   // How many milliseconds the server's clock is ahead of `now()`.
   let aheadMs = 0;
 
-  /** Retries an operation whose answer may have been lost. The operation must be repeatable. */
+  /** Retries an operation whose response may have been lost. The operation must be repeatable. */
   function persistently<T>(operation: (until: number) => Promise<T>): Promise<T> {
     const until = now() + timeoutMs;
     return withDeadline(timeoutMs, async (signal) => {
@@ -52,7 +52,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     });
   }
 
-  /** Reads keys of several slots; in one command where one server holds them all. */
+  /** Reads keys of several slots, in one command if one server holds them all. */
   async function read(names: readonly string[]): Promise<readonly (string | null)[]> {
     if (!split) {
       try {
@@ -102,7 +102,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
         split = true;
       }
     }
-    // A revocation between this read and the script refuses the new pair later, since neither entry goes away.
+    // After a revocation between this read and the script, the new pair is refused later, since neither entry goes away.
     const [revoked, notBefore] = await read(elsewhere);
     if (beganBefore(signedInAt, notBefore)) return ["replayed", Math.round(now() + aheadMs)];
     return runScript(redis, scripts.rotate, beside, [...args, typeof revoked === "string" ? "1" : "0"]);
@@ -153,7 +153,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
       const ttl = timeToLiveMs(ttlSeconds);
-      // A second run after a lost answer sets `notBefore` a second later, which ends only sessions from before its answer.
+      // A retry after a lost response sets `notBefore` a second later, which ends only sessions that began before its
+      // response.
       return Number(
         await whileDue((latest) => runScript(redis, scripts.signOutNow, [keys.subject(sub)], [latest, ttl])),
       );

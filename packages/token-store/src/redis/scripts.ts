@@ -1,15 +1,15 @@
 import { script } from "@svc/redis/scripts";
 
-/** Builds the keys. In a cluster, keys that one script touches have the same text in braces, and so the same slot. */
+/** Builds the keys. In a cluster, keys that one script touches have the same text in braces, and therefore the same slot. */
 export function keysWith(prefix: string) {
   return {
     /** Marks a session as revoked. */
     family: (fam: string) => `${prefix}f:{${tag(fam)}}`,
     /** Marks a refresh token as used; in the slot of its session. */
     use: (fam: string, jti: string) => `${prefix}u:{${tag(fam)}}${tag(jti)}`,
-    /** Marks a token as revoked. In a slot of its own, since a revocation by id does not name the session. */
+    /** Marks a token as revoked. Has its own slot, since a revocation by id does not name the session. */
     token: (jti: string) => `${prefix}j:{${tag(jti)}}`,
-    /** Holds the moment before which the sessions of a person are revoked. */
+    /** Holds the time before which a person's sessions are revoked. */
     subject: (sub: string) => `${prefix}s:{${tag(sub)}}`,
   };
 }
@@ -22,7 +22,7 @@ function tag(id: string): string {
   return id.includes("}") || id.includes("%") ? id.replace(/[%}]/g, encodeURIComponent) : id;
 }
 
-// Redis 4 replicates a script that reads the time only by its effects, which it must request; later versions always do.
+// In Redis 4, a script that reads the time must request replication by effects; later versions always replicate so.
 const PROLOGUE = "if redis.replicate_commands then redis.replicate_commands() end\n";
 
 /** Stops after the caller's deadline. ARGV[1]: latest server time, in milliseconds. */
@@ -33,9 +33,9 @@ if now > tonumber(ARGV[1]) then return {'late', now} end
 `;
 
 /**
- * KEYS: family, use; where one server holds all keys also token, subject.
+ * KEYS: family, use; on a single server also token and subject.
  * ARGV: latest server time, signed in at, grace ms, used ttl, family ttl, nonce, whether the token is revoked.
- * Returns the result and the server's time; `late` without an effect after the caller's deadline.
+ * Returns the result and the server's time; after the caller's deadline returns `late` and changes nothing.
  */
 const ROTATE = `${PROLOGUE}${IF_DUE}
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'replayed', now} end
@@ -96,7 +96,7 @@ const SIGN_IN_TIME = `${SIGN_IN_SECOND}
 return string.format('%.0f', second)
 `;
 
-/** KEYS: subject. ARGV: latest server time, ttl. Returns the moment and the server's time, or `late`. */
+/** KEYS: subject. ARGV: latest server time, ttl. Returns the new `notBefore` and the server's time, or `late`. */
 const SIGN_OUT_NOW = `${PROLOGUE}${IF_DUE}${SIGN_IN_SECOND}
 local moment = string.format('%.0f', second + 1)
 ${KEEP_MOMENT}

@@ -66,14 +66,16 @@ export function createConnection(options: ResolvedTokenStore) {
   return {
     /** Runs a statement that reads, and returns its first row. */
     read: (sql: string) => breaker.run(() => send(sql)),
-    /** Runs a statement that writes. Repeats it on another connection when its own breaks, so it must be repeatable. */
+    /**
+     * Runs a statement that writes. Repeats it on another connection when its connection breaks, so it must be repeatable.
+     */
     write: (sql: string) => breaker.run(() => send(`${isolation}; ${sql}`)),
     /** Runs a statement that reads, even while the circuit breaker is open. */
     probe: (sql: string, signal: AbortSignal) => send(sql, signal),
   };
 }
 
-/** Returns whether the database did not answer in time. Any other error is an answer. */
+/** Returns whether the database did not respond in time. Any other error is a response. */
 function isOutage(error: unknown): boolean {
   if (error instanceof DeadlineError || error instanceof BreakerOpenError) return true;
   const state = sqlStateOf(error);
@@ -94,7 +96,7 @@ interface Emitter {
   removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** Sends on a connection and releases it; closes it at the deadline, so that the pool does not lend a hung one again. */
+/** Sends on a connection and releases it; closes it at the deadline, so that the pool does not lend a hung connection. */
 async function sendOn(connection: PooledConnection, sql: string, deadline: AbortSignal): Promise<Row> {
   let broken: Error | undefined;
   const onError = (error: Error): void => {

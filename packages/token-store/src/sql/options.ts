@@ -9,7 +9,7 @@ const tableName = tableNameKind(48);
 export const postgresTokenStoreOptions = defineOptions("createPostgresTokenStore()", {
   /**
    * The database with the table: a pool of `pg`, a database of `@svc/database`, or another `Database` of `@svc/sql`. Must be
-   * the primary, never a standby. The caller closes it. A single connection must not have a transaction open. Required.
+   * the primary, never a standby. The caller closes it. A single connection must not have an open transaction. Required.
    */
   db: { kind: databaseKind },
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_auth_marks`. */
@@ -31,7 +31,7 @@ export const postgresTokenStoreOptions = defineOptions("createPostgresTokenStore
   sweepEverySeconds: { kind: k.withDefault(k.number({ min: 0, max: k.LONGEST_MS / 1000 }), 60) },
   /** Maximum number of rows that one statement deletes. Default: 500. */
   sweepBatch: { kind: k.withDefault(k.integer({ min: 1, max: 100_000 }), 500) },
-  /** Logs when the database stops answering, when it answers again, and when a deletion fails. Default: none. */
+  /** Logs when the database stops responding, when it responds again, and when a deletion fails. Default: none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "warn", "error")) },
   /** Monotonic clock in milliseconds for breaker, deletions and late rotations. Default: `performance.now`. */
   now: { kind: k.monotonicClock },

@@ -5,8 +5,8 @@ import { began, instant, interval, keyOf, nonceOf } from "./marks.ts";
 // The statements have no parameters, so several of them travel as one simple query: one round trip and one transaction that
 // the server ends itself. No transaction stays open, and a pooler in transaction mode works.
 //
-// Only the row of a used token has a nonce. `deadline` is the end of the grace window of a used token, `-infinity` of a
-// revoked token, the moment before which sessions are revoked of a subject, and null of a family.
+// Only the row of a used token has a nonce. `deadline` is the end of the grace window for a used token, `-infinity` for a
+// revoked token, the time before which sessions are revoked for a subject, and null for a family.
 
 /** Whether the statement runs inside a transaction of the caller, who could roll it back. */
 const NESTED = "now() <> statement_timestamp() as nested";
@@ -17,7 +17,7 @@ const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint a
 /** Whether a row is unexpired. Expired rows count as absent even before they are deleted. */
 const LIVES = "expires_at > statement_timestamp()";
 
-/** Returns the query whether the token, its family or its subject is revoked. */
+/** Returns the query that checks whether the token, its family or its subject is revoked. */
 export function isRevokedSql(table: string, { jti, fam, sub, signedInAt }: RevocableToken): string {
   const subject = keyOf("sub", sub);
   const keys = [subject];
@@ -34,7 +34,7 @@ function revoked(table: string, keys: readonly string[], subject: string, signed
 /**
  * Returns the statement for one presentation of a refresh token. It locks only the row that it inserts:
  *
- * - Of several presentations at the same moment the unique index lets one insert its row. The others wait and then read that
+ * - Of several simultaneous presentations, the unique index lets only one insert its row. The others wait and then read that
  *   row: `do update` returns it although it is newer than their snapshot; `do nothing` would not.
  * - A logout during the statement revokes the family, and so every token that the rotation issues.
  * - A token that was used before is only read, so repeated presentations write nothing.
@@ -95,7 +95,7 @@ on conflict (key) do update set expires_at = greatest(mark.expires_at, excluded.
 returning ${NESTED}`;
 }
 
-/** Returns the statement that signs a person out. Keeps the later of the stored and the given moment. */
+/** Returns the statement that signs a person out. Keeps the later of the stored and the given time. */
 export function revokeSubjectSql(table: string, sub: string, notBefore: number, ttlMs: number): string {
   return `
 insert into ${table} as mark (key, deadline, expires_at)
@@ -147,7 +147,7 @@ deleted as (delete from ${table} as mark using over where mark.key = over.key re
 select count(*)::int as deleted from deleted`;
 }
 
-/** Returns the query whether all columns can be read and new rows can be written. */
+/** Returns the query that checks whether all columns can be read and new rows can be written. */
 export function lookSql(table: string): string {
   const name = `'${table.replaceAll("'", "''")}'`;
   return `

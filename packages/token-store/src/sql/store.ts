@@ -18,20 +18,20 @@ import {
 } from "./statements.ts";
 
 /**
- * A token store in a table of PostgreSQL. Its calls reject with the error of the server or the driver, with
- * `DeadlineError`, `BreakerOpenError`, `TokenStoreError` for an invalid argument, or `TransactionError` when the
- * connection has a transaction open.
+ * A token store in a table of PostgreSQL. Its calls reject with the server's or the driver's error, with `DeadlineError`,
+ * `BreakerOpenError`, `TokenStoreError` for an invalid argument, or `TransactionError` when the connection has a transaction
+ * open.
  */
 export interface PostgresTokenStore extends SharedTokenStore, AsyncDisposable {
   /**
    * Creates the table and its index if they are missing. Needs the right to create them only then.
    *
-   * @throws SchemaError when the existing table cannot serve as the store; errors of the server
+   * @throws SchemaError when the existing table cannot serve as the store; server errors
    */
   ensureSchema(): Promise<"present" | "created">;
   /** Deletes all expired rows, in batches, and returns their number. */
   sweep(): Promise<number>;
-  /** Waits for a deletion that is running and starts no other. Does not close the database. Never rejects. */
+  /** Waits for a running deletion and starts no more. Does not close the database. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
   // A random start keeps replicas that start together from sweeping at the same time.
   let sweepDue = sweepEveryMs > 0 ? now() + sweepEveryMs * Math.random() : Infinity;
   let stopped = false;
-  // How many milliseconds the server's clock is ahead of `now()`; a guess until the first answer.
+  // How many milliseconds the server's clock is ahead of `now()`; a guess until the first response.
   let aheadMs = Date.now() - now();
   let sweeping: Promise<unknown> = Promise.resolve();
 

@@ -4,10 +4,10 @@ import { again, type Draft, presented, revocable, successor } from "./subjects.t
 const PRESENTATIONS = 16;
 const ROUNDS = 5;
 
-/** Calls at the same time. */
+/** Concurrent calls. */
 export const concurrencyCases: readonly Draft[] = [
   {
-    name: "rotates exactly one of 16 presentations at once on two replicas, and reports the others as raced (REF-7, REF-19)",
+    name: "rotates exactly one of 16 concurrent presentations on two replicas, and reports the others as raced (REF-7, REF-19)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });
@@ -22,7 +22,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "rotates one of 16 presentations at once without a grace window, and ends the session (REF-6, REF-19)",
+    name: "rotates one of 16 concurrent presentations without a grace window, and ends the session (REF-6, REF-19)",
     async test({ store, replica }) {
       const token = presented({ graceSeconds: 0 });
       const results = await Promise.all(
@@ -35,7 +35,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends a session that is revoked during a rotation, in either order of the two (REF-8, REV-11)",
+    name: "ends a session that is revoked during a rotation, whichever comes first (REF-8, REV-11)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });
@@ -54,7 +54,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps a person signed out who is signed out during a rotation, in either order of the two (REV-10)",
+    name: "keeps a person signed out who is signed out during a rotation, whichever comes first (REV-10)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });

@@ -2,7 +2,7 @@ import { equal } from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { again, type Draft, id, presented, revocable, successor, until } from "./subjects.ts";
 
-/** Lifetime of entries. */
+/** Cases about the lifetime of entries. */
 export const expiryCases: readonly Draft[] = [
   {
     name: "keeps an entry until it expires, and drops it then (REV-2, REV-9)",
@@ -66,7 +66,7 @@ export const expiryCases: readonly Draft[] = [
     },
   },
   {
-    name: "extends an entry that is revoked again for longer, and never shortens one (REV-2)",
+    name: "extends an entry that is revoked again for longer, and never shortens it (REV-2)",
     async test({ store, replica, advance }) {
       const revoked = [
         [600, 1, 0, -5],

@@ -75,7 +75,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends the sessions of a person that began before the moment of a sign-out everywhere (REV-10)",
+    name: "ends a person's sessions that began before the time of a sign-out everywhere (REV-10)",
     async test({ store, replica }) {
       const sub = id();
       const at = 1_700_000_000;
@@ -93,7 +93,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "accepts a moment with a fraction (REV-10)",
+    name: "accepts a time with a fraction (REV-10)",
     async test({ store }) {
       const sub = id();
       await store.revokeSubject(sub, 1_700_000_000.5, 600);
@@ -102,7 +102,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps a session revoked when an earlier moment follows (REV-10)",
+    name: "keeps a session revoked when an earlier time follows (REV-10)",
     async test({ store, replica }) {
       const sub = id();
       const token = presented({ sub, signedInAt: 1_700_000_000 });
@@ -160,7 +160,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "distinguishes ids that differ in half a surrogate pair, in case or in how an accent is encoded (REV-1)",
+    name: "distinguishes ids that differ in an unpaired surrogate, in case or in how an accent is encoded (REV-1)",
     async test({ store }) {
       for (const [one, other] of [
         ["\ud800", "\ud801"],
@@ -191,7 +191,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "rejects a duration or moment that is not a finite number, and consumes nothing (REV-2)",
+    name: "rejects a duration or time that is not a finite number, and consumes nothing (REV-2)",
     async test({ store }) {
       const token = presented();
       for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {

@@ -79,7 +79,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps the window of the rotation when later presentations name a longer one (REF-7, REF-14)",
+    name: "keeps the window of the rotation when later presentations name a longer window (REF-7, REF-14)",
     async test({ store, advance }) {
       const token = presented({ graceSeconds: SHORT_SECONDS });
       equal(await store.rotate(token), "rotated");

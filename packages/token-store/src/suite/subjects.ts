@@ -16,14 +16,14 @@ export interface TokenStoreSuite {
   readonly createReplica?: ((store: TokenStore) => TokenStore | Promise<TokenStore>) | undefined;
   /**
    * Advances the clock of the store by milliseconds. Default: none; cases then wait for short real times, and cases that
-   * need an exact time are left out.
+   * need an exact time are omitted.
    */
   readonly advance?: ((ms: number) => void | Promise<void>) | undefined;
-  /** Ends a store after its case. Default: calls its `stop()`, if it has one. */
+  /** Stops a store after its case. Default: calls its `stop()`, if it has one. */
   readonly release?: ((store: TokenStore) => void | Promise<void>) | undefined;
 }
 
-/** What a case gets. */
+/** The arguments of a case. */
 export interface Bench {
   readonly store: TokenStore;
   readonly replica: TokenStore;
@@ -66,12 +66,12 @@ export function again(rotation: Rotation, changes: Partial<Rotation> = {}): Rota
   return { ...rotation, nonce: id(), ...changes };
 }
 
-/** Another token of the same session: the one that a rotation issues, or its access token. */
+/** Another token of the same session: the refresh token that a rotation issues, or its access token. */
 export function successor(rotation: Rotation): Rotation {
   return again(rotation, { jti: id() });
 }
 
-/** What a check of a request passes for the token. */
+/** What a request's revocation check passes for the token. */
 export function revocable({ jti, fam, sub, signedInAt }: Rotation): RevocableToken {
   return { jti, fam, sub, signedInAt };
 }
