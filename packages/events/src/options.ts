@@ -11,7 +11,7 @@ const deadline = k.withDefault(k.integer({ min: 10, max: 600_000 }), 10_000);
 
 // Reject a list or a Map: a Map's entries are not properties, and list names change with the order.
 const byType: k.Kind<object> = {
-  expects: "an object with the subscribers of every type",
+  expects: "an object of subscribers by event type",
   accepts: (value): value is object =>
     typeof value === "object" && value !== null && !(Symbol.iterator in value),
 };
@@ -59,7 +59,7 @@ export const eventsOptions = defineOptions("createEvents()", {
         allowEmpty: true,
         pattern: /^(?=.{0,100}$)(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]*$/,
         expects:
-          "words of letters, digits, _ and - with dots between them or at the end, at most 100 characters",
+          "words of letters, digits, _ and -, separated by dots, with at most 100 characters; a trailing dot is allowed",
       }),
       "",
     ),
@@ -100,7 +100,7 @@ export const busConsumerOptions = defineOptions("createBusConsumer()", {
   /** The bus that delivers the events. Required. */
   bus: { kind: k.objectWith<EventBus>("an event bus", "publish", "consume") },
   /** The result of `createEvents()`, whose subscribers handle the events. Required. */
-  events: { kind: k.objectWith<EventReceiver>("what createEvents() answers", "receive") },
+  events: { kind: k.objectWith<EventReceiver>("the object returned by createEvents()", "receive") },
   /** The consumer group, normally the service's name: its replicas share the events of the group. Required. */
   group: {
     key: "consumer_group",
@@ -140,7 +140,7 @@ export const relayOptions = defineOptions("createRelay()", {
   /** The result of `createOutbox()`. Required. */
   outbox: { kind: k.objectWith<Outbox>("an outbox", "add", "readiness") },
   /** The result of `createEvents()`, which must write to this outbox: its subscribers get jobs, its bus the events. Required. */
-  events: { kind: k.objectWith<{ readonly source: string }>("what createEvents() answers") },
+  events: { kind: k.objectWith<{ readonly source: string }>("the object returned by createEvents()") },
   /** Events claimed at a time, 1 to 500. Default: 100. */
   batch: { key: "relay_batch", kind: k.withDefault(k.integer({ min: 1, max: 500 }), 100) },
   /** Milliseconds between two polls of an empty outbox; events of the same process are seen at once. Default: 1,000. */
