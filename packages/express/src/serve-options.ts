@@ -29,7 +29,7 @@ export const serveOptions = defineOptions("serve()", {
   /** Seconds for a client to read the next part of an answer, else its connection is cut; 0 means no limit. Default 60. */
   sendTimeoutSeconds: { kind: k.withDefault(seconds, 60) },
   /** The result of `health()`, which gets the state of the service. Default none. */
-  health: { kind: k.optional(k.objectWith<StateListener>("what health() returned", "setState")) },
+  health: { kind: k.optional(k.objectWith<StateListener>("the object returned by health()", "setState")) },
   /** The logger; without one, an uncaught error goes to standard error. Default none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "error", "fatal")) },
   /** Whether signals and uncaught errors of the process stop the server. Default true. */
