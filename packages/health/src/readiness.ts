@@ -88,7 +88,7 @@ function changeObserver({
   // An error of the logger must fail neither a probe nor a shutdown.
   const log = safeLogger(logger);
   const { emit } = createEmitter(onChange, (suppressed, error) =>
-    log?.error({ err: error, suppressed }, "onChange of health() threw"),
+    log?.error({ err: error, suppressed }, "onChange of health() threw an error"),
   );
   let last: ReadinessStatus | undefined;
   return function observe(report, expected) {
