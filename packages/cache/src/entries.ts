@@ -140,7 +140,7 @@ export function createEntries(
       const text = toJson(value, false) ?? "";
       if (Buffer.byteLength(text) > maxValueBytes) {
         emit("too_large");
-        throw new CacheValueError(`the value has more than ${maxValueBytes} bytes of JSON`);
+        throw new CacheValueError(`the value has more than ${maxValueBytes} bytes as JSON`);
       }
       outdate(name);
       await write(name, text, ttlSeconds);
@@ -163,7 +163,7 @@ export function createEntries(
 
 function checkedKey(subject: string, key: unknown): string {
   if (typeof key !== "string" || key === "") {
-    throw new ConfigurationError(subject, [{ key: "key", message: "must be a string that is not empty" }]);
+    throw new ConfigurationError(subject, [{ key: "key", message: "must be a non-empty string" }]);
   }
   // UTF-8 would write all unpaired surrogates as the same character.
   if (!key.isWellFormed()) return `utf16:${digest(Buffer.from(key, "utf16le"))}`;
@@ -207,6 +207,6 @@ function toJson(value: unknown, mayBeUndefined: boolean): string | undefined {
   } catch {
     text = undefined;
   }
-  if (text === undefined) throw new CacheValueError("the value is not JSON");
+  if (text === undefined) throw new CacheValueError("the value cannot be serialized as JSON");
   return text;
 }

@@ -8,8 +8,13 @@ export type { Cache } from "./cache.ts";
 export const cachePlugin = definePlugin({
   name: "cache",
   options: defineOptions("[plugin.cache]", {
-    /** `redis://...`, usually a reference such as `${REDIS_URL}`. Required. */
-    url: { key: "url", kind: k.secret(k.string({ pattern: /^rediss?:\/\//, expects: "a URL redis://..." })) },
+    /** `redis://...`; usually a reference such as `${REDIS_URL}`. Required. */
+    url: {
+      key: "url",
+      kind: k.secret(
+        k.string({ pattern: /^rediss?:\/\//, expects: "a URL that begins with redis:// or rediss://" }),
+      ),
+    },
     ...fileOptions(cacheOptions),
   }),
   async start({ options, logger }) {

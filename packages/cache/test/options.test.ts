@@ -15,21 +15,21 @@ describe("createCache options", () => {
     const url = "redis://127.0.0.1:1";
     for (const [options, expected] of [
       [{}, "url: is required"],
-      [{ url, cluster: [{ host: "a" }] }, "cluster: is another place"],
-      [{ url, client: {} }, "client: must be a client of ioredis"],
+      [{ url, cluster: [{ host: "a" }] }, "cluster: cannot be combined with url"],
+      [{ url, client: {} }, "client: must be an ioredis client"],
       [{ cluster: [] }, "cluster: is empty"],
       [{ cluster: [{ host: "" }] }, "cluster: must be a list"],
       [{ url: "http://:geheim@host" }, "url: must be"],
-      [{ url: "redis://:geheim@host/nonsense" }, "url: cannot be understood"],
-      [{ url: "redis://:geheim%@host" }, "url: cannot be understood"],
+      [{ url: "redis://:geheim@host/nonsense" }, "url: is not a valid Redis URL"],
+      [{ url: "redis://:geheim%@host" }, "url: is not a valid Redis URL"],
       [{ url: "redis://:geheim@host?commandTimeout=9" }, "url: must be"],
       [{ url, keyPrefix: "{a}" }, "keyPrefix: must be"],
       [{ url, breakerFailures: 0 }, "breakerFailures: must be"],
       [{ url, commandTimeoutMs: 0 }, "commandTimeoutMs: must be"],
       [{ url, comandTimeoutMs: 5 }, "did you mean commandTimeoutMs?"],
-      [{ url: "redis://:p@ss:w/ord@host" }, "user and password are percent-encoded"],
-      [{ connection: ["geheim"] }, "connection: must be an object of options of ioredis, not a client"],
-      [{ connection: { sendCommand: () => "geheim" } }, "connection: must be an object of options"],
+      [{ url: "redis://:p@ss:w/ord@host" }, "percent-encode the user and password"],
+      [{ connection: ["geheim"] }, "connection: must be an object of ioredis options; pass a client"],
+      [{ connection: { sendCommand: () => "geheim" } }, "connection: must be an object of ioredis options"],
       [{ connection: { password: "geheim", commandTimeout: 5 } }, "must not have commandTimeout"],
     ] as const) {
       const text = message(options);

@@ -175,7 +175,7 @@ export function defineCommandLine<
       if (values["help"] === true || (given.length === 0 && !isSingle)) return undefined;
       const command = commandOf(positionals[0]);
       for (const [flag, setting] of flags) {
-        if (flag in values && !takes(command, setting)) throw invalid(`${command} does not take --${flag}`);
+        if (flag in values && !takes(command, setting)) throw invalid(`${command} does not accept --${flag}`);
       }
       const operands = isSingle ? positionals : positionals.slice(1);
       checkOperands(command, operands, values[commands[command]?.or?.[0] ?? ""] === true);
@@ -193,7 +193,7 @@ export function defineCommandLine<
     ...documentation(definition, commands, settings),
     failure(error, { json, code: known, reason, message }) {
       const isInvalid = error instanceof InvalidUse;
-      const help = isInvalid ? `${name} --help tells more\n` : "";
+      const help = isInvalid ? `run ${name} --help for more\n` : "";
       const text = json
         ? `${JSON.stringify({ code: isInvalid ? error.code : known, reason, message })}\n`
         : `${name}: ${message}\n${help}`;

@@ -18,7 +18,8 @@ const notes = defineCommandLine({
     all: { of: ["drop"] },
     store: { variable: "NOTES_URL", read: text, required: true, meaning: "the address of the store" },
   },
-  check: ({ all, operands }) => (all && operands.length > 0 ? "--all goes without ids" : undefined),
+  check: ({ all, operands }) =>
+    all && operands.length > 0 ? "--all cannot be combined with ids" : undefined,
   exitCodes: "Exit code: 0.",
 });
 const copy = defineCommandLine({
@@ -67,13 +68,13 @@ describe("a command line", () => {
     [["show", "--zzz"], "Unknown option '--zzz'; --max-count, --colour, --tag, --all, --help"],
     [["show", "--max-count"], "Option '--max-count <value>' argument missing"],
     [["show", "--max-count", "10"], "--max-count must be a whole number from 1 to 9"],
-    [["show", "--all"], "show does not take --all"],
+    [["show", "--all"], "show does not accept --all"],
     [["show", "a", "b"], "unexpected argument b"],
     [["add", "--colour", "red"], "add needs the text of the note"],
     [["add", "milk"], "add needs --colour NAME"],
     [["add", "milk", "--colour", "gren"], "--colour must be one of red, green; did you mean green?"],
     [["drop"], "drop needs ID..."],
-    [["drop", "a", "--all"], "--all goes without ids"],
+    [["drop", "a", "--all"], "--all cannot be combined with ids"],
   ];
   for (const [given, message] of faults) {
     it(`rejects: notes ${given.join(" ")}`, () => {
@@ -132,7 +133,7 @@ Exit code: 0.
     const wrong = new InvalidUse("ERR_NOTES_USAGE", "wrong");
     const details = { code: "ERR_NOTES", message: "wrong" };
     expect(notes.failure(wrong, { ...details, json: false })).to.deep.equal({
-      text: "notes: wrong\nnotes --help tells more\n",
+      text: "notes: wrong\nrun notes --help for more\n",
       exitCode: 2,
     });
     expect(notes.failure(new Error(), { ...details, json: false })).to.deep.equal({

@@ -245,5 +245,5 @@ function fromVariable(
 
 function wrongValue(kind: Kind<unknown>, value: unknown, concealed: boolean): string {
   const hidden = concealed || kind.secret === true || (typeof value === "string" && isSecretText(value));
-  return `must be ${kind.expects}; it is ${hidden ? "not (the value is not shown)" : showValue(value)}`;
+  return `must be ${kind.expects}${hidden ? " (the value is not shown)" : `; it is ${showValue(value)}`}`;
 }

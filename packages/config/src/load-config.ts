@@ -89,7 +89,7 @@ type TableSet = Readonly<Record<string, UntypedTable>>;
 const ownSections = ["service", "logging", "plugins", "plugin"];
 
 const tableSet: Kind<TableSet> = {
-  expects: "an object of tables by name, each { keys } with the name's letters, digits and _",
+  expects: "an object of tables with keys, by names of letters, digits and _",
   accepts: (value): value is TableSet =>
     typeof value === "object" &&
     value !== null &&
@@ -107,7 +107,7 @@ const kinds = {
     }),
   ),
   text: optional(secret(string({ allowEmpty: true }))),
-  env: optional(secret(objectWith<Environment>("an object of texts by name"))),
+  env: optional(secret(objectWith<Environment>("an object of environment variables"))),
   plugins: withDefault(tableSet, {}),
   defaultPlugins: withDefault(listOf(string()), []),
   sections: withDefault(
@@ -138,9 +138,7 @@ function checkSectionNames(root: FileTable, sections: readonly string[], faults:
   for (const name of Object.keys(root)) {
     if (known.includes(name)) continue;
     faults.add(keyName([name]), () =>
-      service.includes(name)
-        ? "stands outside of its section; move it below [service]"
-        : unknownOption(name, known),
+      service.includes(name) ? "is outside its section; move it below [service]" : unknownOption(name, known),
     );
   }
 }

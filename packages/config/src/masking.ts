@@ -23,10 +23,10 @@ const credentials: readonly RegExp[] = [
 /** Formats a value for an error message on one short line: scalars and lists as written, other values by their type. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") {
-    return isSecretText(value) ? "a text that is not shown" : cut(JSON.stringify(value));
+    return isSecretText(value) ? "a string that is not shown" : cut(JSON.stringify(value));
   }
   if (Array.isArray(value)) {
-    if (value.some((each) => typeof each === "object")) return `a list of ${value.length}`;
+    if (value.some((each) => typeof each === "object")) return `a list of length ${value.length}`;
     return cut(`[${value.map(showValue).join(", ")}]`);
   }
   if (value instanceof Date) return "a date";

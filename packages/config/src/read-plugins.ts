@@ -47,7 +47,7 @@ function readSections(node: unknown, built: Built, names: readonly string[], rea
 function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading): void {
   faults.add("plugins.enabled", () => {
     const planned = remedyFor(name);
-    if (planned !== undefined) return `${planned.remedy}; built are ${list(built)}`;
+    if (planned !== undefined) return `${planned.remedy}; available plugins: ${list(built)}`;
     // A name from the environment may be a secret.
     const hidden = fromEnvironment.has("plugins.enabled") || isSecretText(name);
     return `${hidden ? "a name that is not shown" : JSON.stringify(name)} ${unknown(name, built)}`;
@@ -57,7 +57,7 @@ function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading
 function unknown(name: string, built: Built): string {
   const nearest = nearestName(name, [...Object.keys(built), ...pluginNames]);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-  return `is not a plugin${hint} (built are ${list(built)})`;
+  return `is not a plugin${hint} (available plugins: ${list(built)})`;
 }
 
 function list(built: Built): string {

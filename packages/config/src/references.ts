@@ -41,7 +41,7 @@ export function resolveReferences(document: object, env: Environment, faults: Fa
     for (const [key, value] of Object.entries(table)) {
       const at = [...path, key];
       if (key === "__proto__" || key === "constructor") {
-        refuse(at, "is refused: a key with this name is not allowed");
+        refuse(at, "is not allowed as the name of a key");
       } else {
         copy[key] = copyValue(value, at, at.length);
       }
@@ -65,7 +65,7 @@ export function resolveReferences(document: object, env: Environment, faults: Fa
     return text.replaceAll(reference, (whole, escaped?: string, name?: string, otherwise?: string) => {
       if (escaped !== undefined) return "${";
       if (name === undefined) {
-        refuse(path, 'holds "${" without NAME} or NAME:-default}; a plain one is written $${');
+        refuse(path, 'contains "${" without NAME} or NAME:-default}; write a literal "${" as "$${"');
         return whole;
       }
       fromEnvironment.add(keyName(path));

@@ -10,7 +10,7 @@ const level: k.Kind<string> = {
 };
 
 const words: k.Kind<readonly string[]> = k.listOf(
-  k.string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
+  k.string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP method or header name" }),
 );
 
 // Zero means "immediately" to a timer and "never" to Node's servers, so it is not accepted.
@@ -61,7 +61,7 @@ const corsTable = defineOptions("[service.cors]", {
   maxAgeSeconds: { key: "max_age", kind: k.withDefault(k.integer({ min: 0, max: 86_400 }), 600) },
 }).withCheck(({ origins, credentials }, name) => {
   if (!credentials || !origins.includes("*")) return [];
-  const message = `must not hold "*" while ${name("credentials")} is true: any site could act for its visitors; name the origins`;
+  const message = `must not contain "*" while ${name("credentials")} is true, because any site could act for its visitors; list the origins`;
   return [fault("origins", message)];
 });
 
@@ -163,7 +163,7 @@ export const serviceTable = defineOptions("[service]", {
   if (options.headersTimeoutSeconds > options.receiveTimeoutSeconds)
     yield fault("headersTimeoutSeconds", `must not be longer than ${name("receiveTimeoutSeconds")}`);
   if (options.drainDelaySeconds >= options.shutdownTimeoutSeconds) {
-    const message = `must be shorter than ${name("shutdownTimeoutSeconds")}, the cap on a whole stop`;
+    const message = `must be shorter than ${name("shutdownTimeoutSeconds")}, the time limit of the whole shutdown`;
     yield fault("drainDelaySeconds", message);
   }
 });

@@ -67,7 +67,7 @@ function readAtMost(file: string | URL, length: number): Uint8Array {
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
   if (code === "ENOENT") return `does not exist (looked for from ${process.cwd()})`;
-  if (code === "EACCES" || code === "EPERM") return "may not be read by this user";
+  if (code === "EACCES" || code === "EPERM") return "cannot be read by this user";
   return `cannot be read (${code})`;
 }
 
@@ -76,19 +76,19 @@ const reasons: readonly (readonly [string, string])[] = [
   ["unfinished string", "a string is not closed"],
   [
     "control characters",
-    "a control character stands in a string or comment; a line break needs three quotes",
+    "a string or comment contains a control character; use three quotes for a string with line breaks",
   ],
   ["unfinished array", "a list is not closed"],
   ["unfinished table", "an inline table is not closed"],
   ["expected comma", "a comma or a closing bracket is missing"],
   ["expected end of table array", "a closing bracket is missing"],
-  ["trying to redefine", "this key or table is already there"],
+  ["trying to redefine", "this key or table is already defined"],
   ["each key-value", "more text follows the value; write one key per line"],
-  ["incomplete key-value", "a key without a value"],
-  ["illegal character in key", "a key may hold letters, digits, - and _, or be quoted"],
+  ["incomplete key-value", "a key has no value"],
+  ["illegal character in key", "an unquoted key may contain only letters, digits, - and _"],
   ["integer value cannot", "the number is too large"],
-  ["invalid value", "the value is not valid; a text needs quotes"],
+  ["invalid value", "the value is not valid; a string needs quotes"],
   ["illegal leading zero", "a number begins with 0"],
-  ["unrecognised escape", "a backslash begins no escape; write it twice or use single quotes"],
+  ["unrecognised escape", "a backslash begins an unknown escape sequence; double it or use single quotes"],
   ["document contains excessively", "lists or tables are nested too deeply"],
 ];

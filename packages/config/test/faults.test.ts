@@ -24,16 +24,16 @@ describe("faults", () => {
       client_id = 5
     `;
     expect(faultsOf(text, { SVC_PORT: "http" })).to.deep.equal([
-      "nmae: is unknown; known are service, logging, plugins, plugin",
+      "nmae: is unknown; expected one of service, logging, plugins, plugin",
       "sevice: is unknown; did you mean service?",
       "service.prt: is unknown; did you mean port?",
       'SVC_PORT: must be a whole number from 0 to 65535; it is "http"',
       'service.etag: must be true or false; it is "yes"',
       'logging.level: must be one of TRACE, DEBUG, INFO, WARN, WARNING, ERROR, FATAL, CRITICAL, SILENT, in any case; it is "LOUD"',
-      'plugins.enabled: "databse" is not a plugin; did you mean database? (built are database, auth)',
+      'plugins.enabled: "databse" is not a plugin; did you mean database? (available plugins: database, auth)',
       'plugin.auth.mode: must be one of "secret", "public_key", "jwks"; it is "oauth"',
-      "plugin.auth.providers.google.client_id: must be a string that is not empty; it is 5",
-      "plugin.auth.providers.google.client_secret: is required and must be a string that is not empty",
+      "plugin.auth.providers.google.client_id: must be a non-empty string; it is 5",
+      "plugin.auth.providers.google.client_secret: is required and must be a non-empty string",
     ]);
   });
 
@@ -65,19 +65,17 @@ describe("faults", () => {
       { PORT_TEXT: "hunter2" },
     );
     expect(faults).to.deep.equal([
-      "service.version: must be 1 to 100 visible characters; it is not (the value is not shown)",
-      "service.port: must be a whole number from 0 to 65535; it is not (the value is not shown)",
+      "service.version: must be 1 to 100 visible characters (the value is not shown)",
+      "service.port: must be a whole number from 0 to 65535 (the value is not shown)",
       "service.etag: must be true or false; it is a table",
-      "service.trusted_hosts: must be a list, each entry a host name without a port; " +
-        'it is [a text that is not shown, "a b"]',
-      "plugin.database.url: must be a string that is not empty; it is not (the value is not shown)",
+      "service.trusted_hosts: must be a list in which each entry is a host name without a port; " +
+        'it is [a string that is not shown, "a b"]',
+      "plugin.database.url: must be a non-empty string (the value is not shown)",
     ]);
   });
 
   it("name the section to which a misplaced key belongs", () => {
-    expect(faultsOf("port = 80")).to.deep.equal([
-      "port: stands outside of its section; move it below [service]",
-    ]);
+    expect(faultsOf("port = 80")).to.deep.equal(["port: is outside its section; move it below [service]"]);
   });
 
   it("report a value instead of a table, and a table instead of a value", () => {
@@ -90,7 +88,7 @@ describe("faults", () => {
     expect(faultsOf("[service]\nport = 2021-01-01\ndebug = [{}]\nenv = inf")).to.deep.equal([
       'service.env: must be one of "local", "dev", "staging", "prod"; it is Infinity',
       "service.port: must be a whole number from 0 to 65535; it is a date",
-      "service.debug: must be true or false; it is a list of 1",
+      "service.debug: must be true or false; it is a list of length 1",
     ]);
   });
 
@@ -108,12 +106,12 @@ describe("faults", () => {
   for (const [text, fault] of [
     ["[service]\nname = 'x", "line 2, column 8: is not valid TOML: a string is not closed"],
     ["[service]\nport = 080", "line 2, column 8: is not valid TOML: a number begins with 0"],
-    ["a = 1\na = 2", "line 2, column 1: is not valid TOML: this key or table is already there"],
-    ["a = hello", "line 1, column 5: is not valid TOML: the value is not valid; a text needs quotes"],
+    ["a = 1\na = 2", "line 2, column 1: is not valid TOML: this key or table is already defined"],
+    ["a = hello", "line 1, column 5: is not valid TOML: the value is not valid; a string needs quotes"],
     ["a = [1, 2", "line 1, column 10: is not valid TOML: a comma or a closing bracket is missing"],
     ["a = [1, 2,", "line 1, column 5: is not valid TOML: a list is not closed"],
-    ["a", "line 1, column 1: is not valid TOML: a key without a value"],
-    ['a = "\\q"', "line 1, column 7: is not valid TOML: a backslash begins no escape"],
+    ["a", "line 1, column 1: is not valid TOML: a key has no value"],
+    ['a = "\\q"', "line 1, column 7: is not valid TOML: a backslash begins an unknown escape sequence"],
     [
       "a = 1 b = 2",
       "line 1, column 7: is not valid TOML: more text follows the value; write one key per line",

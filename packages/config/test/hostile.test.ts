@@ -17,7 +17,7 @@ describe("hostile input", () => {
       [`[[service.${key}]]\npolluted = true`, `service.${key}`],
     ] as const) {
       it(`rejects ${JSON.stringify(text)} and changes no prototype`, () => {
-        expect(faultsOf(text)).to.deep.equal([`${path}: is refused: a key with this name is not allowed`]);
+        expect(faultsOf(text)).to.deep.equal([`${path}: is not allowed as the name of a key`]);
         expect({}).not.to.have.property("polluted");
       });
     }
@@ -48,7 +48,7 @@ describe("hostile input", () => {
 
   it("escapes characters that would break the line of a message", () => {
     expect(faultsOf('[service]\n"a\\nb" = 1\nenv = "x\\ny"')).to.deep.equal([
-      'service."a\\nb": is unknown; known are name, version, env, host, port, debug, drain_delay, ' +
+      'service."a\\nb": is unknown; expected one of name, version, env, host, port, debug, drain_delay, ' +
         "shutdown_timeout, request_timeout, headers_timeout, receive_timeout, keep_alive_timeout, send_timeout, " +
         "max_connections, max_body_bytes, etag, tune, readiness_timeout, trusted_proxies, trusted_hosts, security_headers, cors",
       'service.env: must be one of "local", "dev", "staging", "prod"; it is "x\\ny"',

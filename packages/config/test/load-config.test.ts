@@ -157,8 +157,8 @@ describe("loadConfig()", () => {
 
   it("EDGE-5 rejects the CORS origin * with credentials", () => {
     expect(faultsOf('[service.cors]\norigins = ["*"]\ncredentials = true')).to.deep.equal([
-      'service.cors.origins: must not hold "*" while credentials is true: any site could act for its visitors; ' +
-        "name the origins",
+      'service.cors.origins: must not contain "*" while credentials is true, because any site could act for its visitors; ' +
+        "list the origins",
     ]);
     const { service } = loadConfig({ text: `${named}[service.cors]\norigins = ["*"]`, env: {} });
     expect(service.cors).to.deep.include({ origins: ["*"], credentials: false });
@@ -167,7 +167,7 @@ describe("loadConfig()", () => {
   it("rejects times that contradict each other", () => {
     expect(faultsOf("[service]\nheaders_timeout = 61\ndrain_delay = 30")).to.deep.equal([
       "service.headers_timeout: must not be longer than receive_timeout",
-      "service.drain_delay: must be shorter than shutdown_timeout, the cap on a whole stop",
+      "service.drain_delay: must be shorter than shutdown_timeout, the time limit of the whole shutdown",
     ]);
   });
 
@@ -204,7 +204,9 @@ describe("loadConfig()", () => {
   ]) {
     it(`rejects the CORS origin ${origin}`, () => {
       const faults = faultsOf(`[service.cors]\norigins = ["${origin}"]`);
-      expect(faults.join()).to.contain("service.cors.origins: must be a list, each entry an origin");
+      expect(faults.join()).to.contain(
+        "service.cors.origins: must be a list in which each entry is an origin",
+      );
     });
   }
 

@@ -34,25 +34,25 @@ describe("plugins", () => {
 
   it("CFG-8 are rejected when they are unknown or not built, with the names of the built ones", () => {
     expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
-      "plugins.enabled: cache is not built yet; built are database, auth",
-      'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (built are database, auth)',
-      'plugins.enabled: "constructor" is not a plugin (built are database, auth)',
+      "plugins.enabled: cache is not built yet; available plugins: database, auth",
+      'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (available plugins: database, auth)',
+      'plugins.enabled: "constructor" is not a plugin (available plugins: database, auth)',
     ]);
     expect(faultsOf("[plugin.databse]\n[plugins]\nenabled = 'auth'")).to.deep.equal([
-      'plugins.enabled: must be a list, each entry a string that is not empty; it is "auth"',
-      "plugin.databse: is not a plugin; did you mean database? (built are database, auth)",
+      'plugins.enabled: must be a list in which each entry is a non-empty string; it is "auth"',
+      "plugin.databse: is not a plugin; did you mean database? (available plugins: database, auth)",
     ]);
   });
 
   it("CFG-8 are rejected with the remedy when the feature exists without a plugin of the same name", () => {
     expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
-      "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; built are database, auth",
+      "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; available plugins: database, auth",
     ]);
     expect(faultsOf('[plugins]\nenabled = ["rollups", "rag"]')).to.deep.equal([
       "plugins.enabled: rollups is not a plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
-        "in code; built are database, auth",
+        "in code; available plugins: database, auth",
       "plugins.enabled: rag is not a plugin yet: remove it from [plugins] enabled and use the package " +
-        "@svc/search-store in code; built are database, auth",
+        "@svc/search-store in code; available plugins: database, auth",
     ]);
     const config = loadConfig({ text: "[plugin.scheduler]\n[plugin.rag]\nmax = 1", env, plugins });
     expect(config.notes).to.deep.equal([
@@ -92,7 +92,7 @@ describe("plugins", () => {
     expect(faultsOf(text)).to.deep.equal([
       "plugin.database.pool_sise: is unknown; did you mean pool_size?",
       'plugin.auth.mode: must be one of "secret", "public_key", "jwks"; it is 1',
-      'plugin.auth.providers.a.client_id: must be a string that is not empty; it is ""',
+      'plugin.auth.providers.a.client_id: must be a non-empty string; it is ""',
     ]);
   });
 });

@@ -70,7 +70,7 @@ describe("references to the environment", () => {
   for (const wrong of ["${", "${}", "${9}", "${A B}", "${A:default}", "${A:-${B}}", "a${A"]) {
     it(`rejects ${wrong} without showing it`, () => {
       expect(faultsOf(`[service]\nversion = '${wrong}'`, { A: "1", B: "2" })).to.deep.equal([
-        'service.version: holds "${" without NAME} or NAME:-default}; a plain one is written $${',
+        'service.version: contains "${" without NAME} or NAME:-default}; write a literal "${" as "$${"',
       ]);
     });
   }

@@ -64,7 +64,7 @@ export class AnswerReader {
 
   add(chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > largestAnswer) this.fail("an answer of more than 8 MiB");
+    if (this.#size > largestAnswer) this.fail("a response of more than 8 MiB");
     else this.#wire.push(chunk);
   }
 

@@ -77,7 +77,7 @@ function selected({ house, only, profile }: Settings): readonly Check[] {
 async function reach(kit: Kit): Promise<void> {
   const answer = await orReason(kit.get("/health"));
   if (!(answer instanceof NoAnswer)) return;
-  throw new InvalidUse([`url: ${kit.settings.url.href} does not answer: ${answer.message}`]);
+  throw new InvalidUse([`url: ${kit.settings.url.href} does not respond: ${answer.message}`]);
 }
 
 /** Checks that the probes exist. With a missing route, every refusal would look right. */
@@ -92,7 +92,7 @@ async function findProbes(kit: Kit): Promise<void> {
       // The checks judge a service that stops responding.
       if (answer instanceof NoAnswer) return [];
       const { status } = answer;
-      return status === 404 || status === 405 ? [`probes.${name}: the service answers ${status}`] : [];
+      return status === 404 || status === 405 ? [`probes.${name}: the service responds with ${status}`] : [];
     }),
   );
   if (faults.flat().length > 0) throw new InvalidUse(faults.flat());

@@ -36,7 +36,7 @@ export const definition = {
   options: {
     url: required("text", "base URL of the service"),
     replica: optional("text", "base URL of a second replica of the same service", { argument: "URL" }),
-    profile: optional("profile", "what the service claims to be: `full` or `reduced`", {
+    profile: optional("profile", "the profile that the service claims: `full` or `reduced`", {
       default: "full",
       argument: "full|reduced",
     }),
@@ -55,12 +55,12 @@ export const definition = {
     only: optional("texts", "ids of the rules to check", { otherwise: "all", argument: "ID,ID" }),
     require: optional(
       "texts",
-      "names that must be seen, for example `session`, `log`, `slow`; otherwise the exit code is 3",
+      "names that must be covered, for example `session`, `log`, `slow`; otherwise the exit code is 3",
       { default: [], argument: "NAME" },
     ),
     maxNotApplicable: optional(
       "number",
-      "the most rules that may be not applicable; with more the exit code is 3",
+      "maximum number of rules that may be not applicable; above it, the exit code is 3",
       { otherwise: "half of the rules", argument: "N" },
     ),
     serveKeys: optional("text", "where the kit serves a key set that the service fetches (mode `jwks`)", {
@@ -71,9 +71,9 @@ export const definition = {
       "what the service writes to its standard output: a file, or a function that returns all text so far",
       { argument: "FILE" },
     ),
-    requestSeconds: optional("number", "the most that one request may take", { default: 10 }),
-    checkSeconds: optional("number", "the most that one check may take", { default: 60 }),
-    totalSeconds: optional("number", "the most that the whole run may take", {
+    requestSeconds: optional("number", "time limit of one request", { default: 10 }),
+    checkSeconds: optional("number", "time limit of one check", { default: 60 }),
+    totalSeconds: optional("number", "time limit of the whole run", {
       default: 300,
       flag: "timeout",
       argument: "SECONDS",
@@ -129,7 +129,7 @@ export const definition = {
     mixed: optional("request", "serves authenticated and anonymous callers", { argument: "ROUTE" }),
     tenant: optional(
       "tenant",
-      "needs a tenant; ideally answers it in `member`, else only the status is judged",
+      "needs a tenant; ideally returns it in `member`, otherwise only the status is judged",
       { orText: true, argument: "ROUTE" },
     ),
     requestedTenant: optional("request", "needs a tenant named by the request, else answers 404"),
@@ -141,7 +141,10 @@ export const definition = {
       flag: "json-body",
       argument: "ROUTE",
     }),
-    invalid: optional("invalid", "rejects the given body; `long_member` is rejected when it is a long text"),
+    invalid: optional(
+      "invalid",
+      "rejects the given body; `long_member` is rejected when it is a long string",
+    ),
     templated: optional(
       "templated",
       "has a parameter, `{random}`; `template` is the route as the service writes it, with its mount",
@@ -152,7 +155,7 @@ export const definition = {
       "calls the URL given as `{url}`; the kit listens there, on a free port of 127.0.0.1",
     ),
     slow: optional("request", "answers after the request timeout"),
-    streaming: optional("request", "starts its answer at once and ends it after the request timeout"),
+    streaming: optional("request", "starts its response at once and ends it after the request timeout"),
     dependencies: optional(
       "dependencies",
       "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check does meanwhile",
@@ -170,7 +173,7 @@ export const definition = {
   },
   tenant: {
     request: required("request", "the route"),
-    member: optional("text", "the member of the answer with the tenant", { default: "tenant" }),
+    member: optional("text", "the member of the response with the tenant", { default: "tenant" }),
   },
   failing: {
     request: required("request", "the route"),
@@ -193,8 +196,10 @@ export const definition = {
   },
   tenancy: {
     sources: optional("sources", "sources of the tenant, in order", { default: ["token", "subdomain"] }),
-    baseDomain: optional("text", "the domain above the tenants, for the source `subdomain`", { default: "" }),
-    pathPrefix: optional("text", "the path above the tenants", { default: "/t" }),
+    baseDomain: optional("text", "the parent domain of the tenants, for the source `subdomain`", {
+      default: "",
+    }),
+    pathPrefix: optional("text", "the path prefix before the tenant", { default: "/t" }),
     requireTenant: optional("boolean", "whether every request needs a tenant", { default: false }),
     trustUnscopedPrincipals: optional("boolean", "whether a caller without a tenant acts in the named one", {
       default: false,
@@ -207,10 +212,17 @@ export const definition = {
     readinessTimeoutSeconds: optional("number", "the timeout of a readiness check", { default: 2 }),
   },
   session: {
-    request: required("request", "signs a user in and answers a pair as JSON, a new session at every call"),
-    accessToken: optional("name", "the member of that answer with the access token; dots lead into objects", {
-      default: "access_token",
-    }),
+    request: required(
+      "request",
+      "signs a user in and returns a token pair as JSON, with a new session at every call",
+    ),
+    accessToken: optional(
+      "name",
+      "the member of that response with the access token; dots lead into objects",
+      {
+        default: "access_token",
+      },
+    ),
     refreshToken: optional("name", "the member with the refresh token", { default: "refresh_token" }),
     route: optional("request", "a route for that user, which shows whether an access token is accepted", {
       otherwise: "`protected`, else `/auth/me`",

@@ -86,11 +86,11 @@ function readArguments(given: readonly string[]): CommandLine {
       ),
     });
   } catch (error) {
-    throw new InvalidUse([error instanceof Error ? error.message : "wrong arguments"]);
+    throw new InvalidUse([error instanceof Error ? error.message : "invalid arguments"]);
   }
   const values = parsed.values as Values;
   if (values["help"] !== true && parsed.positionals.length !== 1)
-    throw new InvalidUse(["one base URL is needed"]);
+    throw new InvalidUse(["one base URL is required"]);
   const options: Record<string, unknown> = { url: parsed.positionals[0] ?? "" };
   for (const [name, { name: flag, member }] of flags.options) {
     if (values[flag] !== undefined && member.argument !== "FILE")
@@ -113,9 +113,7 @@ function valueOf(flag: string, { kind }: Member, given: NonNullable<Values[strin
     );
   }
   if (flag === "max-not-applicable" && !/^\d{1,6}$/.test(String(given))) {
-    throw new InvalidUse([
-      `--${flag}: ${JSON.stringify(given)} is not allowed; give a whole number from 0 on`,
-    ]);
+    throw new InvalidUse([`--${flag}: ${JSON.stringify(given)} must be a whole number of at least 0`]);
   }
   return kind === "number" ? Number(given) : given;
 }
@@ -144,7 +142,7 @@ export async function runProgram(
   } catch (error) {
     const lines = error instanceof InvalidUse ? error.faults : [String(error)];
     output.stderr.write(`${lines.map((line) => `svc-conformance: ${line}`).join("\n")}\n`);
-    if (error instanceof InvalidUse) output.stderr.write("svc-conformance --help tells more\n");
+    if (error instanceof InvalidUse) output.stderr.write("run svc-conformance --help for more\n");
     return 2;
   }
 }

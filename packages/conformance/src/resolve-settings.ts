@@ -18,15 +18,15 @@ import { isRule } from "./rules.ts";
 
 /** For each kind: the requirement in words, and a function that tests a value. Other kinds accept every value. */
 const kinds: Readonly<Record<string, readonly [must: string, accepts: (value: unknown) => boolean]>> = {
-  text: ["must be a text", (value) => typeof value === "string"],
-  name: ["must be a text", (value) => typeof value === "string" && value !== ""],
-  texts: ["must be a list of texts", areTexts],
-  algorithms: ["must be a list of texts", areTexts],
-  sources: ["must be a list of texts", areTexts],
+  text: ["must be a string", (value) => typeof value === "string"],
+  name: ["must be a non-empty string", (value) => typeof value === "string" && value !== ""],
+  texts: ["must be a list of strings", areTexts],
+  algorithms: ["must be a list of strings", areTexts],
+  sources: ["must be a list of strings", areTexts],
   number: ["must be a number", (value) => typeof value === "number"],
-  amount: ["must be a number from 0 on", (value) => typeof value === "number" && value >= 0],
+  amount: ["must be a number of at least 0", (value) => typeof value === "number" && value >= 0],
   boolean: ["must be true or false", (value) => typeof value === "boolean"],
-  request: ['is neither "/path" nor { path }', isProbe],
+  request: ['must be "/path" or { path }', isProbe],
 };
 
 function areTexts(value: unknown): boolean {
@@ -59,14 +59,14 @@ export function shapeFaults(
   const members = Object.entries(membersOf(shape));
   const missing = members.flatMap(([name, { required, kind }]) =>
     required === true && given[spell(name)] === undefined && kind !== "algorithm"
-      ? [`${at}${spell(name)}: is needed`]
+      ? [`${at}${spell(name)}: is required`]
       : [],
   );
   const wrong = members.flatMap(([name, { kind }]) => {
     const value = given[spell(name)];
     if (value === undefined) return [];
     if (isShape(kind)) return shapeFaults(kind, `${at}${spell(name)}.`, value, spell);
-    const [must, accepts] = kinds[kind] ?? ["must be something", (each: unknown): boolean => each !== null];
+    const [must, accepts] = kinds[kind] ?? ["must not be null", (each: unknown): boolean => each !== null];
     return accepts(value) ? [] : [`${at}${spell(name)}: ${must}`];
   });
   return [...missing, ...unknownNames(shape, at, given, spell), ...wrong];
@@ -86,7 +86,7 @@ export function unknownNames(
   const known = [...members.map(([name]) => spell(name)), ...more];
   return Object.keys(given)
     .filter((name) => !known.includes(name))
-    .map((name) => `${at}${name}: is unknown; known are ${known.join(", ")}`);
+    .map((name) => `${at}${name}: is unknown; expected one of ${known.join(", ")}`);
 }
 
 function resolveProbes(given: Probes): ResolvedProbes {
@@ -138,7 +138,7 @@ function probeFaults(probes: ResolvedProbes, given: Probes): readonly string[] {
         return [
           ...(isProbe(request) ? [] : [`probes.${name}: needs request: "/path" or { path }`]),
           ...(needsNames && !(areTexts(names) && (names as unknown[]).length > 0)
-            ? [`probes.${name}.${list}: must be a list of texts`]
+            ? [`probes.${name}.${list}: must be a list of strings`]
             : []),
         ];
       }
@@ -153,7 +153,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | undefined
     faults.push(`${name}: ${JSON.stringify(shown)} is not an http or https URL`);
   }
   if (url !== undefined && (url.username !== "" || url.password !== "")) {
-    faults.push(`${name}: must not hold a user or a password`);
+    faults.push(`${name}: must not contain a user or a password`);
   }
   return url;
 }
@@ -161,7 +161,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | undefined
 /** Returns the faults in the options that set how much a run must see. */
 function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readonly string[] {
   if (require !== undefined && !Array.isArray(require)) {
-    return [`require: ${JSON.stringify(require)} is not allowed; give a list of names`];
+    return [`require: ${JSON.stringify(require)} must be a list of names`];
   }
   const known = requirable(checks);
   const isAmount =
@@ -170,11 +170,11 @@ function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readon
     ...(require ?? []).flatMap((name) =>
       known.includes(name)
         ? []
-        : `require: ${JSON.stringify(name)} is not something that this kit can see; allowed are ${known.join(", ")}`,
+        : `require: ${JSON.stringify(name)} is unknown; expected one of ${known.join(", ")}`,
     ),
     ...(isAmount
       ? []
-      : [`maxNotApplicable: ${maxNotApplicable} is not allowed; give a whole number from 0 on`]),
+      : [`maxNotApplicable: must be a whole number of at least 0; it is ${maxNotApplicable}`]),
   ];
 }
 
@@ -206,23 +206,23 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is not a rule that this kit knows`);
   }
   if (options.serveKeys !== undefined && keys === undefined) {
-    faults.push("serve-keys: needs keys with at least the algorithm");
+    faults.push("serve-keys: set keys.algorithm");
   }
   if (!["full", "reduced"].includes(all.profile)) {
     faults.push(`profile: ${JSON.stringify(all.profile)} is neither full nor reduced`);
   }
   if (options.tenancy !== undefined && tenancy.sources.includes("subdomain") && tenancy.baseDomain === "") {
-    faults.push("tenancy.base_domain: is needed for the source subdomain");
+    faults.push("tenancy.base_domain: is required for the source subdomain");
   }
-  if (tenancy.tenants.length < 2) faults.push("tenancy.tenants: are two at least");
+  if (tenancy.tenants.length < 2) faults.push("tenancy.tenants: must have at least two entries");
   for (const name of ["requestSeconds", "checkSeconds", "totalSeconds", "concurrency"] as const) {
-    if (!(all[name] > 0)) faults.push(`${name}: is a number above 0`);
+    if (!(all[name] > 0)) faults.push(`${name}: must be a number above 0`);
   }
   faults.push(...amountFaults(options));
   const graceSeconds = probes.session?.graceSeconds ?? 0;
   if (graceSeconds > 0 && graceSeconds + 2 > all.totalSeconds) {
     faults.push(
-      `probes.session.graceSeconds: a window of ${graceSeconds} s does not fit into the ${all.totalSeconds} s for everything`,
+      `probes.session.graceSeconds: a window of ${graceSeconds} s does not fit into the ${all.totalSeconds} s of totalSeconds`,
     );
   }
   if (faults.length > 0 || url === undefined) throw new InvalidUse(faults);

@@ -61,18 +61,18 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
     check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());
-  if (leftMs <= 0) return fail("the time for all checks is up", "an end in time");
+  if (leftMs <= 0) return fail("the time for all checks is up", "a verdict in time");
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Verdict>((resolve) => {
     timer = setTimeout(() => {
-      resolve(fail(`no verdict within ${Math.round(leftMs / 1000)} s`, "answers in time"));
+      resolve(fail(`no verdict within ${Math.round(leftMs / 1000)} s`, "a verdict in time"));
     }, leftMs);
   });
   try {
     return await Promise.race([check.run(kit), late]);
   } catch (error) {
-    if (error instanceof NoAnswer) return fail(error.message, "an answer");
-    return fail(`the check broke off: ${short(String(error))}`, "a verdict");
+    if (error instanceof NoAnswer) return fail(error.message, "a response");
+    return fail(`the check threw an error: ${short(String(error))}`, "a verdict");
   } finally {
     clearTimeout(timer);
   }

@@ -13,7 +13,7 @@ export async function readKeys(path: string): Promise<Keys> {
   const given = await readObject(path);
   reject(shapeFaults("keys", `${path}: `, given, fileName));
   if (!(algorithms as readonly unknown[]).includes(given["algorithm"])) {
-    throw new InvalidUse([`${path}: algorithm: is needed: ${algorithms.join(", ")}`]);
+    throw new InvalidUse([`${path}: algorithm: is required: one of ${algorithms.join(", ")}`]);
   }
   const { privateKeyFile, ...keys } = optionsIn("keys", given);
   if (typeof privateKeyFile === "string") {
@@ -35,7 +35,7 @@ export async function readProbes(path: string): Promise<ProbesFile> {
   const nulls = Object.keys(given).filter((name) => given[name] === null);
   reject([
     ...unknownNames("probes", `${path}: `, given, fileName, beside),
-    ...nulls.map((name) => `${path}: ${name}: must be something`),
+    ...nulls.map((name) => `${path}: ${name}: must not be null`),
   ]);
   const { tenancy, limits, features, ...probes } = given;
   const file: Record<string, unknown> = { probes: optionsIn("probes", probes) };

@@ -86,10 +86,10 @@ export function createMinter(
 
 function signingKey({ algorithm, secret, privateKey }: Resolved<"keys">): SigningKey {
   if (algorithm.startsWith("HS")) {
-    if (secret === undefined) throw new InvalidUse([`keys.secret: is needed for ${algorithm}`]);
+    if (secret === undefined) throw new InvalidUse([`keys.secret: is required for ${algorithm}`]);
     return Buffer.from(secret);
   }
-  if (privateKey === undefined) throw new InvalidUse([`keys.private_key: is needed for ${algorithm}`]);
+  if (privateKey === undefined) throw new InvalidUse([`keys.private_key: is required for ${algorithm}`]);
   let key: KeyObject;
   try {
     key =

@@ -61,7 +61,7 @@ export function statusIs(
 }
 
 /** Requires a successful response. */
-export function succeeds(answer: Answer, when: string, expected = "an answer"): Verdict {
+export function succeeds(answer: Answer, when: string, expected = "a successful response"): Verdict {
   return mustAnswer(answer.ok, answer, when, expected);
 }
 
@@ -76,7 +76,7 @@ export function every(verdicts: readonly Verdict[]): Verdict {
     verdicts.find(({ status }) => status === "fail") ??
     verdicts.find(({ status }) => status === "pass") ??
     verdicts[0] ??
-    notApplicable("nothing was seen that shows it")
+    notApplicable("the run has seen nothing that shows it")
   );
 }
 

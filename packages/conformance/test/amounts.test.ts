@@ -84,11 +84,9 @@ describe("required coverage of a run", () => {
 
   it("rejects names and amounts of the wrong type in code", async () => {
     const wrong: object = { require: "session", maxNotApplicable: 3 };
-    expect((await rejection(report(wrong))).message).to.equal(
-      'require: "session" is not allowed; give a list of names',
-    );
+    expect((await rejection(report(wrong))).message).to.equal('require: "session" must be a list of names');
     expect((await rejection(report({ maxNotApplicable: 0.5, require: ["cors"] }))).message).to.match(
-      /^require: "cors" is not something that this kit can see; allowed are auth, .*\nmaxNotApplicable: 0\.5 is not allowed/,
+      /^require: "cors" is unknown; expected one of auth, .*\nmaxNotApplicable: must be a whole number of at least 0; it is 0\.5/,
     );
   });
 

@@ -184,7 +184,7 @@ describe("svc-conformance", function () {
     );
     const short = await run(folder, ...args, "--timeout", "5");
     expect(short.code).to.equal(2);
-    expect(short.stderr).to.match(/graceSeconds: a window of 8 s does not fit into the 5 s for everything/);
+    expect(short.stderr).to.match(/graceSeconds: a window of 8 s does not fit into the 5 s of totalSeconds/);
   });
 
   it("exits with 2 when a probe's route does not exist", async () => {
@@ -200,7 +200,7 @@ describe("svc-conformance", function () {
       "POST /mine",
     );
     expect(stderr)
-      .to.match(/probes\.open: the service answers 404/)
+      .to.match(/probes\.open: the service responds with 404/)
       .and.match(/probes\.protected: .* 405/);
     expect(code).to.equal(2);
   });
@@ -208,7 +208,7 @@ describe("svc-conformance", function () {
   describe("exits with 2 and names the fault", () => {
     const nowhere = "http://127.0.0.1:9";
     const cases: readonly (readonly [what: string, args: readonly string[], fault: RegExp])[] = [
-      ["no URL", [], /one base URL is needed/],
+      ["no URL", [], /one base URL is required/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
       ["an invalid URL", ["localhost:8000"], /url: "localhost:8000" is not an http or https URL/],
       [
@@ -216,11 +216,11 @@ describe("svc-conformance", function () {
         [`ftp://a:${secret}@127.0.0.1`],
         /url: "ftp:\/\/\*\*\*@127.0.0.1" is not an http or/,
       ],
-      ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not hold a user or a password/],
+      ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not contain a user or a password/],
       [
         "a service that does not respond",
         [nowhere],
-        /url: http:\/\/127\.0\.0\.1:9\/ does not answer: ECONNREFUSED/,
+        /url: http:\/\/127\.0\.0\.1:9\/ does not respond: ECONNREFUSED/,
       ],
       [
         "an unknown feature",
@@ -230,17 +230,17 @@ describe("svc-conformance", function () {
       [
         "an unknown required feature",
         [nowhere, "--require", "sessions"],
-        /require: "sessions" is not something that this kit can see; allowed are auth, dependencies, failing, /,
+        /require: "sessions" is unknown; expected one of auth, dependencies, failing, /,
       ],
       [
         "an amount that is not a number",
         [nowhere, "--max-not-applicable", "-1"],
-        /--max-not-applicable'? argument is ambiguous|--max-not-applicable: "-1" is not allowed; give a whole number/,
+        /--max-not-applicable'? argument is ambiguous|--max-not-applicable: "-1" must be a whole number/,
       ],
       [
         "an amount with a fraction",
         [nowhere, "--max-not-applicable", "1.5"],
-        /--max-not-applicable: "1\.5" is not allowed; give a whole number from 0 on/,
+        /--max-not-applicable: "1\.5" must be a whole number of at least 0/,
       ],
       ["an unknown rule", [nowhere, "--only", "ABC-1"], /only: "ABC-1" is not a rule that this kit knows/],
       ["an unknown profile", [nowhere, "--profile", "half"], /profile: "half" is neither full nor reduced/],
@@ -260,12 +260,12 @@ describe("svc-conformance", function () {
       [
         "a session without a sign-in",
         [nowhere, "--probes", "session.json"],
-        /probes\.session\.request: is needed/,
+        /probes\.session\.request: is required/,
       ],
       [
         "an unknown member in a session",
         [nowhere, "--probes", "session.json"],
-        /probes\.session\.graces: is unknown; known are request, accessToken/,
+        /probes\.session\.graces: is unknown; expected one of request, accessToken/,
       ],
       [
         "a window that is not a number",
@@ -275,7 +275,7 @@ describe("svc-conformance", function () {
       [
         "a hook without a request to restore it",
         [nowhere, "--probes", "session.json"],
-        /probes\.session\.hook\.restore: is needed/,
+        /probes\.session\.hook\.restore: is required/,
       ],
       [
         "a store with the wrong type",
@@ -285,27 +285,27 @@ describe("svc-conformance", function () {
       [
         "a provider without a name",
         [nowhere, "--probes", "session.json"],
-        /probes\.federated\.provider: is needed/,
+        /probes\.federated\.provider: is required/,
       ],
-      ["an invalid timeout", [nowhere, "--timeout", "soon"], /totalSeconds: is a number above 0/],
-      ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: needs keys/],
-      ["the algorithm none", [nowhere, "--keys", "none-alg.json"], /algorithm: is needed: RS256/],
+      ["an invalid timeout", [nowhere, "--timeout", "soon"], /totalSeconds: must be a number above 0/],
+      ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: set keys\.algorithm/],
+      ["the algorithm none", [nowhere, "--keys", "none-alg.json"], /algorithm: is required: one of RS256/],
       [
         "keys with other names",
         [nowhere, "--keys", "wrong.json"],
-        /wrong\.json: secrets: is unknown; known are/,
+        /wrong\.json: secrets: is unknown; expected one of/,
       ],
       ["keys with wrong types", [nowhere, "--keys", "typed.json"], /typed\.json: leeway: must be a number/],
       ["probes with other names", [nowhere, "--probes", "wrong.json"], /wrong\.json: secrets: is unknown/],
-      ["no secret", [nowhere, "--keys", "bare.json"], /keys\.secret: is needed for HS256/],
-      ["no private key", [nowhere, "--keys", "bare-rsa.json"], /keys\.private_key: is needed for RS256/],
+      ["no secret", [nowhere, "--keys", "bare.json"], /keys\.secret: is required for HS256/],
+      ["no private key", [nowhere, "--keys", "bare-rsa.json"], /keys\.private_key: is required for RS256/],
       ["an invalid private key", [nowhere, "--keys", "bad.json"], /keys\.private_key: is not a private key/],
       [
         "a private key of the wrong type",
         [nowhere, "--keys", "other.json"],
         /keys\.private_key: is not a key for ES256/,
       ],
-      ["an invalid probe", [nowhere, "--probes", "route.json"], /probes\.open: is neither "\/path" nor/],
+      ["an invalid probe", [nowhere, "--probes", "route.json"], /probes\.open: must be "\/path" or/],
       [
         "a guard without its names",
         [nowhere, "--probes", "route.json"],
@@ -316,7 +316,11 @@ describe("svc-conformance", function () {
         [nowhere, "--probes", "route.json"],
         /probes\.dependencies: each needs check/,
       ],
-      ["tenancy without its domain", [nowhere, "--probes", "domain.json"], /tenancy\.base_domain: is needed/],
+      [
+        "tenancy without its domain",
+        [nowhere, "--probes", "domain.json"],
+        /tenancy\.base_domain: is required/,
+      ],
       ["a file that is not JSON", [nowhere, "--keys", "key.pem"], /key\.pem: is not JSON/],
       [
         "a key set of a secret",

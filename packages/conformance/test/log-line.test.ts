@@ -11,7 +11,7 @@ describe("a log line that is not a single JSON object", () => {
     const shown = showLine(`${JSON.stringify(first)}${JSON.stringify(second)}`);
     expect(shown)
       .to.match(/^more than an object on one line: \{"message":"a \} and a \\" in a text"/)
-      .and.match(/x\.\.\. and behind it \{"message":"the second"\}$/);
+      .and.match(/x\.\.\. followed by \{"message":"the second"\}$/);
     expect(shown).to.have.length.below(600);
   });
 
@@ -27,6 +27,6 @@ describe("a log line that is not a single JSON object", () => {
     const { findings } = await checkConformance({ url: hollow.url, log, only: ["LOG-1"] });
     expect(findings[0]?.verdict)
       .to.have.property("seen")
-      .that.contains('and behind it {"message":"the second"}');
+      .that.contains('followed by {"message":"the second"}');
   });
 });

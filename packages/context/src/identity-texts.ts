@@ -3,7 +3,7 @@ const TENANT_ID = /^[^\p{Cc}\p{Surrogate}]{1,255}$/u;
 
 /** Describes a valid tenant id in error messages; {@link isTenantId} checks the same rule. */
 export const TENANT_ID_EXPECTED =
-  "1 to 255 characters, not only white space, without control characters and lone surrogates";
+  "1 to 255 characters, not all of them white space, and no control characters or lone surrogates";
 
 /**
  * Whether a value is a valid tenant id: a string of 1 to 255 Unicode code points that is not only white space and has no

@@ -29,7 +29,7 @@ export function clientConfig(options: ResolvedDatabase, names: Names): ClientCon
   } catch (error) {
     // The error's message may quote the URL.
     const { code } = error as NodeJS.ErrnoException;
-    const message = `cannot be understood by pg${code === undefined ? "" : ` (${code})`}`;
+    const message = `cannot be parsed by pg${code === undefined ? "" : ` (${code})`}`;
     throw optionError(names, "url", message);
   }
   return config;

@@ -75,7 +75,7 @@ export const databaseOptions = defineOptions("createDatabase()", {
     kind: k.withDefault(
       k.string({
         pattern: /^[a-z_][a-z0-9_]{0,29}\.[a-z_][a-z0-9_]{0,29}$/,
-        expects: "two names in small letters with a dot between, such as svc.tenant",
+        expects: "two lower-case names joined by a dot, such as svc.tenant",
       }),
       "svc.tenant",
     ),
@@ -86,14 +86,14 @@ export const databaseOptions = defineOptions("createDatabase()", {
   now: { kind: k.monotonicClock },
 }).withCheck((options, name) => {
   if (options.url !== undefined) {
-    const message = `says what ${name("url")} says already; give one of the two`;
+    const message = `cannot be combined with ${name("url")}; set one of them`;
     return PLACE.filter((key) => options[key] !== undefined).map((key) => fault(key, message));
   }
   const missing = REQUIRED.filter((key) => options[key] === undefined);
   if (missing.length < REQUIRED.length)
-    return missing.map((key) => fault(key, `is required where there is no ${name("url")}`));
+    return missing.map((key) => fault(key, `is required without ${name("url")}`));
   const [host, user, database] = REQUIRED.map(name);
-  return [fault("url", `is required, or ${host}, ${user} and ${database}`)];
+  return [fault("url", `is required unless ${host}, ${user} and ${database} are set`)];
 });
 
 /** Options of {@link createDatabase}. All times are in milliseconds. */

@@ -11,7 +11,12 @@ export const databasePlugin = definePlugin({
     /** `postgres://...`, usually a reference such as `${DATABASE_URL}`. Required. */
     url: {
       key: "url",
-      kind: k.secret(k.string({ pattern: /^postgres(ql)?:\/\//, expects: "a URL postgres://..." })),
+      kind: k.secret(
+        k.string({
+          pattern: /^postgres(ql)?:\/\//,
+          expects: "a URL that begins with postgres:// or postgresql://",
+        }),
+      ),
     },
     /** Maximum number of connections. Default: 10. */
     max: { key: "max", kind: k.withDefault(k.integer({ min: 1, max: 1000 }), 10) },

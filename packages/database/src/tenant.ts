@@ -66,7 +66,7 @@ function refuseNested(pool: Connectable, innermost: Call | undefined): void {
   for (let call = innermost; call !== undefined; call = call.outer) {
     if (call.ended || call.pool !== pool) continue;
     throw new TenantError(
-      "withTenant() was called inside of withTenant(): use the tx of the outer one, or await it first",
+      "withTenant() was called inside another withTenant(): use the tx of the outer call, or await that call first",
     );
   }
 }

@@ -41,14 +41,14 @@ describe("createDatabase options", () => {
   });
 
   it("requires either a URL, or host, user and database", () => {
-    expect(faultsOf({})).to.deep.equal(["url is required, or host, user and database"]);
+    expect(faultsOf({})).to.deep.equal(["url is required unless host, user and database are set"]);
     expect(faultsOf({ host: "h" })).to.deep.equal([
-      "user is required where there is no url",
-      "database is required where there is no url",
+      "user is required without url",
+      "database is required without url",
     ]);
     expect(faultsOf({ url, host: "h", port: 1 })).to.deep.equal([
-      "host says what url says already; give one of the two",
-      "port says what url says already; give one of the two",
+      "host cannot be combined with url; set one of them",
+      "port cannot be combined with url; set one of them",
     ]);
   });
 

@@ -101,7 +101,7 @@ describe("withTenant", () => {
     for (const tenant of ["acme", "globex"]) {
       const error = await rejection(db.withTenant("acme", () => db.withTenant(tenant, tenants)));
       expect(error).to.be.instanceOf(TenantError);
-      expect(error.message).to.contain("inside of withTenant()");
+      expect(error.message).to.contain("inside another withTenant()");
     }
     const through = await rejection(
       db.withTenant("acme", () => other.withTenant("globex", () => db.withTenant("acme", tenants))),

@@ -62,7 +62,7 @@ function firstOpen(candidates: readonly string[]): string {
     }
   });
   if (found === undefined)
-    throw new Error(`found no folder that every account may enter; tried ${candidates.join(", ")}`);
+    throw new Error(`no folder found that every account may enter; tried ${candidates.join(", ")}`);
   return found;
 }
 

@@ -35,10 +35,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   }
   const logger = safeLogger(resolved.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
-    logger?.warn(
-      { bus: bus.name, group, err: error, suppressed },
-      "the event bus does not let itself be subscribed to",
-    ),
+    logger?.warn({ bus: bus.name, group, err: error, suppressed }, "cannot subscribe to the event bus"),
   );
   const delay = backoff({ baseMs: retryMs, maxMs: LONGEST_FACTOR * retryMs });
   const stopping = new AbortController();

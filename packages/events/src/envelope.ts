@@ -84,12 +84,12 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   if (typeof event !== "object" || event === null)
     throw refused("an event must be an object with type and data");
   for (const key of Object.keys(event)) {
-    if (!KNOWN.has(key)) throw refused(`an event has no ${JSON.stringify(key.slice(0, 80))}`);
+    if (!KNOWN.has(key)) throw refused(`an event has no member ${JSON.stringify(key.slice(0, 80))}`);
   }
   const { type, data, id = mintRequestId(), key = null } = event;
   if (!isType(type)) {
     throw refused(
-      `type must be words of letters, digits, _ and - with dots between them, at most ${MAX_TYPE} characters`,
+      `type must be words of letters, digits, _ and -, separated by dots, with at most ${MAX_TYPE} characters`,
     );
   }
   if (!isRequestId(id)) throw refused("id must be 1 to 128 visible ASCII characters");
@@ -140,7 +140,7 @@ function givenTrace(given: object | null): EventTrace {
   const { tracestate } = given as { readonly tracestate?: unknown };
   if (tracestate !== undefined && trace.tracestate === undefined) {
     throw refused(
-      `trace.tracestate must have at most ${MAX_TRACESTATE} characters, none of them a control character`,
+      `trace.tracestate must have at most ${MAX_TRACESTATE} characters and no control characters`,
     );
   }
   return trace;
@@ -154,11 +154,12 @@ function dataJson(data: unknown): string {
   try {
     json = JSON.stringify(data);
   } catch (error) {
-    throw refused("data cannot be written as JSON", error);
+    throw refused("data cannot be serialized as JSON", error);
   }
-  if (typeof json !== "string" || !json.startsWith("{")) throw refused("data is not an object as JSON");
+  if (typeof json !== "string" || !json.startsWith("{"))
+    throw refused("data must be serialized as a JSON object");
   if (!isStorable(json))
-    throw refused("data contains NUL or half a surrogate pair, which PostgreSQL cannot keep");
+    throw refused("data contains NUL or an unpaired surrogate, which PostgreSQL cannot store");
   return json;
 }
 
@@ -178,13 +179,13 @@ function tenantOf(given: string | null | undefined, current: string | undefined)
 
 function textFault(name: string, value: unknown): string {
   if (typeof value !== "string") return `${name} must be a string; it is ${shown(value)}`;
-  return `${name} must have 1 to ${MAX_TEXT} characters, none of them a control character`;
+  return `${name} must have 1 to ${MAX_TEXT} characters and no control characters`;
 }
 
 function momentOf(value: Date | undefined, now: () => number): string {
   if (value === undefined) return new Date(now()).toISOString();
   const ms = value instanceof Date ? value.getTime() : Number.NaN;
   if (!(ms >= FIRST_MOMENT && ms < LAST_MOMENT))
-    throw refused("occurredAt must be a valid Date of the years 1 to 9999");
+    throw refused("occurredAt must be a valid Date in the years 1 to 9999");
   return value.toISOString();
 }

@@ -90,7 +90,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
   const { source, table, subscriptions, outbox, bus, maxEventBytes, receiveTimeoutMs } = options;
   const logger = safeLogger(options.logger);
   const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
-    logger?.warn({ err: error, suppressed }, "the listener of events throws"),
+    logger?.warn({ err: error, suppressed }, "an event listener threw an error"),
   );
 
   function written(event: NewEvent): Written {
@@ -108,7 +108,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     if (tx !== undefined && bus !== undefined) {
       throw new EventError(
         "ERR_SVC_EVENT_OUTBOX_NEEDED",
-        `${bus.name} cannot take part in a transaction: give createEvents() an outbox, or publish after the commit`,
+        `${bus.name} cannot take part in a transaction: pass an outbox to createEvents(), or publish after the commit`,
       );
     }
     const jobs = all.flatMap(({ envelope }) =>
@@ -224,7 +224,7 @@ function resolveEvents<M>(given: EventsOptions<M>) {
   const names = namesOf(given, eventsOptions.subject);
   const subscriptions = subscriptionsOf(subscribers, names);
   if (subscriptions.size > 0 && options.table === undefined) {
-    const message = "is required where there are subscribers: their jobs are queued in it";
+    const message = "is required with subscribers, because their jobs are queued in it";
     throw optionError(names, "table", message);
   }
   return { ...options, subscriptions };

@@ -75,10 +75,12 @@ export function createInbox(given: InboxOptions = {}): Inbox {
     name,
     async once(tx, consumer, messageId, fn) {
       if (!isText(consumer, MAX_CONSUMER))
-        throw refused(`consumer must be a text of 1 to ${MAX_CONSUMER} characters`);
-      if (!isText(messageId)) throw refused("messageId must be a text of 1 to 255 characters");
+        throw refused(`consumer must be a string of 1 to ${MAX_CONSUMER} characters`);
+      if (!isText(messageId)) throw refused("messageId must be a string of 1 to 255 characters");
       if (!isTransaction(tx)) {
-        throw refused("once() needs a transaction: outside of one the note stays when the work fails");
+        throw refused(
+          "once() needs a transaction; without one, a message whose work fails stays recorded as processed",
+        );
       }
       const { rows } = await queryWithin(
         tx,

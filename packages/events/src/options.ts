@@ -11,7 +11,7 @@ const deadline = k.withDefault(k.integer({ min: 10, max: 600_000 }), 10_000);
 
 // Reject lists and Maps: a Map's entries are not properties, and the indexes of a list change with its order.
 const byType: k.Kind<object> = {
-  expects: "an object with the subscribers of every type",
+  expects: "an object of subscribers by event type",
   accepts: (value): value is object =>
     typeof value === "object" && value !== null && !(Symbol.iterator in value),
 };
@@ -66,7 +66,7 @@ export const eventsOptions = defineOptions("createEvents()", {
         allowEmpty: true,
         pattern: /^(?=.{0,100}$)(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]*$/,
         expects:
-          "words of letters, digits, _ and - with dots between them or at the end, at most 100 characters",
+          "words of letters, digits, _ and -, separated by dots, with at most 100 characters; a trailing dot is allowed",
       }),
       "",
     ),
@@ -107,7 +107,7 @@ export const busConsumerOptions = defineOptions("createBusConsumer()", {
   /** The bus that delivers the events. Required. */
   bus: { kind: k.objectWith<EventBus>("an event bus", "publish", "consume") },
   /** The result of `createEvents()`, whose subscribers handle the events. Required. */
-  events: { kind: k.objectWith<EventReceiver>("what createEvents() answers", "receive") },
+  events: { kind: k.objectWith<EventReceiver>("the object returned by createEvents()", "receive") },
   /** The consumer group, normally the service's name: its replicas share the group's events. Required. */
   group: {
     key: "consumer_group",
@@ -154,7 +154,7 @@ export const relayOptions = defineOptions("createRelay()", {
    * The result of `createEvents()`, whose `outbox` must be this one. The relay queues jobs for its subscribers and
    * sends to its bus. Required.
    */
-  events: { kind: k.objectWith<{ readonly source: string }>("what createEvents() answers") },
+  events: { kind: k.objectWith<{ readonly source: string }>("the object returned by createEvents()") },
   /** Number of events claimed at a time, 1 to 500. Default: 100. */
   batch: { key: "relay_batch", kind: k.withDefault(k.integer({ min: 1, max: 500 }), 100) },
   /**

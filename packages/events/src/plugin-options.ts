@@ -88,7 +88,7 @@ export function writesOutbox({ outbox, bus }: Pick<EventsSettings, "outbox" | "b
 export function groupOf({ consumerGroup }: EventsSettings, service: string): string {
   if (consumerGroup !== undefined) return consumerGroup;
   if (group.kind.accepts(service)) return service;
-  const message = `is required: the name of the service, ${JSON.stringify(service)}, is not ${group.kind.expects}`;
+  const message = `is required, because the name of the service, ${JSON.stringify(service)}, is not ${group.kind.expects}`;
   throw new ConfigurationError("the service", [fault("plugin.events.consumer_group", message)]);
 }
 
@@ -99,7 +99,7 @@ export function groupOf({ consumerGroup }: EventsSettings, service: string): str
  */
 export function sourceOf(service: string): string {
   if (eventsOptions.keys.source.kind.accepts(service)) return service;
-  const message = `must be ASCII with the plugin events: it is the source of every event; it is ${JSON.stringify(service)}`;
+  const message = `must be ASCII with the plugin events, which uses it as the source of every event; it is ${JSON.stringify(service)}`;
   throw new ConfigurationError("the service", [fault("service.name", message)]);
 }
 

@@ -93,7 +93,7 @@ function pruning(inbox: Inbox, db: Database, olderThanDays: number, logger: Logg
     try {
       await inbox.prune(db, { olderThanDays });
     } catch (err) {
-      logger.warn({ err, table: inbox.name }, "the inbox could not be pruned; trying again in an hour");
+      logger.warn({ err, table: inbox.name }, "the inbox could not be pruned; retrying in an hour");
     }
   }
 

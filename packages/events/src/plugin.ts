@@ -124,7 +124,7 @@ function refuseLacks(given: {
   if (given.subscribers.length > 0 && given.table === undefined) {
     faults.push({
       key: "subscribers",
-      message: "are jobs: enable the plugin queue, or take subscribers away",
+      message: "run as jobs: enable the plugin queue, or remove subscribers",
     });
   }
   if (given.writes && given.db === undefined) {

@@ -55,7 +55,7 @@ function parsed(text: string, maxBytes: number): unknown {
 
 function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
   const value = fields[name];
-  if (!isText(value)) throw fault(`${name} must be a text of 1 to 255 characters`);
+  if (!isText(value)) throw fault(`${name} must be a string of 1 to 255 characters`);
   return value;
 }
 
@@ -66,7 +66,7 @@ function textOrNone(fields: Readonly<Record<string, unknown>>, name: string): st
 
 function tenantOf(value: unknown): string {
   if (value === undefined || value === null || value === "") return "";
-  if (!isTenantId(value)) throw fault(`tenant_id must be a text of ${TENANT_ID_EXPECTED}`);
+  if (!isTenantId(value)) throw fault(`tenant_id must be a string of ${TENANT_ID_EXPECTED}`);
   return value;
 }
 
@@ -80,5 +80,5 @@ function idFor(id: string): string {
 }
 
 function fault(message: string): EventError {
-  return new EventError("ERR_SVC_EVENT_ENVELOPE", `no event: ${message}`);
+  return new EventError("ERR_SVC_EVENT_ENVELOPE", `not a valid event: ${message}`);
 }

@@ -63,14 +63,16 @@ describe("a bus created from an adapter", () => {
     expect(await rejection(bus.publish(messages("t", 1)))).to.include({ code: "ERR_SVC_EVENT_BUS_REFUSED" });
     await bus.consume({ group: "g", topics: ["t"], handler: async () => Promise.resolve() });
     await until("the failure is logged", () => logger.at("warn").length > 0);
-    expect(logger.texts[0]).to.include('"broker":"broken","why":"Broken refuses: the quota is used up"');
+    expect(logger.texts[0]).to.include(
+      '"broker":"broken","why":"Broken rejected the call: the quota is used up"',
+    );
     await bus.close();
   });
 
   it("EVT-7 rejects invalid options", () => {
     const wrong: [object, RegExp][] = [
       [{}, /broker: is required/],
-      [{ broker: {} }, /broker: must be an adapter of a broker/],
+      [{ broker: {} }, /broker: must be a broker adapter/],
       [{ broker: {}, maxBodyBites: 1 }, /maxBodyBites: is unknown; did you mean maxBodyBytes/],
     ];
     for (const [options, text] of wrong) {

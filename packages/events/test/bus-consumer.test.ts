@@ -75,7 +75,7 @@ describe("createBusConsumer()", function () {
       .to.be.an("error")
       .with.property("message")
       .that.equals(
-        "no event: data.lines[0].id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
+        "not a valid event: data.lines[0].id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
       );
     // The reader drops an unknown member without checking its numbers.
     const large = '{"n":[9007199254740991,1e300,1700000000123456800],"id":"12345678901234567890"}';

@@ -84,7 +84,7 @@ describe("the envelope", () => {
   cyclic["self"] = cyclic;
   const bad: readonly (readonly [string, unknown, string])[] = [
     ["a string", "a", "an event must be an object"],
-    ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no "dat"'],
+    ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no member "dat"'],
     ["no type", { data: {} }, "type must be words"],
     ["a type with spaces", { type: "a b", data: {} }, "type must be words"],
     ["a type with empty words", { type: "a..b", data: {} }, "type must be words"],
@@ -92,11 +92,15 @@ describe("the envelope", () => {
     ["a long type", { type: "a".repeat(201), data: {} }, "type must be words"],
     ["no data", { type: "a" }, "data must be an object; it is undefined"],
     ["a list as data", { type: "a", data: [] }, "data must be an object; it is a list"],
-    ["a date as data", { type: "a", data: new Date(0) }, "data is not an object as JSON"],
-    ["cyclic data", { type: "a", data: cyclic }, "data cannot be written as JSON"],
-    ["a bigint in data", { type: "a", data: { n: 1n } }, "data cannot be written as JSON"],
+    ["a date as data", { type: "a", data: new Date(0) }, "data must be serialized as a JSON object"],
+    ["cyclic data", { type: "a", data: cyclic }, "data cannot be serialized as JSON"],
+    ["a bigint in data", { type: "a", data: { n: 1n } }, "data cannot be serialized as JSON"],
     ["NUL in data", { type: "a", data: { s: "a\0b" } }, "data contains NUL"],
-    ["half a surrogate pair in data", { type: "a", data: { s: "\ud800" } }, "data contains NUL or half"],
+    [
+      "half a surrogate pair in data",
+      { type: "a", data: { s: "\ud800" } },
+      "data contains NUL or an unpaired surrogate",
+    ],
     [
       "10 MB of data",
       { type: "a", data: { s: "x".repeat(1e7) } },
@@ -151,7 +155,7 @@ describe("the envelope", () => {
       expect(await events.publish({ type: "a", data: {}, tenantId: tenant_id })).to.include({ tenant_id });
     }
     for (const tenant_id of Object.values(badTenantIds)) {
-      expect(() => readEnvelope({ ...FULL, tenant_id })).to.throw("tenant_id must be a text of 1 to 255");
+      expect(() => readEnvelope({ ...FULL, tenant_id })).to.throw("tenant_id must be a string of 1 to 255");
     }
   });
 
@@ -183,11 +187,11 @@ describe("the envelope", () => {
     ["an empty text", "", "it is not JSON"],
     ["null", "null", "it is not an object"],
     ["a list", "[]", "it is not an object"],
-    ["no id", { ...FULL, id: undefined }, "id must be a text"],
-    ["an id with the wrong type", { ...FULL, id: 7 }, "id must be a text"],
-    ["an id with NUL", { ...FULL, id: "a\0" }, "id must be a text"],
-    ["an overlong type", { ...FULL, type: "x".repeat(256) }, "type must be a text"],
-    ["no source", { ...FULL, source: "" }, "source must be a text"],
+    ["no id", { ...FULL, id: undefined }, "id must be a string"],
+    ["an id with the wrong type", { ...FULL, id: 7 }, "id must be a string"],
+    ["an id with NUL", { ...FULL, id: "a\0" }, "id must be a string"],
+    ["an overlong type", { ...FULL, type: "x".repeat(256) }, "type must be a string"],
+    ["no source", { ...FULL, source: "" }, "source must be a string"],
     ["a time without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
     ["an invalid time", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
     ["a day that does not exist", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
@@ -213,7 +217,9 @@ describe("the envelope", () => {
     const text = JSON.stringify(FULL);
     const rounded = text.replace('"data":{', '"data":{"id":-9007199254740993,');
     expect(rounded).not.to.equal(text);
-    expect(() => readEnvelope(rounded)).to.throw("no event: data.id is an integer outside the safe range");
+    expect(() => readEnvelope(rounded)).to.throw(
+      "not a valid event: data.id is an integer outside the safe range",
+    );
     const kept = text.replace('"data":{', '"data":{"id":"9007199254740993",');
     expect(readEnvelope(kept).data).to.include({ id: "9007199254740993" });
   });

@@ -91,7 +91,7 @@ describe("the bus on NATS JetStream during faults", function () {
       const wrong = await rejection(
         busWith({ servers: `nats://somebody:wrong@127.0.0.1:${port}` }).publish(messages("t", 1)),
       );
-      expect(wrong.message).to.equal("NATS refuses: the user or the password is wrong");
+      expect(wrong.message).to.equal("NATS rejected the call: the user or the password is wrong");
       await using plain = await startNats({ jetStream: false });
       const none = await rejection(busWith({ servers: plain.url }).publish(messages("t", 1)));
       expect(none.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
@@ -123,18 +123,21 @@ describe("the bus on NATS JetStream during faults", function () {
 
   it("EVT-7 names invalid options without their secrets", async () => {
     const wrong: [object, RegExp][] = [
-      [{}, /servers: is required, or connection/],
+      [{}, /servers: is required unless connection/],
       [{ servers: "http://user:pass-word@host" }, /servers: must be a URL such as/],
       [{ servers: ["nats://us%er:pass-word@host"] }, /servers: must be/],
       [{ servers: [] }, /servers: is empty/],
-      [{ servers: "nats://host", connection: bench.connection }, /connection: is another place/],
-      [{ connection: bench.connection, connect: {} }, /connect: is for servers/],
+      [
+        { servers: "nats://host", connection: bench.connection },
+        /connection: cannot be combined with servers/,
+      ],
+      [{ connection: bench.connection, connect: {} }, /connect: applies to servers/],
       [{ servers: "nats://host", connect: { reconnect: false } }, /connect: must not have reconnect/],
       [{ servers: "nats://host", stream: "a.b" }, /stream: must be 1 to 64/],
       [{ servers: "nats://host", prefix: "*." }, /prefix: must be empty/],
       [{ servers: "nats://host", ackWait: 1 }, /ackWait: is unknown; did you mean ackWaitMs\?/],
       [{ servers: "nats://host", retryBaseMs: 100, retryMaxMs: 50 }, /retryMaxMs: must not be less/],
-      [{ servers: "nats://host", maxAgeDays: 0.001 }, /dedupSeconds: must not be more/],
+      [{ servers: "nats://host", maxAgeDays: 0.001 }, /dedupSeconds: must not exceed/],
     ];
     for (const [options, text] of wrong) {
       const error = await rejection(() => createNatsJetStreamBus(options));

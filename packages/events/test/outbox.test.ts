@@ -116,14 +116,14 @@ describe("an outbox", function () {
       "no_pk",
       " primary key",
       "",
-      "needs a primary key or unique index of id alone",
+      "needs a primary key or unique index on id alone",
     ],
     [
       "a column that rejects null",
       "no_null",
       "last_error text",
       "last_error text not null",
-      "last_error of no_null must take null",
+      "last_error of no_null must be nullable",
     ],
     [
       "an extra column without a default",
@@ -193,10 +193,10 @@ describe("an outbox", function () {
     expect(await outbox.retryDead("all")).to.deep.equal(["2"]);
     expect(await outbox.stats()).to.deep.equal({ pending: 3, published: 0, dead: 0 });
     for (const [wrong, text] of [
-      [null, "the topic of entry 1 must be a text"],
-      [{ topic: "", event: EVENT }, "the topic of entry 1 must be a text"],
-      [{ topic: "a" }, "entry 1 has no event: it is not an object"],
-      [{ topic: "a", event: { ...EVENT, id: 7 } }, "entry 1 has no event: id must be a text"],
+      [null, "the topic of entry 1 must be a string"],
+      [{ topic: "", event: EVENT }, "the topic of entry 1 must be a string"],
+      [{ topic: "a" }, "entry 1: not a valid event: it is not an object"],
+      [{ topic: "a", event: { ...EVENT, id: 7 } }, "entry 1: not a valid event: id must be a string"],
     ] as const) {
       const error = await rejection(
         outbox.add([{ topic: "a", event: { ...EVENT, id: "4" } }, wrong as never]),

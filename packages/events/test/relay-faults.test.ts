@@ -79,16 +79,16 @@ describe("a relay during faults", function () {
     ).to.deep.equal({
       large: ["dead", 1, "Error: too large for the broker"],
       next: ["published", 1, null],
-      job: ["dead", 1, "EventError: a relay sends rows of the kind event; this one is another kind"],
+      job: ["dead", 1, "EventError: a relay sends only rows of kind event; this row has another kind"],
       rounded: [
         "dead",
         1,
-        "EventError: no event: data.order.id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
+        "EventError: not a valid event: data.order.id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
       ],
-      empty: ["dead", 1, "EventError: no event: id must be a text of 1 to 255 characters"],
-      list: ["dead", 1, "EventError: no event: it is not an object"],
-      long: ["dead", 1, "EventError: no event: it has more than maxEventBytes"],
-      longer: ["dead", 1, "EventError: no event: it has more than 2000 bytes"],
+      empty: ["dead", 1, "EventError: not a valid event: id must be a string of 1 to 255 characters"],
+      list: ["dead", 1, "EventError: not a valid event: it is not an object"],
+      long: ["dead", 1, "EventError: not a valid event: it has more than maxEventBytes"],
+      longer: ["dead", 1, "EventError: not a valid event: it has more than 2000 bytes"],
     });
   });
 

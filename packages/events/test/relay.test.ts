@@ -199,12 +199,12 @@ describe("a relay", function () {
     [
       "another implementation's outbox",
       (b) => createRelay({ outbox: { ...b.outbox }, events: b.events() }),
-      "outbox: must be what",
+      "outbox: must be the object returned by createOutbox()",
     ],
     [
       "another implementation's events",
       (b) => createRelay({ outbox: b.outbox, events: { source: "a" } }),
-      "events: must be what",
+      "events: must be the object returned by createEvents()",
     ],
     [
       "events that write to another outbox",

@@ -41,7 +41,7 @@ export function unusedCode({ withCode }: ResolvedServiceOptions, { plugins }: An
     .filter((name) => !plugins.includes(name))
     .map((name) => ({
       key: name,
-      message: `is of no use without the plugin ${name}; enable it, or take ${name} away`,
+      message: `has no effect without the plugin ${name}; enable the plugin, or remove ${name}`,
     }));
 }
 

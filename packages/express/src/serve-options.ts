@@ -34,7 +34,7 @@ export const serveOptions = defineOptions("serve()", {
    */
   sendTimeoutSeconds: { kind: k.withDefault(seconds, 60) },
   /** The result of `health()`, which receives the service's state. Default none. */
-  health: { kind: k.optional(k.objectWith<StateListener>("what health() returned", "setState")) },
+  health: { kind: k.optional(k.objectWith<StateListener>("the object returned by health()", "setState")) },
   /** The logger. Without a logger, an uncaught error is written to standard error. Default none. */
   logger: { kind: k.optional(k.objectWith<Logger>("a logger", "info", "error", "fatal")) },
   /** Whether signals and uncaught errors in the process stop the server. Default true. */

@@ -117,7 +117,7 @@ function isPlain(value: unknown): boolean {
 
 // The reduced profile never runs jobs, events or schedules (PROF-5).
 function refuseInReduced({ role, ...code }: JobOptions): void {
-  const message = "belongs to the full profile; the reduced one has no queue and no worker";
+  const message = "is available only in the full profile; the reduced profile has no queue and no worker";
   const given = Object.entries(code).flatMap(([key, value]) => (value === undefined ? [] : [key]));
   const keys = role === "worker" ? ["role", ...given] : given;
   if (keys.length > 0) {
@@ -152,7 +152,7 @@ function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
       ? [
           {
             key: option,
-            message: `is of no use without the plugin ${plugin}; enable it, or take ${option} away`,
+            message: `has no effect without the plugin ${plugin}; enable the plugin, or remove ${option}`,
           },
         ]
       : [],
@@ -165,7 +165,7 @@ function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
   const works = (queue !== undefined && onQueue) || (events !== undefined && writesOutbox(events));
   if (code.role !== "worker" || works) return [];
   const message =
-    "worker has nothing to work on: give createService() jobs, subscribers or schedules, and enable their plugins";
+    "worker has no work: pass jobs, subscribers or schedules to createService(), and enable their plugins";
   return [{ key: "role", message }];
 }
 

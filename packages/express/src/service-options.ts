@@ -100,7 +100,7 @@ const serviceOptions = defineOptions("createService()", {
   config: { kind: k.optional(k.either(k.string(), k.either(fileUrl, inline))) },
   /** Environment variables by name. Default: the process's variables. */
   env: {
-    kind: k.optional(k.secret(k.objectWith<Environment>("an object of environment variables by name"))),
+    kind: k.optional(k.secret(k.objectWith<Environment>("an object of environment variables"))),
   },
   /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
   profile: { kind: k.withDefault(k.oneOf("full", "reduced"), "full") },
@@ -114,7 +114,7 @@ const serviceOptions = defineOptions("createService()", {
   middleware: { kind: k.withDefault(k.listOf(k.func<Middleware>()), []) },
   jobs: { kind: k.optional(k.objectWith<ServiceJobs>("an object with a handler for every task")) },
   subscribers: {
-    kind: k.optional(k.objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
+    kind: k.optional(k.objectWith<ServiceSubscribers>("an object of subscribers by event type")),
   },
   /**
    * Job schedules by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
@@ -169,7 +169,7 @@ export function resolveServiceOptions(
   const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;
   const { jobs, subscribers, schedules, role, db, ...resolved } = all.resolve(given);
   if (resolved.profile === "reduced" && resolved.config !== undefined) {
-    const message = "is read by the full profile only; the reduced one is configured by the environment";
+    const message = "is read only by the full profile; the reduced profile is configured by the environment";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
   }
   refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);

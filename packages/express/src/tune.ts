@@ -26,7 +26,7 @@ const tunedApps = new WeakMap<ExpressApp, TunedClasses>();
  */
 export function tune(app: unknown): TunedClasses {
   if (!isExpressApp(app)) {
-    const message = `must be an Express application, which express() returns; it is ${kindOf(app)}`;
+    const message = `must be an Express application, as returned by express(); it is ${kindOf(app)}`;
     throw new ConfigurationError("tune()", [{ key: "app", message }]);
   }
   let classes = tunedApps.get(app);
@@ -83,5 +83,5 @@ function classWith<Class extends Function>(parent: Class, prototype: object): Cl
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "function") return "another function";
-  return typeof value === "object" ? "an object of another kind" : `a ${typeof value}`;
+  return typeof value === "object" ? "another object" : `a ${typeof value}`;
 }

@@ -159,7 +159,7 @@ describe("the plugin auth", () => {
       false,
     );
     expect(await refusal({ env, auth: { revocation } })).to.contain(
-      "auth: is of no use without the plugin auth",
+      "auth: has no effect without the plugin auth",
     );
   });
 

@@ -75,6 +75,6 @@ describe("the plugin cache", function () {
       () => "it started",
       (reason: unknown) => String(reason),
     );
-    expect(error).to.contain("plugin.cache.url: must be a URL redis://...");
+    expect(error).to.contain("plugin.cache.url: must be a URL that begins with redis:// or rediss://");
   });
 });

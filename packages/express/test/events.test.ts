@@ -211,9 +211,9 @@ describe("misconfigured events", () => {
   });
 
   it("stop the start with an error that names the setting and no secret", async () => {
-    expect(await refusal({ subscribers })).to.contain("subscribers: is of no use without the plugin events");
+    expect(await refusal({ subscribers })).to.contain("subscribers: has no effect without the plugin events");
     expect(await refusal({ ...on("", '"database", "events"'), subscribers })).to.contain(
-      "subscribers: are jobs: enable the plugin queue",
+      "subscribers: run as jobs: enable the plugin queue",
     );
     expect(await refusal({ ...on(), subscribers: { "expense.recorded": { note: 7 } } as never })).to.contain(
       "subscribers.expense.recorded.note: must be a function",

@@ -153,15 +153,15 @@ describe("the plugin auth in a service that issues tokens", function () {
     const jwks = { ...env, SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" };
     expect(await refusal({ toml: issuing, env: jwks })).to.contain("needs a key to sign with");
     expect(await refusal({ toml: withSecret, env: {} })).to.contain(
-      "plugin.auth.secret (SVC_AUTH_SECRET): is required to sign with",
+      "plugin.auth.secret (SVC_AUTH_SECRET): is required in mode secret",
     );
     const nowhere = `${issuing}signing_keys = "/nowhere/keys.json"\n`;
     expect(await refusal({ toml: nowhere, env: {} })).to.contain("/nowhere/keys.json");
     const hook = { auth: { onRefresh: () => undefined } };
     const verifying = withSecret.replace("issue_tokens = true\n", "");
-    expect(await refusal({ toml: verifying, env, ...hook })).to.contain("auth.onRefresh: is of no use");
+    expect(await refusal({ toml: verifying, env, ...hook })).to.contain("auth.onRefresh: has no effect");
     const idle = verifying.replace('mode = "secret"', 'signing_keys = "/nowhere/keys.json"\nmode = "secret"');
-    expect(await refusal({ toml: idle, env })).to.contain("plugin.auth.signing_keys: is of no use");
+    expect(await refusal({ toml: idle, env })).to.contain("plugin.auth.signing_keys: has no effect");
   });
 
   it("ISS-5 REV-11 writes sign-outs to the given store, and does not stop that store", async () => {
@@ -186,7 +186,7 @@ describe("the plugin auth in a service that issues tokens", function () {
   it("ISS-5 ISS-16 rejects a revocation check that cannot store sign-outs", async () => {
     const check = { auth: { revocation: { isRevoked: () => false } } };
     expect(await refusal({ toml: withSecret, env, ...check })).to.contain(
-      "auth.revocation: must be a whole token store in a service that issues tokens",
+      "auth.revocation: must be a complete token store in a service that issues tokens",
     );
     const revocation = createMemoryTokenStore();
     const prod = { toml: withSecret, env: { ...env, SVC_ENV: "prod" }, auth: { revocation } };

@@ -90,7 +90,7 @@ describe("custom plugins", function () {
     );
     expect(
       await refusal({ audit }, { enabled: [], options: { audit: { onEntry: () => undefined } } }),
-    ).to.contain("audit: is of no use without the plugin audit");
+    ).to.contain("audit: has no effect without the plugin audit");
   });
 
   it("run after authentication and before or after the body is parsed, in list order", async () => {
@@ -131,19 +131,16 @@ describe("custom plugins", function () {
       "returns nothing": [() => undefined as never, "plugin.faulty: must return an object of parts"],
       "returns a wrong shape": [
         () => ({ edge: 5 }),
-        "plugin.faulty: returned a wrong edge: it must be a function",
+        "plugin.faulty: returned invalid edge: must be a function",
       ],
-      "returns an unknown slot": [
-        () => ({ edges: [] }),
-        "plugin.faulty: returned edges, which no service has",
-      ],
+      "returns an unknown slot": [() => ({ edges: [] }), "plugin.faulty: returned edges, which is unknown"],
       "adds a member that is taken": [
         () => ({ parts: { log: {} } }),
-        "plugin.faulty: adds service.log, which is taken",
+        "plugin.faulty: adds service.log, which already exists",
       ],
       "adds a member that makes the service a promise": [
         () => ({ parts: { [thenable]: () => undefined } }),
-        "plugin.faulty: adds service.then, which is taken",
+        "plugin.faulty: adds service.then, which already exists",
       ],
       "returns a list": [() => [], "plugin.faulty: must return an object of parts"],
       "throws an error without a fault": [
@@ -154,27 +151,27 @@ describe("custom plugins", function () {
       ],
       "has a route of the service": [
         () => ({ routes: [{ path: "/health", handler: () => undefined }] }),
-        "plugin.faulty: has the route /health, which is taken",
+        "plugin.faulty: has the route /health, which already exists",
       ],
       "has a route of another plugin": [
         () => ({ routes: [{ path: "/first", handler: () => undefined }] }),
-        "plugin.faulty: has the route /first, which is taken",
+        "plugin.faulty: has the route /first, which already exists",
       ],
       "has a check without a name": [
         () => ({ checks: [{ check: () => undefined }] }),
-        "plugin.faulty: returned a wrong checks: it must be a list, each entry a readiness check such as",
+        "plugin.faulty: returned invalid checks: must be a list in which each entry is a readiness check such as",
       ],
       "has a check of another plugin": [
         () => ({ checks: [{ name: "first", critical: false, check: () => undefined }] }),
-        "plugin.faulty: has the check first, which is taken",
+        "plugin.faulty: has the check first, which already exists",
       ],
       "has a table without a key": [
         () => ({ schemas: [{ ensureSchema: () => undefined }] }),
-        "plugin.faulty: returned a wrong schemas",
+        "plugin.faulty: returned invalid schemas",
       ],
       "has a handler that is not a function": [
         () => ({ handlers: { clean: 5 } }),
-        "plugin.faulty: returned a wrong handlers: it must be an object of functions by task",
+        "plugin.faulty: returned invalid handlers: must be an object of functions by task",
       ],
       "has jobs without a queue": [
         () => ({ handlers: { clean() {} } }),
@@ -217,7 +214,7 @@ describe("custom plugins", function () {
     );
     const a = definePlugin({ name: "a", needs: ["b"], start: () => ({}) });
     const b = definePlugin({ name: "b", uses: ["a"], start: () => ({}) });
-    expect(await refusal({ a, b })).to.contain("plugins.a: needs itself in a circle: a -> b -> a");
+    expect(await refusal({ a, b })).to.contain("plugins.a: depends on itself: a -> b -> a");
   });
 
   it("are refused with a name that is taken, under another key, or without definePlugin()", async () => {
@@ -227,7 +224,7 @@ describe("custom plugins", function () {
     const option = definePlugin({ name: "routes", start });
     expect(await refusal({ routes: option })).to.contain("plugins.routes: is the name of an option");
     expect(await refusal({ other: audit })).to.contain(
-      "plugins.other: is the plugin audit; give it under that name",
+      "plugins.other: is the plugin audit; pass it under that name",
     );
     expect(await refusal({ audit: { start } as never })).to.contain("plugins: must be an object of plugins");
   });
@@ -247,7 +244,7 @@ describe("custom plugins", function () {
       name: "wrong",
       start: () => ({ edge: 5 as never, stop: ["close", () => void (stopped += 1)] as const }),
     });
-    expect(await refusal({ wrong })).to.contain("plugin.wrong: returned a wrong edge");
+    expect(await refusal({ wrong })).to.contain("plugin.wrong: returned invalid edge");
     expect(stopped).to.equal(1);
   });
 

@@ -145,7 +145,7 @@ describe("the plugin auth with providers", function () {
     await service.stop();
     const warnings = lines.filter(({ level }) => level === "warn").map(({ message }) => message);
     expect(warnings).to.deep.equal([
-      "the service has no auth.onIdentity: every callback will answer 500",
+      "the service has no auth.onIdentity: every callback will return 500",
       "the service has no auth.onAccessToken: sign-in there will be refused",
       "plugin.auth.providers.github.redirect_uri does not end in /<provider>/callback, which is the route of this service",
     ]);
@@ -294,11 +294,11 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       [client("google").replace("ACME_SECRET", "NOT_SET")]:
         "plugin.auth.providers.google.client_secret: names the environment variable NOT_SET, which is not set",
       [client("google").replace(/^redirect_uri.*$/m, 'redirect_uri = "/auth/google/callback"')]:
-        "plugin.auth.providers.google.redirect_uri: must be an address",
+        "plugin.auth.providers.google.redirect_uri: must be a URL that begins with https://",
       [client("google", 'authorization_parameters = { state = "x" }')]:
-        "plugin.auth.providers.google.authorization_parameters: must not have state, which is up to the service",
+        "plugin.auth.providers.google.authorization_parameters: must not contain state, which the service sets",
       [client("google", "authorization_parameters = { max_age = 5 }")]:
-        "plugin.auth.providers.google.authorization_parameters: must be a table of texts",
+        "plugin.auth.providers.google.authorization_parameters: must be a table of strings",
       [client("google", 'algorithms = ["HS256"]')]:
         "plugin.auth.providers.google.algorithms: must be asymmetric",
       [client("google", 'client_authentication = "none"')]:
@@ -326,7 +326,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       );
     const twice = acme() + acme().replace("providers.acme", "providers.other");
     expect(await refusal({ toml: auth + twice, env })).to.contain(
-      "plugin.auth.providers.other.redirect_uri: is also that of acme",
+      "plugin.auth.providers.other.redirect_uri: is already used by acme",
     );
   });
 
@@ -348,7 +348,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     const typo: Record<string, unknown> = { onIdentify: () => ({}), issuer: "somebody" };
     expect(await refusal({ toml: auth, env, auth: typo }))
       .to.contain("auth.onIdentify: is unknown; did you mean onIdentity?")
-      .and.to.contain("auth.issuer: is unknown; known are revocation, tokenFrom, keys, onRefresh,");
+      .and.to.contain("auth.issuer: is unknown; expected one of revocation, tokenFrom, keys, onRefresh,");
     const tokenFrom: Record<string, unknown> = { tokenFrom: "a cookie" };
     expect(await refusal({ toml: auth, env, auth: tokenFrom })).to.contain(
       "auth.tokenFrom: must be a function",
@@ -360,8 +360,8 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     const reduced = { ...env, SVC_APP_NAME: "small" };
     const message = await refusal({ config: undefined, profile: "reduced", env: reduced, auth: code });
     expect(message)
-      .to.contain("auth.onIdentity: belongs to the full profile")
-      .and.to.contain("auth.onAccessToken: belongs to the full profile");
+      .to.contain("auth.onIdentity: is available only in the full profile")
+      .and.to.contain("auth.onAccessToken: is available only in the full profile");
   });
 
   it("TEN-16 exempts sign-in and refresh from require_tenant, but not /auth/me and sign-out", async () => {

@@ -486,19 +486,19 @@ describe("misconfigured jobs", () => {
       queue: { guard: () => undefined },
     });
     for (const option of ["jobs", "db", "queue"])
-      expect(unused).to.contain(`${option}: is of no use without the plugin queue`);
+      expect(unused).to.contain(`${option}: has no effect without the plugin queue`);
     for (const page of ["/health", "/metrics"]) {
       const message = await refusal({ toml: plugins(`page = "${page}"`) });
-      expect(message).to.contain(`plugin.queue.page: is ${page}, which the service answers itself`);
+      expect(message).to.contain(`plugin.queue.page: is ${page}, which the service itself serves`);
     }
     const lone = on.replace("[plugin.database]", "[plugin.database]\nmax = 1");
-    expect(await refusal({ toml: lone, jobs })).to.contain("plugin.database.max: must be above 1");
+    expect(await refusal({ toml: lone, jobs })).to.contain("plugin.database.max: must be at least 2");
     const nightly = { cron: "30 2 * * *", task: "b" };
     expect(await refusal({ schedules: { nightly } })).to.contain(
-      "schedules: is of no use without the plugin queue",
+      "schedules: has no effect without the plugin queue",
     );
     expect(await refusal({ toml: on, jobs, schedules: { nightly } })).to.contain(
-      'schedules.nightly.task: "b" has no handler in jobs; there are a',
+      'schedules.nightly.task: "b" has no handler in jobs; expected one of a',
     );
     expect(
       await refusal({ toml: on, schedules: { nightly: { ...nightly, cron: "61 * * * *" } } }),
@@ -506,8 +506,8 @@ describe("misconfigured jobs", () => {
     expect(await refusal({ toml: plugins('ticks_table = "a.b.c"'), schedules: { nightly } })).to.contain(
       "plugin.queue.ticks_table: must be",
     );
-    expect(await refusal({ role: "worker" })).to.contain("role: worker has nothing to work on");
-    expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has nothing to work on");
+    expect(await refusal({ role: "worker" })).to.contain("role: worker has no work");
+    expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has no work");
     expect(await refusal({ toml: on, jobs: { a: 7 } as never })).to.contain("jobs.a: must be a function");
     // Entries of a Map and methods of a class would never be called.
     class Mails {
@@ -552,13 +552,13 @@ describe("misconfigured jobs", () => {
     const noDatabase = await refusal({ toml: plugins("", '"queue", "events"'), role: "worker" });
     expect(noDatabase)
       .to.contain("plugins.enabled: contains queue")
-      .and.to.contain("role: worker has nothing to work on");
+      .and.to.contain("role: worker has no work");
   });
 
   it("PROF-5 are refused in the reduced profile, which has no queue worker", async () => {
     const reduced = { profile: "reduced", config: undefined, env: { SVC_APP_NAME: "small" } } as const;
     expect(await refusal({ ...reduced, jobs, role: "worker" }))
-      .to.contain("role: belongs to the full profile")
-      .and.to.contain("jobs: belongs to the full profile");
+      .to.contain("role: is available only in the full profile")
+      .and.to.contain("jobs: is available only in the full profile");
   });
 });

@@ -92,12 +92,12 @@ describe("the reduced profile", () => {
   it("AUTH-35 AUTH-37 refuses to start with settings that it cannot enforce, and names the variable", async () => {
     expect(
       await refusal({ SVC_AUTH_MODE: "jwks", SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" }),
-    ).to.contain("SVC_AUTH_MODE: asks for mode jwks");
+    ).to.contain("SVC_AUTH_MODE: selects mode jwks");
     expect(await refusal({ SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" })).to.contain(
-      "SVC_AUTH_JWKS_URL: asks for mode jwks",
+      "SVC_AUTH_JWKS_URL: selects mode jwks",
     );
     expect(await refusal({ SVC_AUTH_SECRET: secret, SVC_AUTH_PUBLIC_KEY: String(pem) })).to.contain(
-      "SVC_AUTH_MODE: is required where SVC_AUTH_SECRET and SVC_AUTH_PUBLIC_KEY are set",
+      "SVC_AUTH_MODE: is required when SVC_AUTH_SECRET and SVC_AUTH_PUBLIC_KEY are set",
     );
     expect(await refusal({ SVC_AUTH_SECRET: secret, SVC_AUTH_ALGORITHMS: "HS256,RS256" })).to.match(
       /SVC_AUTH_ALGORITHMS: .*HS256.*RS256/,
@@ -116,7 +116,7 @@ describe("the reduced profile", () => {
     expect(lines.filter(({ message }) => /revocation/.test(String(message)))).to.have.length(1);
     const auth = { revocation: { isRevoked: () => true } };
     expect(await refusal({ SVC_AUTH_SECRET: secret }, { auth })).to.contain(
-      "auth.revocation: belongs to the full profile",
+      "auth.revocation: is available only in the full profile",
     );
   });
 

@@ -95,7 +95,7 @@ describe("serve()", () => {
     expect(await refusal({ receiveTimeoutSeconds: 5 })).to.contain(
       "headersTimeoutSeconds: must not be longer than receiveTimeoutSeconds (5)",
     );
-    expect(await refusal({ health: {} })).to.contain("health: must be what health() returned");
+    expect(await refusal({ health: {} })).to.contain("health: must be the object returned by health()");
     expect(await refusal({ logger: {} })).to.contain("logger: must be a logger");
   });
 

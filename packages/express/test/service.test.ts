@@ -138,7 +138,7 @@ describe("a service", () => {
       });
       expect(message).to.contain("service.prt: is unknown");
       expect(message).to.contain(
-        'plugin.metrics.path: must be a path such as "/metrics", and none of /health',
+        'plugin.metrics.path: must be a path such as "/metrics", other than /health',
       );
       expect(message).to.contain("plugin.metrics.buckets: must be a list of 1 to 50 numbers above 0");
     }
@@ -160,7 +160,7 @@ describe("a service", () => {
         config: { toml: `[service]\nname = "x"\n[plugins]\nenabled = ["${name}"]\n` },
       });
       expect(message)
-        .to.contain(`plugins.enabled: ${remedy}; built are`)
+        .to.contain(`plugins.enabled: ${remedy}; available plugins: `)
         .and.to.match(/observability, metrics, database, queue, events, cache, auth, tenancy/);
     }
     const unknown = await refusal({
@@ -182,7 +182,7 @@ describe("a service", () => {
       config: "service.toml",
       env: { SVC_APP_NAME: "small" },
     });
-    expect(message).to.contain("config: is read by the full profile only");
+    expect(message).to.contain("config: is read only by the full profile");
   });
 
   it("PROF-4 passes on the caller's trace unchanged in the reduced profile", async () => {
@@ -229,7 +229,7 @@ describe("a service", () => {
       const app = express();
       app.get("/early", (_req, res) => void res.send("unprotected"));
       const message = await refusal({ app, config: { toml: '[service]\nname = "x"\n' } });
-      expect(message).to.contain("app: has 1 routes or middleware already");
+      expect(message).to.contain("app: already has 1 routes or middleware");
     });
   });
 

@@ -13,17 +13,17 @@ describe("tune()", () => {
     ["null", null, "null"],
     ["nothing", undefined, "undefined"],
     ["a function that is not an application", () => undefined, "another function"],
-    ["an HTTP server", new Server(), "an object of another kind"],
+    ["an HTTP server", new Server(), "another object"],
     ["a string", "app", "a string"],
     ["a router of Express 4", expressMajors["express 4"].Router(), "another function"],
     ["a router of Express 5", expressMajors["express 5"].Router(), "another function"],
     ["express itself", expressMajors["express 5"], "another function"],
-    ["its own result", tune(expressMajors["express 5"]()), "an object of another kind"],
+    ["its own result", tune(expressMajors["express 5"]()), "another object"],
   ] as const) {
     it(`rejects ${title} with an error that names the type of the value`, () => {
       expect(() => tune(value)).to.throw(
         ConfigurationError,
-        `app: must be an Express application, which express() returns; it is ${kind}`,
+        `app: must be an Express application, as returned by express(); it is ${kind}`,
       );
     });
   }

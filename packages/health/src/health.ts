@@ -142,7 +142,7 @@ function listFrom<T>(option: string, list: () => readonly T[]): readonly T[] {
   if (Array.isArray(listed)) return listed;
   // Handle the rejection, because an async function's promise is not awaited here.
   if (listed instanceof Promise) listed.catch(() => undefined);
-  throw new TypeError(`${option} of health() must answer a list, and no promise`);
+  throw new TypeError(`${option} of health() must return a list, not a promise`);
 }
 
 function nothingHere(_req: IncomingMessage, _res: ServerResponse, next: (err?: unknown) => void): void {

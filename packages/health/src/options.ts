@@ -29,7 +29,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 
 const readinessCheck: k.Kind<ReadinessCheck> = {
   expects:
-    "a check: { name, critical: true or false, check() }, its name 1 to 64 letters, digits or _ . : -, " +
+    "a check { name, critical: true or false, check() } whose name is 1 to 64 letters, digits or _ . : - " +
     `and not ${RESERVED_NAMES.join(" or ")}`,
   accepts: (value): value is ReadinessCheck => {
     if (typeof value !== "object" || value === null) return false;
@@ -97,6 +97,6 @@ export function checkedName(check: ReadinessCheck, taken: ReadonlySet<string>): 
   resolveOptions("health()", { check }, { check: readinessCheck });
   if (!taken.has(check.name)) return check.name;
   throw new ConfigurationError("health()", [
-    { key: "checks", message: `has two checks named ${check.name}; give each its own name` },
+    { key: "checks", message: `has two checks named ${check.name}; rename one of them` },
   ]);
 }

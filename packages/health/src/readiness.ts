@@ -91,7 +91,7 @@ function changeObserver({
   // A logger error must fail neither a probe nor a shutdown.
   const log = safeLogger(logger);
   const { emit } = createEmitter(onChange, (suppressed, error) =>
-    log?.error({ err: error, suppressed }, "onChange of health() threw"),
+    log?.error({ err: error, suppressed }, "onChange of health() threw an error"),
   );
   let last: ReadinessStatus | undefined;
   return function observe(report, expected) {

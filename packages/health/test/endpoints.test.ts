@@ -196,7 +196,7 @@ describe("health()", () => {
       health({ ...about, ...wrong })(req, {} as ServerResponse, (given) => (error = given));
       expect(error)
         .to.be.instanceOf(TypeError)
-        .with.property("message", `${Object.keys(wrong)[0]} of health() must answer a list, and no promise`);
+        .with.property("message", `${Object.keys(wrong)[0]} of health() must return a list, not a promise`);
     }
     await new Promise(setImmediate);
     process.off("unhandledRejection", onRejection);

@@ -53,7 +53,7 @@ describe("options of health()", () => {
     const good = check("db", true, { healthy: true });
     expect(() => health({ ...about, checks: [good, good] })).to.throw(
       ConfigurationError,
-      "checks: has two checks named db; give each its own name",
+      "checks: has two checks named db; rename one of them",
     );
     const middleware = health({ ...about, checks: [good] });
     expect(() => middleware.addCheck(good)).to.throw(ConfigurationError, "two checks named db");

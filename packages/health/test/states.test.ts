@@ -162,7 +162,7 @@ describe("readiness changes", () => {
       await request(bare(health({ ...about, checks, logger, onChange: (): void => each() as never })))
         .get("/ready")
         .expect(503);
-      expect(logger.lines.map(({ message }) => message)).to.include("onChange of health() threw");
+      expect(logger.lines.map(({ message }) => message)).to.include("onChange of health() threw an error");
     }
   });
 });

@@ -32,7 +32,7 @@ function one(error: unknown): string {
     // The AggregateError for a host that refused on all addresses has only a code.
     return typeof code === "string" ? `${name}: ${code}` : name;
   }
-  if (typeof error === "string") return error === "" ? "an empty text was thrown" : error;
+  if (typeof error === "string") return error === "" ? "an empty string was thrown" : error;
   if (typeof error !== "object" || error === null) return `${String(error)} was thrown`;
   const { message } = error as { readonly message?: unknown };
   return typeof message === "string" && message !== "" ? message : "an object was thrown";

@@ -96,7 +96,9 @@ const tables = new WeakMap<JobTable, ResolvedOptions>();
 export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
   const options = tables.get(table);
   if (options !== undefined) return options;
-  throw new ConfigurationError(subject, [{ key: "table", message: "must be what createJobTable() answers" }]);
+  throw new ConfigurationError(subject, [
+    { key: "table", message: "must be a table returned by createJobTable()" },
+  ]);
 }
 
 /**
@@ -164,7 +166,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const length = rows.reduce((sum, { payload }) => sum + payload.length, 0);
       if (length > MAX_BATCH_LENGTH) {
         throw refused(
-          `the payloads have ${length} characters together, at most ${MAX_BATCH_LENGTH} are allowed`,
+          `the payloads have ${length} characters in total; at most ${MAX_BATCH_LENGTH} are allowed`,
         );
       }
       const { text, values } = enqueueRows(sql, inOneOrder(jobs, rows), told(tx, rows));
@@ -261,7 +263,7 @@ function checkLease(lease: Lease): void {
     new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
   )
     return;
-  throw refused("a lease has the id, attempts and lockedUntil of a claimed job");
+  throw refused("a lease must have the id, attempts and lockedUntil of a claimed job");
 }
 
 function checkedIds(ids: readonly string[]): readonly string[] {

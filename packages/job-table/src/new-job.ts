@@ -46,7 +46,7 @@ const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
   if (typeof job !== "object" || job === null) throw refused("a job must be an object with a task");
   for (const key of Object.keys(job)) {
-    if (!KNOWN.has(key)) throw refused(`a job has no ${JSON.stringify(key.slice(0, 80))}`);
+    if (!KNOWN.has(key)) throw refused(`a job has no member ${JSON.stringify(key.slice(0, 80))}`);
   }
   const { task, id, payload, maxAttempts = DEFAULT_MAX_ATTEMPTS, delaySeconds, availableAt } = job;
   checkText("task", task);
@@ -57,7 +57,7 @@ export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
     );
   }
   if (delaySeconds !== undefined && availableAt !== undefined) {
-    throw refused("a job has delaySeconds or availableAt, not both");
+    throw refused("set delaySeconds or availableAt, not both");
   }
   const context = currentContext();
   return {
@@ -79,7 +79,7 @@ function checkText(name: string, value: unknown): asserts value is string {
     throw refused(`${name} must have 1 to ${MAX_TEXT} characters; it has ${value.length}`);
   }
   if (CONTROL.test(value))
-    throw refused(`${name} must not contain control characters or half a surrogate pair`);
+    throw refused(`${name} must not contain control characters or unpaired surrogates`);
 }
 
 function textOf(name: string, given: string | null | undefined, current: string | undefined): string | null {
@@ -103,7 +103,7 @@ function traceOf(given: TraceCarrier | null | undefined, current: TraceCarrier |
   if (!isCarrier(given)) throw refused("trace must have a valid traceparent of version 00");
   const { traceparent, tracestate } = given as { traceparent: string; tracestate?: string | null };
   if (typeof tracestate === "string" && (CONTROL.test(tracestate) || tracestate.length > 512)) {
-    throw refused("trace.tracestate must have at most 512 characters, none of them a control character");
+    throw refused("trace.tracestate must have at most 512 characters and no control characters");
   }
   return JSON.stringify({ traceparent, tracestate: tracestate ?? undefined });
 }
@@ -114,18 +114,18 @@ function jsonOf(payload: unknown, maxBytes: number): string {
   try {
     text = JSON.stringify(payload);
   } catch (error) {
-    throw refused("payload cannot be written as JSON", error);
+    throw refused("payload cannot be serialized as JSON", error);
   }
-  if (typeof text !== "string") throw refused(`payload cannot be written as JSON: a ${typeof payload}`);
+  if (typeof text !== "string") throw refused(`payload cannot be serialized as JSON: a ${typeof payload}`);
   const bytes = jsonBytes(text);
   if (bytes > maxBytes) {
-    const how = bytes === Buffer.byteLength(text) ? "" : " with its numbers in full";
+    const how = bytes === Buffer.byteLength(text) ? "" : " with its numbers written out";
     throw refused(
-      `payload has ${bytes} bytes as JSON${how}, at most ${maxBytes} are allowed (maxPayloadBytes)`,
+      `payload has ${bytes} bytes as JSON${how}; at most ${maxBytes} are allowed (maxPayloadBytes)`,
     );
   }
   if (text.includes("\\u") && UNKEPT.test(text)) {
-    throw refused("payload contains NUL or half a surrogate pair, which PostgreSQL cannot keep");
+    throw refused("payload contains NUL or an unpaired surrogate, which PostgreSQL cannot store");
   }
   return text;
 }

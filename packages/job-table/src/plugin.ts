@@ -75,13 +75,13 @@ function refuseWithoutDatabase(): never {
 // The page runs before these routes, so it would hide the service's state.
 function refuseHiddenPath(page: string, systemPaths: readonly string[]): void {
   if (!["/health", "/ready", "/info", ...systemPaths].includes(page)) return;
-  const message = `is ${page}, which the service answers itself; name another`;
+  const message = `is ${page}, which the service itself serves; choose another path`;
   throw new ConfigurationError("the service", [{ key: "plugin.queue.page", message }]);
 }
 
 // The worker would listen on the only connection and wait forever for another one.
 function refuseOnlyConnection(): never {
   const message =
-    "must be above 1 where there are jobs, whose worker listens on one connection; or set plugin.queue.listen to false";
+    "must be at least 2, because the listener of the job worker occupies one connection; otherwise set plugin.queue.listen to false";
   throw new ConfigurationError("the service", [{ key: "plugin.database.max", message }]);
 }

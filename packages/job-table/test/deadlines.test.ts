@@ -70,7 +70,7 @@ describe("deadlines for a job table on a plain pool", function () {
     it(`${name} rejects while all pool connections are in use`, async () => {
       const { code, error } = await whileExhausted(pool, () => call(table));
       expect(code).to.equal(CODE);
-      expect((error as Error).message).to.match(/got no connection of the pool within 0\.3 s/);
+      expect((error as Error).message).to.match(/got no connection from the pool within 0\.3 s/);
       await backInPool();
       expect((await pool.query("select from svc_jobs")).rowCount, "jobs").to.equal(0);
       await call(table);
@@ -83,9 +83,7 @@ describe("deadlines for a job table on a plain pool", function () {
       await client.query("begin");
       const { code, error } = await whileFrozen(postgres.server, () => CALLS[name]!(table, { tx: client }));
       expect(code).to.equal(CODE);
-      expect((error as Error).message).to.match(
-        /roll back, or close the connection when it does not answer$/,
-      );
+      expect((error as Error).message).to.match(/roll back, or close the connection if it does not respond$/);
       await client.query("rollback");
       expect((await pool.query("select from svc_jobs")).rowCount, "jobs").to.equal(0);
     });
@@ -145,7 +143,7 @@ describe("deadlines for a job table on a plain pool", function () {
     await small.end();
     expect(code).to.equal(CODE);
     expect(error).to.include({ sent: true, timeoutMs: 300 });
-    expect((error as Error).message).to.match(/^enqueue\(\) of svc_jobs got no answer .* within 0\.3 s;/);
+    expect((error as Error).message).to.match(/^enqueue\(\) of svc_jobs got no response .* within 0\.3 s;/);
   });
 
   it("stops a worker while the database is frozen", async () => {

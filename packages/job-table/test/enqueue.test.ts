@@ -76,7 +76,7 @@ describe("enqueue", function () {
     const payload = Array<number>(6500).fill(1e308);
     const refused = rejection(bench.table.enqueue({ task: "a", payload }));
     expect((await refused).message).to.match(
-      /^payload has 20\d{5} bytes as JSON with its numbers in full, at most 1048576 are allowed \(maxPayloadBytes\)$/,
+      /^payload has 20\d{5} bytes as JSON with its numbers written out; at most 1048576 are allowed \(maxPayloadBytes\)$/,
     );
     await bench.table.enqueue({ task: "a", payload: payload.slice(0, 3000) });
     expect((await bench.table.claim(1))[0]?.payload).to.deep.equal(payload.slice(0, 3000));
@@ -237,7 +237,7 @@ describe("enqueue", function () {
   circular.push(circular);
   const wrong: readonly (readonly [string, unknown, string])[] = [
     ["a number", 1, "a job must be an object with a task"],
-    ["an unknown member", { task: "a", delay: 1 }, 'a job has no "delay"'],
+    ["an unknown member", { task: "a", delay: 1 }, 'a job has no member "delay"'],
     ["no task", {}, "task must be a string; it is undefined"],
     ["an empty task", { task: "" }, "task must have 1 to 255 characters; it has 0"],
     ["a long task", { task: "x".repeat(256) }, "task must have 1 to 255 characters; it has 256"],
@@ -245,13 +245,13 @@ describe("enqueue", function () {
     ["an id that is a number", { task: "a", id: 7 }, "id must be a string; it is 7"],
     ["a long id", { task: "a", id: "x".repeat(256) }, "id must have 1 to 255 characters"],
     ["half a surrogate pair in the id", { task: "a", id: "\ud83d" }, "id must not contain"],
-    ["a function as payload", { task: "a", payload: () => 1 }, "cannot be written as JSON: a function"],
-    ["a circular payload", { task: "a", payload: circular }, "cannot be written as JSON"],
-    ["a bigint as payload", { task: "a", payload: 1n }, "cannot be written as JSON"],
-    ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or half a surrogate pair"],
+    ["a function as payload", { task: "a", payload: () => 1 }, "cannot be serialized as JSON: a function"],
+    ["a circular payload", { task: "a", payload: circular }, "cannot be serialized as JSON"],
+    ["a bigint as payload", { task: "a", payload: 1n }, "cannot be serialized as JSON"],
+    ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or an unpaired surrogate"],
     ["NUL in a key of it", { task: "a", payload: { "\0": 1 } }, "contains NUL"],
-    ["half a surrogate pair in it", { task: "a", payload: "\udc00" }, "half a surrogate pair"],
-    ["10 MB", { task: "a", payload: "x".repeat(1e7) }, "payload has 10000002 bytes as JSON, at most 1048576"],
+    ["half a surrogate pair in it", { task: "a", payload: "\udc00" }, "an unpaired surrogate"],
+    ["10 MB", { task: "a", payload: "x".repeat(1e7) }, "payload has 10000002 bytes as JSON; at most 1048576"],
     [
       "no attempts",
       { task: "a", maxAttempts: 0 },

@@ -20,7 +20,7 @@ describe("errorText", () => {
     ],
     ["its cause", new Error("no", { cause: new Error("refused") }), "Error: no (caused by Error: refused)"],
     ["a text", "broke", "broke"],
-    ["an empty text", "", "an empty text was thrown"],
+    ["an empty text", "", "an empty string was thrown"],
     ["undefined", undefined, "undefined was thrown"],
     ["a number", 7, "7 was thrown"],
     ["an object", { secret: 1 }, "an object was thrown"],

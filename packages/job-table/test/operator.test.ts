@@ -107,7 +107,7 @@ describe("dead, retryDead, stats and readiness", function () {
   const wrong: readonly (readonly [object, string])[] = [
     [{}, "db: is required and must be a pool or a connection"],
     [{ db: {} }, "db: must be a pool or a connection"],
-    [{ name: "" }, "name: must be a string that is not empty"],
+    [{ name: "" }, "name: must be a non-empty string"],
     [{ name: "a.b.c" }, "name: must be a name of at most 48 bytes, or schema.name"],
     [{ name: "x".repeat(49) }, "name: must be a name of at most 48 bytes"],
     [{ visibilityTimeoutSeconds: 0 }, "visibilityTimeoutSeconds: must be a number from 1 to 86400; it is 0"],

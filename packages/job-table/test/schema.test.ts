@@ -126,12 +126,12 @@ describe("the table", function () {
       "available_at timestamptz",
       "no_zone.available_at must be timestamptz",
     ],
-    ["an id that is not unique", "no_key", " primary key", "needs a primary key or unique index of id alone"],
+    ["an id that is not unique", "no_key", " primary key", "needs a primary key or unique index on id alone"],
     [
       "a column that rejects null",
       "no_null",
       "last_error text",
-      "last_error, trace of no_null must take null",
+      "last_error, trace of no_null must be nullable",
     ],
   ];
   for (const [what, name, part, message] of faults) {
@@ -157,8 +157,8 @@ describe("the table", function () {
     expect(await rejection(table.ensureSchema()))
       .to.have.property("faults")
       .that.deep.equals([
-        "moved needs an index of (available_at) where status = 'pending'",
-        "moved needs an index of (locked_until) where status = 'running'",
+        "moved needs an index on (available_at) where status = 'pending'",
+        "moved needs an index on (locked_until) where status = 'running'",
       ]);
     await pool.query("create view moved as select * from kept");
     expect(await rejection(table.ensureSchema()))

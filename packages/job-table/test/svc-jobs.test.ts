@@ -91,7 +91,7 @@ describe("svc-jobs", function () {
     const at = ["--table", "by_command"] as const;
     expect((await run("ensure", ...at)).text).to.equal("by_command: created\n");
     expect((await run("enqueue", ...at, "good", "--payload", '{"n":1}', "--id", "x")).text).to.equal("x\n");
-    expect((await run("enqueue", ...at, "good", "--id", "x")).text).to.equal("x was queued before\n");
+    expect((await run("enqueue", ...at, "good", "--id", "x")).text).to.equal("x is already queued\n");
     await run("enqueue", ...at, "good", "--delay-seconds", "60");
     expect(await run("drain", ...at, "--handlers", file, "--json")).to.deep.equal({
       text: '{"done":1,"failed":0,"dead":0,"released":0,"lost":0}\n',
@@ -228,7 +228,7 @@ describe("svc-jobs", function () {
     await writeFile(numbers, "export function good() {} export default { bad: 5 };");
     const wrong = await rejection(run("drain", "--handlers", numbers));
     expect(wrong).to.include({ code: "ERR_SVC_JOBS_USAGE" });
-    expect(wrong.message).to.include("numbers.mjs: the handler of bad must be a function");
+    expect(wrong.message).to.include("numbers.mjs: the handler for bad must be a function");
     const empty = join(folder, "empty.mjs");
     await writeFile(empty, "export const version = 1;");
     expect(await rejection(run("drain", "--handlers", empty))).to.include({ code: "ERR_SVC_JOBS_USAGE" });
@@ -253,7 +253,7 @@ describe("svc-jobs", function () {
     expect(wrong).to.deep.equal({
       code: 2,
       stdout: "",
-      stderr: "svc-jobs: stat is not a command; did you mean stats?\nsvc-jobs --help tells more\n",
+      stderr: "svc-jobs: stat is not a command; did you mean stats?\nrun svc-jobs --help for more\n",
     });
     expect(stats.stdout).to.equal("STATE    JOBS\npending  0\nrunning  0\ndead     0\n");
   });
@@ -261,9 +261,9 @@ describe("svc-jobs", function () {
   const wrong: readonly (readonly [string, string])[] = [
     ["--json", "a command is missing"],
     ["retry", "retry needs the ids of dead jobs, or --all"],
-    ["retry a --all", "--all goes without ids"],
+    ["retry a --all", "--all cannot be combined with ids"],
     ["stats x", "unexpected argument x"],
-    ["stats --limit 1", "stats does not take --limit"],
+    ["stats --limit 1", "stats does not accept --limit"],
     ["dead --limit 0", "--limit must be a whole number from 1 to 10000"],
     ["enqueue", "enqueue needs the name of a task"],
     ["enqueue a --payload {", "--payload must be JSON"],

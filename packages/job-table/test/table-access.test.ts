@@ -45,7 +45,9 @@ describe("tableAccess()", function () {
   it("rejects an invalid table, timeout and job, naming the caller", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const other = await rejection(() => tableAccess("mine()", {} as JobTable, 5000));
-    expect(other.message).to.include("mine()").and.include("table: must be what createJobTable() answers");
+    expect(other.message)
+      .to.include("mine()")
+      .and.include("table: must be a table returned by createJobTable()");
     const time = await rejection(() => tableAccess("mine()", table, 0));
     expect(time.message).to.include("timeoutMs: must be a whole number from 10 to 60000");
     const job = await rejection(() =>

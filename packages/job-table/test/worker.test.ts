@@ -505,13 +505,13 @@ describe("createWorker", function () {
 
   const fine = { handlers: { a: () => undefined } };
   const wrong: readonly (readonly [object, string])[] = [
-    [{ handlers: {} }, "handlers: must have a handler"],
+    [{ handlers: {} }, "handlers: must contain at least one handler"],
     [{ handlers: { a: 1 } }, 'handlers: "a" must be a function'],
     [{ handlers: undefined }, "handlers: is required"],
     [{ ...fine, table: {} }, "table: must be a job table"],
     [
       { ...fine, table: { claim() {}, ack() {}, fail() {}, release() {} } },
-      "table: must be what createJobTable() answers",
+      "table: must be a table returned by createJobTable()",
     ],
     [{ ...fine, concurrency: 0 }, "concurrency: must be a whole number from 1 to 1000"],
     [{ ...fine, prefetch: -1 }, "prefetch: must be a whole number from 0"],

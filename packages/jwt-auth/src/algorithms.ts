@@ -71,10 +71,11 @@ function faultOf(given: unknown): string | undefined {
 
 function entryFault(entry: unknown): string | undefined {
   if (typeof entry !== "string")
-    return `has an entry that is not a string; known are ${algorithms.join(", ")}`;
+    return `has an entry that is not a string; expected one of ${algorithms.join(", ")}`;
   if (isAlgorithm(entry)) return undefined;
-  if (entry.toLowerCase() === "none") return "must not have none: a token without a signature proves nothing";
+  if (entry.toLowerCase() === "none") return "must not contain none: an unsigned token proves nothing";
   const nearest = nearestName(entry, algorithms);
-  const hint = nearest === undefined ? `known are ${algorithms.join(", ")}` : `did you mean ${nearest}?`;
+  const hint =
+    nearest === undefined ? `expected one of ${algorithms.join(", ")}` : `did you mean ${nearest}?`;
   return `has ${JSON.stringify(entry.slice(0, 40))}, which is unknown; ${hint}`;
 }

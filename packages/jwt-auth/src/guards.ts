@@ -102,7 +102,7 @@ function checked(
 }
 
 function faultOf(names: readonly unknown[], pattern: RegExp, expected: string): string | undefined {
-  if (names.length === 0) return `needs at least one; for any verified caller there is requireAuth()`;
+  if (names.length === 0) return `needs at least one; use requireAuth() to accept any verified caller`;
   for (const [index, name] of names.entries()) {
     if (typeof name === "string" && pattern.test(name)) continue;
     if (Array.isArray(name)) return `argument ${index + 1} is a list; pass the names one by one`;

@@ -57,10 +57,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
       ? undefined
       : createRevocationGate({ check: revocation, failOpen, timeoutMs, now });
   if (!resolved.hasAudience) {
-    safeLogger(logger)?.warn(
-      {},
-      "no audience is configured: tokens that were made for other services are accepted",
-    );
+    safeLogger(logger)?.warn({}, "no audience is configured: tokens issued for other services are accepted");
   }
 
   function jwtAuthMiddleware(req: IncomingMessage, res: ServerResponse, next: Next): void {
@@ -168,7 +165,9 @@ function checkedToken(token: unknown): string | undefined {
   // Reject every promise with the TypeError below; the promise's own unhandled rejection would end the process.
   const isPromise = token instanceof Promise;
   if (isPromise) token.catch(() => undefined);
-  throw new TypeError(`tokenFrom() must give a string; it gave ${isPromise ? "a promise" : typeof token}`);
+  throw new TypeError(
+    `tokenFrom() must return a string; it returned ${isPromise ? "a promise" : typeof token}`,
+  );
 }
 
 function failure(cause: unknown): ProblemError {

@@ -64,13 +64,13 @@ export const keySetOptions = defineOptions("createKeySetSource()", {
 export type KeySetOptions = OptionsOf<typeof keySetOptions>;
 
 function urlFault(url: URL | null, env: EnvironmentName): string | undefined {
-  if (url === null) return "must be a URL; it is not one";
+  if (url === null) return "must be a valid URL";
   const { protocol, username, password } = url;
   if (protocol !== "https:" && protocol !== "http:")
     return `must begin with https://; it begins with ${protocol}`;
-  if (username !== "" || password !== "") return "must not hold a user or a password; key sets are public";
+  if (username !== "" || password !== "") return "must not contain a user or a password; key sets are public";
   if (protocol === "https:" || env !== "prod") return undefined;
-  return "must begin with https:// in prod, the default env: over plain http anybody can put in a key";
+  return "must begin with https:// in prod, the default env: over plain http, anyone can inject a key";
 }
 
 interface RefreshLimits {
@@ -86,7 +86,7 @@ function* refreshFaults(
   try {
     const symmetric = checkAlgorithms("", algorithms).filter(isSymmetric).join(", ");
     if (symmetric !== "")
-      yield fault("algorithms", `has ${symmetric}; a key set is public, so name RS*, PS*, ES* or EdDSA`);
+      yield fault("algorithms", `has ${symmetric}; a key set is public, so use RS*, PS*, ES* or EdDSA`);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     yield* error.faults;

@@ -56,7 +56,7 @@ const block = /^-----BEGIN ([A-Z0-9 ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----$/;
 function readPem(given: string, names: Names): KeyObject {
   const pem = given.replaceAll(/\\r/g, "").replaceAll(/\\n/g, "\n").trim();
   if (/PRIVATE KEY/.test(pem))
-    throw wrong(names, "is a private key; give the public one, and keep this one with the issuer");
+    throw wrong(names, "is a private key; set the public key, and keep the private key with the issuer");
   const label = block.exec(pem)?.[1];
   if (label === undefined)
     throw wrong(names, "must be one PEM, from -----BEGIN to -----END, and nothing else");
@@ -64,7 +64,7 @@ function readPem(given: string, names: Names): KeyObject {
     if (label === "CERTIFICATE") return new X509Certificate(pem).publicKey;
     if (label === "PUBLIC KEY" || label === "RSA PUBLIC KEY") return createPublicKey(pem);
   } catch {
-    throw wrong(names, `cannot be read: what stands between the lines of the PEM is not a ${label}`);
+    throw wrong(names, `cannot be read: the content of the PEM is not a ${label}`);
   }
   throw wrong(names, `is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
 }

@@ -103,7 +103,7 @@ export function refuseInReduced<O extends object>(
   const given = service.profile === "reduced" ? names.filter((name) => options[name] !== undefined) : [];
   if (given.length === 0) return;
   const message =
-    "belongs to the full profile; the reduced one verifies tokens with a secret or a public key alone";
+    "is available only in the full profile; the reduced profile verifies tokens only with a secret or a public key";
   throw new ConfigurationError(
     "createService()",
     given.map((name) => ({ key: nameOf(name), message })),

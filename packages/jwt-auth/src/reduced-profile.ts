@@ -23,13 +23,13 @@ export function reducedMode(
   const said = isSet("SVC_AUTH_MODE") ? env["SVC_AUTH_MODE"] : undefined;
   if (said === undefined && given.length > 1) {
     const names = given.map(([, name]) => name).join(" and ");
-    refuse("SVC_AUTH_MODE", `is required where ${names} are set: it says which of them counts`);
+    refuse("SVC_AUTH_MODE", `is required when ${names} are set: it selects one of them`);
   }
   const mode = said ?? given[0]?.[0];
   if (mode === "jwks") {
     refuse(
       said === undefined ? "SVC_AUTH_JWKS_URL" : "SVC_AUTH_MODE",
-      "asks for mode jwks, which the reduced profile does not have; use secret or public_key, or the full profile",
+      "selects mode jwks, which the reduced profile does not have; use secret or public_key, or the full profile",
     );
   }
   if (mode === undefined) return undefined;

@@ -61,18 +61,18 @@ function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): 
   if (only === undefined) {
     const message =
       wanted === undefined
-        ? `is missing: give ${name("jwksUrl")}, ${name("publicKey")}, ${name("secret")} or ${name("keys")}`
+        ? `is missing: set ${name("jwksUrl")}, ${name("publicKey")}, ${name("secret")} or ${name("keys")}`
         : `is required in mode ${String(options.mode)}`;
     faults.push({ key: wanted ?? "jwksUrl", message });
   } else if (given.length > 1) {
     faults.push({
       key: given.join(", "),
-      message: "only one of them may be given: it says how tokens are verified",
+      message: "cannot be combined; set one of them, which determines how tokens are verified",
     });
   } else if (wanted !== undefined && wanted !== only) {
     faults.push({
       key: "mode",
-      message: `is ${String(options.mode)}, which needs ${name(wanted)}; ${name(only)} was given`,
+      message: `is ${String(options.mode)}, which needs ${name(wanted)}; ${name(only)} is set`,
     });
   }
   return given.length === 1 ? only : undefined;

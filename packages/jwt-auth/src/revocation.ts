@@ -81,7 +81,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
       safeLogger(log)?.info({}, "the revocation store answers again");
     }
     if (typeof answer === "boolean") return answer ? "revoked" : "valid";
-    throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof answer}`);
+    throw new TypeError(`isRevoked() must return true or false; it returned ${typeof answer}`);
   }
 
   async function wait(

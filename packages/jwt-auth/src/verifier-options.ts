@@ -73,7 +73,8 @@ export const verifierOptions = defineOptions("createVerifier()", {
   const grt = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
   yield* claims.filter((key) => options[key] === "grt").map((key) => fault(key, grt));
   // Without `generation`, cached tokens would stay valid after their key was removed.
-  const stale = "must have generation, a number that goes up when a key changes; 0 where none ever does";
+  const stale =
+    "must have a numeric `generation` that increases when a key changes; use 0 if keys never change";
   if (typeof options.keys.generation !== "number") yield fault("keys", stale);
 });
 
@@ -103,6 +104,6 @@ function chooseAlgorithms(given: readonly Algorithm[] | undefined, keys: KeySour
   const list = checkAlgorithms(names.subject, given ?? has ?? ["RS256"], names.of("algorithms"));
   const without = has === undefined ? [] : list.filter((each) => !has.includes(each));
   if (without.length === 0) return list;
-  const message = `has ${without.join(", ")}, for which the key source has no keys; it is for ${has?.join(", ")}`;
+  const message = `has ${without.join(", ")}, for which the key source has no keys; it has keys for ${has?.join(", ")}`;
   throw optionError(names, "algorithms", message);
 }

@@ -69,7 +69,7 @@ describe("guards", () => {
   it("reject missing names, a list, a request, and names that no token can contain", () => {
     const request = { method: "GET", headers: {} };
     const wrong: readonly (readonly [unknown[], RegExp])[] = [
-      [[], /needs at least one; for any verified caller there is requireAuth\(\)/],
+      [[], /needs at least one; use requireAuth\(\) to accept any verified caller/],
       [[["a", "b"]], /argument 1 is a list; pass the names one by one/],
       [[request, {}, () => undefined], /argument 1 is an object; call the guard with names/],
       [["a", ""], /argument 2 must be .*; it is ""/],
@@ -107,7 +107,7 @@ describe("guards", () => {
         await using server = await listen(app);
         expect((await fetch(server.url)).status).to.equal(500);
         expect(faults[0]).to.be.instanceOf(ConfigurationError);
-        expect(String(faults[0])).to.match(/it takes none; write (require|optional)Auth\(\) where/);
+        expect(String(faults[0])).to.match(/must be empty; write (require|optional)Auth\(\) with/);
       }
     });
   }

@@ -31,8 +31,8 @@ describe("the options of createKeySetSource()", () => {
 
   it("rejects a URL that is not http or https, and a URL with user and password", () => {
     expect(faultOf({ url: undefined })).to.include("url is required");
-    expect(faultOf({ url: "" })).to.include("url must be a string that is not empty");
-    expect(faultOf({ url: "issuer.test/jwks" })).to.equal("url must be a URL; it is not one");
+    expect(faultOf({ url: "" })).to.include("url must be a non-empty string");
+    expect(faultOf({ url: "issuer.test/jwks" })).to.equal("url must be a valid URL");
     for (const scheme of ["file:", "ftp:", "data:", "javascript:"]) {
       expect(faultOf({ url: `${scheme}//issuer.test/jwks` })).to.equal(
         `url must begin with https://; it begins with ${scheme}`,
@@ -40,14 +40,14 @@ describe("the options of createKeySetSource()", () => {
     }
     for (const userInfo of ["user:hush", "user", ":hush"]) {
       const message = faultOf({ url: `https://${userInfo}@issuer.test/jwks` });
-      expect(message).to.include("must not hold a user or a password").and.not.to.include("hush");
+      expect(message).to.include("must not contain a user or a password").and.not.to.include("hush");
     }
   });
 
   it("rejects the algorithm none and symmetric algorithms (AUTH-4, AUTH-5)", () => {
     expect(faultOf({ algorithms: ["HS256"] })).to.include("algorithms has HS256; a key set is public");
     expect(faultOf({ algorithms: ["HS256", "RS256"] })).to.include("pick one family");
-    expect(faultOf({ algorithms: ["none"] })).to.include("must not have none");
+    expect(faultOf({ algorithms: ["none"] })).to.include("must not contain none");
     expect(faultOf({ algorithms: [] })).to.include("is empty");
     expect(faultOf({ algorithms: "RS256" })).to.include("must be a list of algorithms");
   });

@@ -47,18 +47,18 @@ describe("the options of jwtAuth()", () => {
 
   it("reject a missing key, several keys, and a key of another mode (AUTH-2)", () => {
     for (const [options, expected] of [
-      [{}, /^jwksUrl: is missing: give jwksUrl, publicKey, secret or keys$/],
+      [{}, /^jwksUrl: is missing: set jwksUrl, publicKey, secret or keys$/],
       [{ mode: "jwks" }, /^jwksUrl: is required in mode jwks$/],
       [{ mode: "public_key" }, /^publicKey: is required in mode public_key$/],
       [{ mode: "secret" }, /^secret: is required in mode secret$/],
-      [{ secret, publicKey }, /^publicKey, secret: only one of them may be given/],
-      [{ jwksUrl: "https://x.invalid/", keys: everyKey() }, /^jwksUrl, keys: only one/],
-      [{ mode: "jwks", secret }, /^mode: is jwks, which needs jwksUrl; secret was given$/],
+      [{ secret, publicKey }, /^publicKey, secret: cannot be combined/],
+      [{ jwksUrl: "https://x.invalid/", keys: everyKey() }, /^jwksUrl, keys: cannot be combined/],
+      [{ mode: "jwks", secret }, /^mode: is jwks, which needs jwksUrl; secret is set$/],
       [
         { mode: "secret", publicKey, algorithms: ["RS256"] },
         /^mode: is secret, which needs secret; publicKey/,
       ],
-      [{ mode: "secret", keys: everyKey() }, /^mode: is secret, which needs secret; keys was given$/],
+      [{ mode: "secret", keys: everyKey() }, /^mode: is secret, which needs secret; keys is set$/],
       [{ mode: "jwk", secret }, /^mode: must be one of "jwks", "public_key", "secret"; it is "jwk"$/],
       [{ secret: "" }, /^secret: must be .*not shown/],
       [{ jwksUrl: "" }, /^jwksUrl: must be/],
@@ -138,7 +138,7 @@ describe("the options of jwtAuth()", () => {
 
   it("reject plain http for the key set in prod", () => {
     expect(faultsOf({ jwksUrl: "http://issuer.invalid/" })[0]).to.match(/^jwksUrl: must begin with https:/);
-    expect(faultsOf({ jwksUrl: "nonsense" })[0]).to.match(/^jwksUrl: must be a URL/);
+    expect(faultsOf({ jwksUrl: "nonsense" })[0]).to.match(/^jwksUrl: must be a valid URL/);
   });
 
   it("reject an unknown option and suggest the nearest name", () => {
@@ -207,7 +207,7 @@ describe("the options of jwtAuth()", () => {
       const auth = jwtAuth({ secret, audience, logger });
       void auth.verifier.verify("x");
       expect(logger.at("warn")).to.eql([
-        "no audience is configured: tokens that were made for other services are accepted",
+        "no audience is configured: tokens issued for other services are accepted",
       ]);
     }
     const logger = collectingLogger();

@@ -105,7 +105,7 @@ for (const stack of stacks) {
           expect([answer.status, answer.body.detail]).to.eql([500, "An unexpected error occurred"]);
           const { err } = logger.lines[0]?.fields ?? {};
           expect(err).to.include({ code: "ERR_SVC_AUTH_FAILED" });
-          expect(String((err as Error).cause)).to.include("isRevoked() must answer true or false");
+          expect(String((err as Error).cause)).to.include("isRevoked() must return true or false");
         }
       }
     });

@@ -17,7 +17,7 @@ export function pinoHttpOptions(options: AccessLogOptions): Options<IncomingMess
   const { logger, level, quietPaths } = pinoHttpLogOptions.resolve(options);
   if (!isPino(logger)) {
     throw new ConfigurationError("pinoHttpOptions()", [
-      { key: "logger", message: "must be a pino logger, as createLogger() makes one" },
+      { key: "logger", message: "must be a pino logger, such as one from createLogger()" },
     ]);
   }
   const quiet = new Set(quietPaths);

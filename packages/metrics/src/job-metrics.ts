@@ -100,7 +100,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   });
   const taken = addMetrics(own, registry);
   if (taken.length > 0) {
-    const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
+    const message = `already has ${taken.join(", ")}; use a separate registry for each worker`;
     throw optionError(namesOf(options, jobMetricsOptions.subject), "registry", message);
   }
 

@@ -2,7 +2,7 @@ import { defineOptions, fault, kinds as k, type OptionsOf } from "@svc/options";
 import type { Registry } from "prom-client";
 
 const ascendingBounds: k.Kind<readonly number[]> = {
-  expects: "a list of 1 to 50 numbers above 0, in seconds, each larger than the one before",
+  expects: "a list of 1 to 50 numbers above 0, in seconds, in ascending order",
   accepts: (value): value is readonly number[] =>
     Array.isArray(value) &&
     value.length >= 1 &&

@@ -7,7 +7,7 @@ export type { MetricsMiddleware } from "./metrics.ts";
 const taken: readonly string[] = ["/health", "/ready", "/info"];
 
 const freePath: k.Kind<string> = {
-  expects: `a path such as "/metrics", and none of ${taken.join(", ")}`,
+  expects: `a path such as "/metrics", other than ${taken.join(", ")}`,
   accepts: (value): value is string =>
     typeof value === "string" && /^(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/.test(value) && !taken.includes(value),
 };

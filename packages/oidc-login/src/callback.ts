@@ -86,7 +86,8 @@ async function identityByAccessToken(
   // An access token does not show which client it was issued to (OIDC-17).
   if (onAccessToken === undefined) throw new LoginError("no_id_token", "onAccessToken is missing");
   const profile = await onAccessToken(accessToken, provider.name);
-  if (!isSubject(profile?.subject)) throw new TypeError("onAccessToken() must give a subject, as a string");
+  if (!isSubject(profile?.subject))
+    throw new TypeError("onAccessToken() must return a subject that is a string");
   return identityOf({
     provider: provider.name,
     subject: profile.subject,

@@ -104,7 +104,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     const log = safeLogger(logger);
     const { subject, of: named } = settings.names;
     if (onIdentity === undefined)
-      log?.warn({}, `${subject} has no ${named("onIdentity")}: every callback will answer 500`);
+      log?.warn({}, `${subject} has no ${named("onIdentity")}: every callback will return 500`);
     for (const [name, { provider }] of flows) {
       if (provider.kind === "oauth" && onAccessToken === undefined)
         log?.warn(

@@ -109,7 +109,7 @@ export const oidcLoginOptions = defineOptions("oidcLogin()", {
       k.string({
         allowEmpty: true,
         pattern: /^(?:\/[\w.~-]+)*$/,
-        expects: "a path like /auth, without a slash at its end, or empty",
+        expects: "a path such as /auth without a trailing slash, or empty",
       }),
       "/auth",
     ),

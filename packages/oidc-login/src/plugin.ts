@@ -26,7 +26,7 @@ const inFile = defineOptions("[plugin.auth.providers]", {
     ...inProvider.authorizationParameters,
     kind: k.optional({
       ...inProvider.authorizationParameters.kind,
-      expects: 'a table of texts, such as { prompt = "login" }',
+      expects: 'a table of strings, such as { prompt = "login" }',
     }),
   },
 });

@@ -95,15 +95,15 @@ function faultsOf(provider: Provider, env: EnvironmentName, subject: string): Fa
     say("jwksUri", addressFault(provider.jwksUri, env));
   if (/[?#]/.test(provider.redirectUri)) say("redirectUri", "must have no query and no fragment");
   if (provider.kind === "microsoft" && provider.issuer.split("{tenantid}").length !== 2)
-    say("issuer", "must have {tenantid} once, where the id of the directory stands");
+    say("issuer", "must contain {tenantid} exactly once, in place of the directory id");
   if (provider.kind !== "oauth" && !provider.scopes.includes("openid"))
     say("scopes", "must contain openid, without which the provider sends no ID token");
   for (const key of Object.keys(provider.authorizationParameters)) {
-    if (RESERVED.has(key)) say("authorizationParameters", `must not have ${key}, which is up to ${subject}`);
+    if (RESERVED.has(key)) say("authorizationParameters", `must not contain ${key}, which ${subject} sets`);
   }
   for (const key of URL.parse(provider.authorizationEndpoint)?.searchParams.keys() ?? []) {
     if (RESERVED.has(key))
-      say("authorizationEndpoint", `must not have the parameter ${key}, which is up to ${subject}`);
+      say("authorizationEndpoint", `must not have the parameter ${key}, which ${subject} sets`);
   }
   return faults;
 }
@@ -111,11 +111,11 @@ function faultsOf(provider: Provider, env: EnvironmentName, subject: string): Fa
 function addressFault(address: string, env: EnvironmentName): string | undefined {
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    return "must be an address that begins with https://";
-  if (url.username !== "" || url.password !== "") return "must not hold a user or a password";
+    return "must be a URL that begins with https://";
+  if (url.username !== "" || url.password !== "") return "must not contain a user or a password";
   if (url.hash !== "") return "must have no fragment";
   if (url.protocol === "http:" && (env === "prod" || env === "staging"))
-    return `must begin with https:// in ${env}: over plain http anybody can read and change what is sent`;
+    return `must begin with https:// in ${env}: over plain http, anyone can read and change the traffic`;
   return undefined;
 }
 

@@ -55,7 +55,7 @@ function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
     else
       faults.push({
         key: `providers.${name}.redirectUri`,
-        message: `is also that of ${owner}; each provider needs a different one`,
+        message: `is already used by ${owner}; each provider needs a different URL`,
       });
   }
   return faults;
@@ -68,7 +68,7 @@ function nameFault(name: string): ConfigurationError {
 
 function secretsFault(secrets: readonly string[]): string | undefined {
   if (secrets.length === 0 || secrets.length > 2)
-    return "must be one secret, or the current one and the one before it";
+    return "must be one secret, or the current and the previous secret";
   for (const [index, each] of secrets.entries()) {
     const { length } = Buffer.from(each);
     const which = secrets.length === 1 ? "" : ` in the ${index === 0 ? "first" : "second"} entry`;

@@ -59,9 +59,7 @@ describe("the options of oidcLogin()", () => {
       for (const value of [undefined, "", 7]) {
         const [fault, ...more] = faults(provider("google", { ...google, [key]: value }));
         expect(more).to.eql([]);
-        expect(fault).to.match(
-          new RegExp(`^providers\\.google\\.${key}: .*must be a string that is not empty`),
-        );
+        expect(fault).to.match(new RegExp(`^providers\\.google\\.${key}: .*must be a non-empty string`));
       }
     }
   });
@@ -137,7 +135,7 @@ describe("the options of oidcLogin()", () => {
       for (const env of ["local", "dev"]) expect(faults({ ...provider("acme", plain), env })).to.eql([]);
       for (const env of ["staging", "prod"]) {
         expect(faults({ ...provider("acme", plain), env })).to.eql([
-          `providers.acme.${key}: must begin with https:// in ${env}: over plain http anybody can read and change what is sent`,
+          `providers.acme.${key}: must begin with https:// in ${env}: over plain http, anyone can read and change the traffic`,
         ]);
       }
     }
@@ -156,7 +154,7 @@ describe("the options of oidcLogin()", () => {
   it("reject parameters that oidcLogin() sets itself (OIDC-3)", () => {
     for (const key of ["state", "nonce", "code_challenge", "redirect_uri", "response_mode", "client_id"]) {
       const found = faults(provider("google", { ...google, authorizationParameters: { [key]: "x" } }));
-      expect(found[0]).to.contain(`must not have ${key}`);
+      expect(found[0]).to.contain(`must not contain ${key}`);
     }
     expect(faults(provider("google", { ...google, authorizationParameters: { prompt: "login" } }))).to.eql(
       [],
@@ -176,7 +174,7 @@ describe("the options of oidcLogin()", () => {
   it("reject the same callback for two providers, whose codes could be mixed up (OIDC-12)", () => {
     const providers = { google, github: google };
     expect(faults({ ...good, providers })).to.eql([
-      "providers.github.redirectUri: is also that of google; each provider needs a different one",
+      "providers.github.redirectUri: is already used by google; each provider needs a different URL",
     ]);
   });
 
@@ -223,7 +221,7 @@ describe("the options of oidcLogin()", () => {
     const logger = collectingLogger();
     oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger });
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([
-      ["warn", "oidcLogin() has no onIdentity: every callback will answer 500"],
+      ["warn", "oidcLogin() has no onIdentity: every callback will return 500"],
       ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
       [
         "warn",

@@ -40,6 +40,6 @@ export class ConfigurationError extends Error {
  */
 export function takesNothing(subject: string, given: readonly unknown[]): void {
   if (given.every((each) => each === undefined)) return;
-  const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
+  const message = `must be empty; write ${subject} with its parentheses where the route is defined`;
   throw new ConfigurationError(subject, [{ key: "arguments", message }]);
 }

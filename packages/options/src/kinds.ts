@@ -76,7 +76,7 @@ export function bytes(): Kind<Uint8Array> {
 /** A non-empty string; with `allowEmpty`, any string. */
 export function string({ allowEmpty = false, pattern, expects }: StringRules = {}): Kind<string> {
   const shape = pattern === undefined ? "" : ` that matches ${String(pattern)}`;
-  const text = expects ?? (allowEmpty || shape !== "" ? `a string${shape}` : "a string that is not empty");
+  const text = expects ?? (allowEmpty || shape !== "" ? `a string${shape}` : "a non-empty string");
   return kind(
     text,
     (value) =>
@@ -115,7 +115,7 @@ export function oneOf<const T extends readonly (string | number | boolean)[]>(..
 export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   return {
     ...kind<readonly T[]>(
-      `a list, each entry ${entry.expects}`,
+      `a list in which each entry is ${entry.expects}`,
       (value) => Array.isArray(value) && Array.from(value).every((each) => entry.accepts(each)),
       { type: "array", items: entry.schema },
     ),

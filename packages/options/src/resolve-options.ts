@@ -51,14 +51,16 @@ export function resolveOptions<const K extends Kinds>(
 
 /** Returns the error text for a value of the wrong kind, without the value when the kind is secret. */
 export function wrongValue(kind: Kind<unknown>, value: unknown): string {
-  return `must be ${kind.expects}; it is ${kind.secret === true ? "not (the value is not shown)" : show(value)}`;
+  return `must be ${kind.expects}${kind.secret === true ? " (the value is not shown)" : `; it is ${show(value)}`}`;
 }
 
 /** Returns the error text for an unknown name, with the nearest known name or the list of known names. */
 export function unknownOption(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   if (nearest !== undefined) return `is unknown; did you mean ${nearest}?`;
-  return known.length === 0 ? "is unknown; there are none" : `is unknown; known are ${known.join(", ")}`;
+  return known.length === 0
+    ? "is unknown; no names are allowed"
+    : `is unknown; expected one of ${known.join(", ")}`;
 }
 
 function take(source: object, name: string, kind: Kind<unknown>): { value: unknown } | { fault: string } {

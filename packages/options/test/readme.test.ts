@@ -20,6 +20,6 @@ describe("README", () => {
     expect(code, stderr).to.equal(0);
     expect(stdout)
       .to.contain("{ url: 'redis://127.0.0.1', timeoutMs: 1000, prefix: undefined }")
-      .and.to.contain('plugin.cache.url: must be a URL redis://...; it is "http://x"');
+      .and.to.contain('plugin.cache.url: must be a redis:// URL; it is "http://x"');
   });
 });

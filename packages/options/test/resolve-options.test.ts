@@ -69,20 +69,18 @@ describe("resolveOptions", () => {
 
   it("lists the known names when none is similar, and says when no names are known", () => {
     expect(faultsOf({ zebra: 1 })).to.deep.equal([
-      "zebra: is unknown; known are limitBytes, strict, onEvent",
+      "zebra: is unknown; expected one of limitBytes, strict, onEvent",
     ]);
-    expect(faultsOf({ zebra: 1 }, {})).to.deep.equal(["zebra: is unknown; there are none"]);
+    expect(faultsOf({ zebra: 1 }, {})).to.deep.equal(["zebra: is unknown; no names are allowed"]);
   });
 
   it("names a required option that is missing", () => {
     const required = { service: string() };
-    expect(faultsOf({}, required)).to.deep.equal([
-      "service: is required and must be a string that is not empty",
-    ]);
+    expect(faultsOf({}, required)).to.deep.equal(["service: is required and must be a non-empty string"]);
     expect(faultsOf(undefined, required)).to.have.lengthOf(1);
     expect(faultsOf({ service: undefined }, required)).to.have.lengthOf(1);
     expect(faultsOf({ service: null }, required)).to.deep.equal([
-      "service: must be a string that is not empty; it is null",
+      "service: must be a non-empty string; it is null",
     ]);
   });
 
@@ -95,7 +93,7 @@ describe("resolveOptions", () => {
     };
     const faults = faultsOf({ key: "hunter2", keys: ["hunter2"], other: "hunter2", late: "hunter2" }, hidden);
     expect(faults).to.have.lengthOf(4);
-    for (const fault of faults) expect(fault).to.match(/; it is not \(the value is not shown\)$/);
+    for (const fault of faults) expect(fault).to.match(/ \(the value is not shown\)$/);
     expect(resolveOptions("x()", { key: "1", keys: [] }, hidden).late).to.equal(1);
   });
 

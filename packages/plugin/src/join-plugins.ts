@@ -104,7 +104,7 @@ function repeatedMembers(name: string, before: PluginParts, made: PluginParts): 
       .filter((member) => Object.hasOwn(before[slot] ?? {}, member))
       .map((member) => ({
         key: `plugin.${name}`,
-        message: `has ${member} twice in ${slot}; give one of them another name`,
+        message: `has ${member} twice in ${slot}; rename one of them`,
       })),
   );
 }

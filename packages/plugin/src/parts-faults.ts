@@ -86,11 +86,11 @@ export function faultsOfParts(name: string, made: unknown): readonly Fault[] {
       return [
         {
           key,
-          message: `returned ${slot}, which no service has; there are ${Object.keys(slots).join(", ")}`,
+          message: `returned ${slot}, which is unknown; expected one of ${Object.keys(slots).join(", ")}`,
         },
       ];
     }
     if (value === undefined || kind.accepts(value)) return [];
-    return [{ key, message: `returned a wrong ${slot}: it must be ${kind.expects}` }];
+    return [{ key, message: `returned invalid ${slot}: must be ${kind.expects}` }];
   });
 }

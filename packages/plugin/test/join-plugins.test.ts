@@ -106,8 +106,8 @@ describe("joinPlugins", () => {
     for (const [made, message] of [
       [undefined, "must return an object of parts"],
       [5, "must return an object of parts"],
-      [{ stop, edges: [] }, "returned edges, which no service has"],
-      [{ stop, routes: 5 }, "returned a wrong routes: it must be a list"],
+      [{ stop, edges: [] }, "returned edges, which is unknown"],
+      [{ stop, routes: 5 }, "returned invalid routes: must be a list"],
       [{ stop, parts: { store: 1 } }, "has store twice in parts"],
       [{ stop, offers: { tools: 1 } }, "has tools twice in offers"],
       [{ stop, handlers: { clean() {} } }, "has clean twice in handlers"],
@@ -132,7 +132,7 @@ describe("joinPlugins", () => {
       finished(() => ({ pages: [] })),
     );
     await (await wrong.start(contextWith({ table: "a" }, faults))).finish?.({});
-    expect(faults.map(String).join()).to.contain("plugin.store: returned pages, which no service has");
+    expect(faults.map(String).join()).to.contain("plugin.store: returned pages, which is unknown");
 
     let stopped = 0;
     const opens = finished(() => ({ stop: ["close", () => void (stopped += 1)] }));

@@ -35,7 +35,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
     (res as WithError)[RESPONSE_ERROR] = error;
     const log = logger ?? contextOf(req)?.log;
     if (isClientGone(error, req)) {
-      write(log, "debug", error, req, 499, "the client went away");
+      write(log, "debug", error, req, 499, "the client disconnected");
       res.destroy();
       return;
     }

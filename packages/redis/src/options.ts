@@ -67,7 +67,7 @@ const seed: k.Kind<ClusterSeed> = {
 
 // ioredis would ignore a client or a list here and connect to 127.0.0.1:6379.
 const connectionOptions: k.Kind<ConnectionOptions> = {
-  expects: "an object of options of ioredis, not a client, which is the option client",
+  expects: "an object of ioredis options; pass a client as the option client",
   accepts: (value): value is ConnectionOptions =>
     typeof value === "object" && value !== null && !Array.isArray(value) && !("sendCommand" in value),
 };
@@ -98,9 +98,7 @@ export const redisOptions = defineOptions("createRedis()", {
    */
   client: {
     kind: k.optional(
-      k.secret(
-        k.objectWith<RedisClient>("a client of ioredis", "call", "on", "off", "connect", "disconnect"),
-      ),
+      k.secret(k.objectWith<RedisClient>("an ioredis client", "call", "on", "off", "connect", "disconnect")),
     ),
   },
   /** Whether `stop()` closes `client`. Default: false. */
@@ -111,7 +109,7 @@ export const redisOptions = defineOptions("createRedis()", {
       k.string({
         allowEmpty: true,
         pattern: /^[^{}\s]{0,64}$/,
-        expects: "at most 64 characters without braces and white space",
+        expects: "at most 64 characters without braces or white space",
       }),
       "",
     ),
@@ -167,22 +165,21 @@ export function faultsOfServer(
   owner: string,
 ): readonly Fault[] {
   if (client !== undefined && (url ?? cluster ?? connection) !== undefined) {
-    const places = `${name("url")}, ${name("cluster")} and ${name("connection")}`;
-    return [fault("client", `has a connection already; give it without ${places}`)];
+    const others = `${name("url")}, ${name("cluster")} or ${name("connection")}`;
+    return [fault("client", `cannot be combined with ${others}`)];
   }
   if (url !== undefined && cluster !== undefined)
-    return [fault("cluster", `is another place than ${name("url")}; give one of the two`)];
+    return [fault("cluster", `cannot be combined with ${name("url")}; set one of them`)];
   if (cluster?.length === 0) return [fault("cluster", "is empty; name at least one node")];
   if ((url ?? cluster ?? connection ?? client) === undefined) {
-    const others = `${name("cluster")}, or ${name("connection")}, or ${name("client")}`;
-    return [fault("url", `is required, or ${others}`)];
+    const others = `${name("cluster")}, ${name("connection")} or ${name("client")}`;
+    return [fault("url", `is required unless ${others} is set`)];
   }
   if (url !== undefined && !k.isServerUrl(url, /^\/?\d{0,5}$/)) {
-    const hint =
-      "user and password are percent-encoded, what follows the address is the number of a database";
-    return [fault("url", `cannot be understood (the value is not shown); ${hint}`)];
+    const hint = "percent-encode the user and password, and put only a database number after the address";
+    return [fault("url", `is not a valid Redis URL (the value is not shown); ${hint}`)];
   }
   const fixed = Object.keys(connection ?? {}).filter((key) => FIXED.some((each) => each === key));
   if (fixed.length === 0) return [];
-  return [fault("connection", `must not have ${fixed.join(", ")}: ${owner} sets that itself`)];
+  return [fault("connection", `must not have ${fixed.join(", ")}: ${owner} sets these options itself`)];
 }

@@ -78,10 +78,7 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
   let isReported = false;
 
   const { emit } = createEmitter<RedisEvent>(resolved.onEvent, (suppressed, error) =>
-    logger?.warn(
-      { [logField]: name, err: error, suppressed },
-      `the listener of a ${logField}'s events throws`,
-    ),
+    logger?.warn({ [logField]: name, err: error, suppressed }, `a ${logField} event listener threw an error`),
   );
   const warn = atMostEvery(
     WARN_EVERY_MS,

@@ -160,12 +160,12 @@ describe("options of createRedis", () => {
     const url = "redis://127.0.0.1:1";
     const client = { call() {}, on() {}, off() {}, connect() {}, disconnect() {}, status: "geheim" };
     for (const [options, expected] of [
-      [{}, "url: is required, or cluster, or connection, or client"],
-      [{ url, client }, "client: has a connection already"],
-      [{ client: { call: "geheim" } }, "client: must be a client of ioredis"],
+      [{}, "url: is required unless cluster, connection or client is set"],
+      [{ url, client }, "client: cannot be combined with url"],
+      [{ client: { call: "geheim" } }, "client: must be an ioredis client"],
       [{ url, closeClient: 1 }, "closeClient: must be"],
-      [{ url: "redis://:geheim@host/nonsense" }, "url: cannot be understood"],
-      [{ connection: { password: "geheim", commandTimeout: 5 } }, "the connection sets that itself"],
+      [{ url: "redis://:geheim@host/nonsense" }, "url: is not a valid Redis URL"],
+      [{ connection: { password: "geheim", commandTimeout: 5 } }, "the connection sets these options itself"],
     ] as const) {
       const text = message(options);
       expect(text, JSON.stringify(options)).to.contain(expected).and.contain("createRedis()");

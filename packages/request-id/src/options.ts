@@ -31,7 +31,7 @@ export function readOptions(
 ): ResolvedOptions<(typeof requestIdOptions)["keys"]> {
   const resolved = requestIdOptions.resolve(options);
   const wrong = (found: string, errorOptions?: ErrorOptions): ConfigurationError => {
-    const message = `must make ids of 1 to 128 visible ASCII characters without a space; ${found}`;
+    const message = `must return ids of 1 to 128 visible ASCII characters without spaces; ${found}`;
     return optionError(namesOf(options, requestIdOptions.subject), "generate", message, errorOptions);
   };
   if (resolved.generate === undefined) return resolved;
@@ -42,5 +42,5 @@ export function readOptions(
     throw wrong("it threw", { cause });
   }
   if (isRequestId(id)) return resolved;
-  throw wrong(`it made ${typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id}`);
+  throw wrong(`it returned ${typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id}`);
 }

@@ -268,10 +268,13 @@ describe("requestId() as a factory", () => {
   it("refuses a generate that throws or returns an illegal id, and shows that id", () => {
     expect(() => requestId({ generate: () => "two words" })).to.throw(
       ConfigurationError,
-      /generate: must make ids of 1 to 128 visible ASCII characters without a space; it made "two words"/,
+      /generate: must return ids of 1 to 128 visible ASCII characters without spaces; it returned "two words"/,
     );
-    expect(() => requestId({ generate: () => "" })).to.throw(ConfigurationError, /it made ""/);
-    expect(() => requestId({ generate: () => 7 as never })).to.throw(ConfigurationError, /it made number/);
+    expect(() => requestId({ generate: () => "" })).to.throw(ConfigurationError, /it returned ""/);
+    expect(() => requestId({ generate: () => 7 as never })).to.throw(
+      ConfigurationError,
+      /it returned number/,
+    );
     const cause = new Error("no entropy");
     const construct = (): unknown =>
       requestId({

@@ -30,7 +30,7 @@ export class AnswerTooLargeError extends RangeError {
 
   /** @param maxBytes the limit */
   constructor(maxBytes: number) {
-    super(`the answer is larger than ${maxBytes} bytes`);
+    super(`the response is larger than ${maxBytes} bytes`);
   }
 }
 

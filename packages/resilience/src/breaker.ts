@@ -72,7 +72,7 @@ export class BreakerOpenError extends Error {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
-    super(`not called, because it kept failing; the next try is in ${Math.ceil(retryAfterMs)} ms`);
+    super(`not called, because it kept failing; the next attempt is in ${Math.ceil(retryAfterMs)} ms`);
     this.retryAfterMs = retryAfterMs;
   }
 }

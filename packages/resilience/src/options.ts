@@ -16,7 +16,7 @@ export function checkNames(subject: string, options: object, known: readonly str
   }
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) {
-      throw new OptionError(`${subject}: ${name} is unknown; known are ${known.join(", ")}`);
+      throw new OptionError(`${subject}: ${name} is unknown; expected one of ${known.join(", ")}`);
     }
   }
 }

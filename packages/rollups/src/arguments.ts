@@ -35,7 +35,9 @@ export function checkMembers(what: string, given: unknown, known: readonly strin
   if (!isObject) throw refused(`${what} must be an object with ${known.join(", ")}`);
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown !== undefined) {
-    throw refused(`${what} has no ${JSON.stringify(unknown.slice(0, 80))}; known are ${known.join(", ")}`);
+    throw refused(
+      `${what} has no member ${JSON.stringify(unknown.slice(0, 80))}; expected one of ${known.join(", ")}`,
+    );
   }
 }
 
@@ -73,11 +75,11 @@ function isWhole(value: unknown): value is number {
 export function instantOf(given: unknown): string {
   const text = given instanceof Date ? given : typeof given === "string" ? exact(given) : undefined;
   if (text === undefined)
-    throw refused("at must be a Date or ISO 8601 text with an offset, as 2026-03-01T09:00:00Z");
+    throw refused("at must be a Date or an ISO 8601 string with an offset, such as 2026-03-01T09:00:00Z");
   const at = new Date(text);
   const year = at.getUTCFullYear();
   if (year >= 1000 && year <= 9998) return at.toISOString();
-  throw refused("at must be a valid date of the years 1000 to 9998");
+  throw refused("at must be a valid date in the years 1000 to 9998");
 }
 
 function exact(text: string): string | undefined {
@@ -112,7 +114,7 @@ function monthNumber(date: string): number {
 function dateOf(name: string, given: unknown): string {
   if (typeof given === "string" && /^[1-9]\d{3}-\d\d-\d\d$/.test(given) && given < "9999" && isDate(given))
     return given;
-  throw refused(`${name} must be a local date YYYY-MM-DD of the years 1000 to 9998`);
+  throw refused(`${name} must be a local date YYYY-MM-DD in the years 1000 to 9998`);
 }
 
 function isDate(text: string): boolean {

@@ -14,8 +14,8 @@ const BITS: ReadonlyMap<string, number> = new Map([
 /** Rejects SQL that would break out of the parentheses around it. @throws ConfigurationError */
 export function checkSql(key: string, sql: string): void {
   if (!/\S/.test(sql)) throw wrong(key, "must be SQL; it is blank");
-  if (NO_TEXT.test(sql)) throw wrong(key, "must be text without NUL");
-  if (!isBalanced(sql)) throw wrong(key, "has a parenthesis that is not closed, or not opened");
+  if (NO_TEXT.test(sql)) throw wrong(key, "must not contain NUL");
+  if (!isBalanced(sql)) throw wrong(key, "has unbalanced parentheses");
 }
 
 /** Rejects a value that does not fit the type of a group. @throws ConfigurationError */
@@ -25,7 +25,7 @@ export function checkWhenNull(
   { type, length }: { readonly type: string; readonly length: number | undefined },
 ): void {
   if (length !== undefined) {
-    if (NO_TEXT.test(whenNull)) throw wrong(key, "must be text without NUL");
+    if (NO_TEXT.test(whenNull)) throw wrong(key, "must not contain NUL");
     if (Array.from(whenNull).length > length) throw wrong(key, `must have at most ${length} characters`);
     return;
   }
@@ -40,7 +40,7 @@ export function checkWhenNull(
 /** Rejects floating-point sums: their result depends on the order of the rows. @throws ConfigurationError */
 export function checkFloats(key: string, type: string): void {
   if (!/^(?:real|double|float)/.test(type)) return;
-  const message = `must not add up ${type}: such a sum depends on the order of the rows. Use sum(x::numeric), type numeric`;
+  const message = `must not sum ${type}, because the result depends on the order of the rows; use sum(x::numeric) and the type numeric`;
   throw wrong(key, message);
 }
 

@@ -43,7 +43,7 @@ export async function explained<T>({ zone }: { readonly zone: string }, work: ()
     if (!isZone && NOT_AS_DEFINED.has(sqlStateOf(error)) && error instanceof Error) {
       throw new RollupError(
         "ERR_SVC_ROLLUP_SCHEMA",
-        `the tables are not those of the definition (${error.message}): call ensureSchema(), and rebuildAll() if it is new`,
+        `the tables do not match the definition (${error.message}): call ensureSchema(), and rebuildAll() for a new definition`,
         { cause: error },
       );
     }

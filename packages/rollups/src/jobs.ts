@@ -75,10 +75,7 @@ export function createRefreshJobs(definition: Definition, refresher: Refresher) 
       ),
     );
     if (rows[0]?.locked === true) return rows[0].generation;
-    throw new RollupError(
-      "ERR_SVC_ROLLUP_TRANSACTION",
-      "tx must be the connection of a transaction, the one that writes the rows",
-    );
+    throw new RollupError("ERR_SVC_ROLLUP_TRANSACTION", "tx must be the transaction that writes the rows");
   }
 
   async function countUp(tx: Queryable, { tenant, month }: Bucket): Promise<void> {
@@ -93,7 +90,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
 
   async function lockOne(tx: Queryable, moment: Moment, mode: "refresh" | "queue"): Promise<Bucket> {
     const [bucket] = await refresher.lock(tx, [moment], mode);
-    if (bucket === undefined) throw refused("there is no such moment");
+    if (bucket === undefined) throw refused("at is outside the supported dates");
     return bucket;
   }
 

@@ -14,7 +14,7 @@ const membersOf = <T>(): k.Kind<Readonly<Record<string, T>>> => k.objectWith("an
 /** The name of a rollup, a group or a measure. */
 export const nameKind: k.Kind<string> = k.string({
   pattern: /^[a-z][a-z0-9_]{0,39}$/,
-  expects: "up to 40 lower-case letters, digits and underscores, a letter first",
+  expects: "up to 40 lower-case letters, digits and underscores, beginning with a letter",
 });
 const nullOr = <T>(kind: k.Kind<T>): k.Kind<T | null> => ({
   expects: `${kind.expects}, or null`,
@@ -62,9 +62,9 @@ export type RollupGroup = OptionsOf<ReturnType<typeof groupOptions>>;
 export function measureOptions(subject: string) {
   return defineOptions(`${SUBJECT} ${subject}`, {
     /** SQL aggregate over rows of the table, named `source`; never build it from a request. Required. */
-    sql: { kind: k.string({ pattern: /\S/, expects: "an aggregate, as sum(amount)" }) },
+    sql: { kind: k.string({ pattern: /\S/, expects: "an aggregate such as sum(amount)" }) },
     /** Type of the result, for example `numeric(14, 2)`. A sum must not be `real` or `double precision`. Required. */
-    type: { kind: k.string({ pattern: MEASURE_TYPE, expects: "a type, as numeric(14, 2)" }) },
+    type: { kind: k.string({ pattern: MEASURE_TYPE, expects: "a type such as numeric(14, 2)" }) },
     /** How to combine months. Default: derived from a single `count`, `sum`, `min` or `max`; otherwise required. */
     combine: { kind: k.optional(k.oneOf("sum", "min", "max")) },
     /** Set if months and groups cannot be combined, as with `count(distinct ...)` and averages. Default: false. */
@@ -94,7 +94,7 @@ export const rollupOptions = defineOptions(SUBJECT, {
    */
   tenantSetting: {
     kind: k.withDefault(
-      nullOr(k.string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name as svc.tenant" })),
+      nullOr(k.string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name such as svc.tenant" })),
       "svc.tenant",
     ),
   },

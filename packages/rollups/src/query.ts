@@ -94,13 +94,13 @@ function chosen(
   known: readonly string[],
 ): readonly string[] {
   if (given === undefined) return known;
-  if (!Array.isArray(given)) throw refused(`${key} must be a list of names; known are ${known.join(", ")}`);
+  if (!Array.isArray(given)) throw refused(`${key} must be a list of names from ${known.join(", ")}`);
   for (const name of given as readonly unknown[]) {
     if (typeof name === "string" && known.includes(name)) continue;
     const shown = typeof name === "string" ? JSON.stringify(name.slice(0, 80)) : typeof name;
-    throw refused(`${key} has ${shown}, which is unknown; known are ${known.join(", ")}`);
+    throw refused(`${key} contains ${shown}, which is unknown; expected one of ${known.join(", ")}`);
   }
-  if (new Set(given).size < given.length) throw refused(`${key} names something twice`);
+  if (new Set(given).size < given.length) throw refused(`${key} contains a name twice`);
   if (key === "measures" && given.length === 0) throw refused("measures must name at least one");
   return given;
 }

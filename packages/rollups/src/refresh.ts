@@ -56,7 +56,8 @@ export function createRefresher(definition: Definition): Refresher {
     const tenants = checked.map(({ tenant }) => tenant);
     const instants = checked.map(({ at }) => at);
     const buckets = await send(tx, lockTexts[mode], [tenants, instants]);
-    if (buckets.length > MAX_BUCKETS) throw refused(`the moments are in more than ${MAX_BUCKETS} buckets`);
+    if (buckets.length > MAX_BUCKETS)
+      throw refused(`the call covers more than ${MAX_BUCKETS} buckets; split it`);
     if (mode === "refresh") checkReadCommitted(buckets[0]);
     return buckets;
   }
@@ -102,7 +103,7 @@ export function checkAnswer(
   if (answer?.locked !== true) {
     throw new RollupError(
       "ERR_SVC_ROLLUP_TRANSACTION",
-      "there is no transaction: begin one, or use withTransaction(); a lock ends with its statement otherwise",
+      "no transaction is open: begin one or use withTransaction(), because without one a lock ends with its statement",
     );
   }
   checkZoneOf(definition, answer.zone);
@@ -111,7 +112,7 @@ export function checkAnswer(
   const group = definition.groups.find(({ name }) => name === answer.too_long);
   throw new RollupError(
     "ERR_SVC_ROLLUP_GROUP",
-    `a value of ${answer.too_long} is longer than ${group?.length ?? 255} characters: make its column longer, or say tooLong: "cut"`,
+    `a value of ${answer.too_long} is longer than ${group?.length ?? 255} characters: make its column longer, or set tooLong: "cut"`,
   );
 }
 
@@ -126,7 +127,7 @@ export function checkZoneOf({ name, zone }: Definition, stored: string | null): 
   if (stored.toLowerCase() === zone.toLowerCase()) return;
   throw new RollupError(
     "ERR_SVC_ROLLUP_ZONE",
-    `the totals of ${name} have the months of ${stored}, not of ${zone}: call rebuildAll() once`,
+    `the totals of ${name} use months in ${stored}, not in ${zone}: call rebuildAll() once`,
   );
 }
 
@@ -139,7 +140,7 @@ export function checkSecured(
   throw new RollupError(
     "ERR_SVC_ROLLUP_TENANT",
     tenant === undefined
-      ? "row security hides rows of this role: all tenants at once are for a role that bypasses it"
-      : "row security is on and the transaction is not of this tenant: use withTenant(), or a role that bypasses it",
+      ? "row security hides rows from this role: use a role with BYPASSRLS to process all tenants at once"
+      : "row security is on and the transaction is not scoped to this tenant: use withTenant(), or a role with BYPASSRLS",
   );
 }

@@ -82,10 +82,13 @@ function resolveMeasure(given: string, measure: RollupMeasure): Measure {
   const { sql, type, combine, nonAdditive } = measureOptions(subject).resolve(measure);
   checkSql(`${subject}.sql`, sql);
   if (nonAdditive && combine !== undefined)
-    throw wrong(subject, "is nonAdditive and has combine: it cannot be both");
+    throw wrong(subject, "cannot combine nonAdditive with combine; set one of them");
   const adds = nonAdditive ? undefined : (combine ?? combineOf(sql));
   if (!nonAdditive && adds === undefined) {
-    throw wrong(subject, 'must say how months add up: combine: "sum", "min" or "max", or nonAdditive: true');
+    throw wrong(
+      subject,
+      'must define how months add up: set combine: "sum", "min" or "max", or nonAdditive: true',
+    );
   }
   if (adds === "sum") checkFloats(subject, type);
   return { name: given, sql: quoted(subject, given), aggregate: sql, type, combine: adds };
@@ -101,14 +104,14 @@ function checkNames(groups: readonly Group[], measures: readonly Measure[]): voi
       throw wrong("groupBy, measures", `${shown} is not a valid name: ${nameKind.expects}`);
     // Internal columns of query results begin with svc_.
     if (seen.has(each) || each.startsWith("svc_"))
-      throw wrong("groupBy, measures", `the name ${each} is taken; choose another one`);
+      throw wrong("groupBy, measures", `the name ${each} is already used; choose another name`);
     seen.add(each);
   }
   const characters = groups.reduce((sum, { length = 4 }) => sum + length, 0);
   if (characters > MAX_GROUP_CHARACTERS) {
     throw wrong(
       "groupBy",
-      `the groups have ${characters} characters together, at most ${MAX_GROUP_CHARACTERS} fit into an index`,
+      `the groups have ${characters} characters in total; at most ${MAX_GROUP_CHARACTERS} fit into an index`,
     );
   }
 }

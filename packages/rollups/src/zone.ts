@@ -17,10 +17,7 @@ export function checkZone(zone: string): void {
   const isMeant = SHORT.has(zone.toLowerCase()) || !AMBIGUOUS.test(zone);
   if (isName && isMeant && isKnown(zone)) return;
   const shown = JSON.stringify(zone.slice(0, 80));
-  throw wrong(
-    "timeZone",
-    `must be a zone of the time zone database, as Europe/Berlin or UTC; it is ${shown}`,
-  );
+  throw wrong("timeZone", `must be an IANA time zone such as Europe/Berlin or UTC; it is ${shown}`);
 }
 
 function isKnown(zone: string): boolean {

@@ -61,7 +61,7 @@ export function createPasses(
     if (skipped.get(name) !== ms) {
       skipped.set(name, ms);
       const at = new Date(ms).toISOString();
-      logger?.info({ schedule: name, at }, "a tick was missed, and is not caught up with");
+      logger?.info({ schedule: name, at }, "skipped a missed tick: catchUp is false");
       emit({ type: "skipped", name, at });
     }
     return undefined;

@@ -47,7 +47,7 @@ function refuseUnhandled(schedules: Schedules, tasks: readonly string[]): void {
     .filter(([, schedule]) => typeof schedule?.task === "string" && !tasks.includes(schedule.task))
     .map(([name, { task }]) => ({
       key: `schedules.${name}.task`,
-      message: `${JSON.stringify(task)} has no handler in jobs; there are ${tasks.join(", ")}`,
+      message: `${JSON.stringify(task)} has no handler in jobs; expected one of ${tasks.join(", ")}`,
     }));
   if (faults.length > 0) throw new ConfigurationError("createService()", faults);
 }

@@ -107,7 +107,10 @@ export function resolveSchedules(
   const faults: Fault[] = [];
   const names = Object.keys(given);
   if (names.length > MAX_SCHEDULES) {
-    faults.push({ key: "schedules", message: `must be at most ${MAX_SCHEDULES}; there are ${names.length}` });
+    faults.push({
+      key: "schedules",
+      message: `must have at most ${MAX_SCHEDULES} entries; it has ${names.length}`,
+    });
   }
   const zoneOf = createZones();
   const resolved =
@@ -131,7 +134,7 @@ function resolveOne(
     faults.push({ key: field === "" ? key : `${key}.${field}`, message });
   };
   if (name === "" || name.length > MAX_NAME || CONTROL.test(name)) {
-    addFault("", `a name must have 1 to ${MAX_NAME} characters, none of them a control character`);
+    addFault("", `a name must have 1 to ${MAX_NAME} characters and no control characters`);
   }
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     addFault("", "must be an object with task, and cron or everySeconds");
@@ -161,7 +164,7 @@ function checkFields(given: object, addFault: (field: string, message: string) =
   for (const field of Object.keys(given)) {
     if (Object.hasOwn(KINDS, field)) continue;
     const nearest = nearestName(field, known);
-    const hint = nearest === undefined ? `known are ${known.join(", ")}` : `did you mean ${nearest}?`;
+    const hint = nearest === undefined ? `expected one of ${known.join(", ")}` : `did you mean ${nearest}?`;
     addFault(field, `is unknown; ${hint}`);
   }
   for (const [field, kind] of Object.entries(KINDS)) {
@@ -173,7 +176,8 @@ function checkFields(given: object, addFault: (field: string, message: string) =
   if ((cron === undefined) === (everySeconds === undefined)) {
     addFault("", "must have either cron or everySeconds");
   }
-  if (zone !== undefined && cron === undefined) addFault("zone", "belongs to cron; intervals have no zone");
+  if (zone !== undefined && cron === undefined)
+    addFault("zone", "applies only to cron; intervals have no zone");
 }
 
 function timesOf(
@@ -195,10 +199,7 @@ function timesOf(
     return cronTimes(fields, zoneOf(zone));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    addFault(
-      "zone",
-      `${JSON.stringify(zone.slice(0, 64))} is not a time zone; write for example Europe/Berlin`,
-    );
+    addFault("zone", `${JSON.stringify(zone.slice(0, 64))} is not a time zone such as Europe/Berlin`);
     return undefined;
   }
 }

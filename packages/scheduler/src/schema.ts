@@ -47,7 +47,7 @@ export function ensureTicks(
     tables: { [table]: COLUMNS },
     isPresent: isPresent(qualified(table).replaceAll("'", "''")),
     needs: [
-      `${table} needs the primary key (name, fire_at), or a unique index of the two, in this order, and a claimed_by that takes null`,
+      `${table} needs a primary key or unique index on (name, fire_at), in this order, and a nullable claimed_by`,
     ],
     statements: ticksStatements(table),
     ...timeouts,

@@ -27,7 +27,7 @@ export function createStatementQueue() {
           resolve(running);
           return running;
         },
-        reject: () => reject(new Error("not tried: the database does not answer")),
+        reject: () => reject(new Error("not sent: the database is not responding")),
       });
       return promise.finally(() => busy.delete(name));
     },

@@ -12,9 +12,9 @@ function refusal(options: object): Promise<Error> {
 describe("createScheduler()", () => {
   const expressions: readonly (readonly [string, string])[] = [
     ["* * * *", "must have 5 fields (minute, hour, day of month, month, day of week); it has 4"],
-    ["0 * * * * *", "it has 6; there are no seconds and no years"],
+    ["0 * * * * *", "it has 6; seconds and years are not supported"],
     [" ", "it has 0"],
-    ["@reboot", '"@reboot" is not a macro; known are @yearly'],
+    ["@reboot", '"@reboot" is not a macro; expected one of @yearly'],
     ["60 * * * *", 'minute: "60" is not from 0 to 59'],
     ["* 24 * * *", 'hour: "24" is not from 0 to 23'],
     ["* * 0 * *", 'day of month: "0" is not from 1 to 31'],
@@ -36,7 +36,7 @@ describe("createScheduler()", () => {
     ["*/60 * * * *", 'minute: "*/60" has a step that is not from 1 to 59'],
     ["*/5/5 * * * *", 'minute: "*/5/5" has two steps'],
     ["1-2-3 * * * *", 'minute: "1-2-3" is not a range'],
-    ["1,,2 * * * *", "minute: has an empty part"],
+    ["1,,2 * * * *", "minute: has an empty list item"],
     ["-5 * * * *", 'minute: "-5" is not a number'],
     ["1.5 * * * *", 'minute: "1.5" is not a number'],
     ["0 0 30 2 *", 'day of month: no month in "2" has a day 30'],
@@ -58,15 +58,15 @@ describe("createScheduler()", () => {
     [{ task: "a" }, "schedules.it: must have either cron or everySeconds"],
     [{ task: "a", cron: "@daily", everySeconds: 5 }, "schedules.it: must have either cron or everySeconds"],
     [{ cron: "@daily" }, "schedules.it.task: is required"],
-    [{ task: "", cron: "@daily" }, "schedules.it.task: must be a string that is not empty"],
+    [{ task: "", cron: "@daily" }, "schedules.it.task: must be a non-empty string"],
     [{ task: "a\nb", cron: "@daily" }, "schedules.it: task must not contain control characters"],
     [{ task: "a", everySeconds: 0 }, "schedules.it.everySeconds: must be a whole number from 1"],
     [{ task: "a", everySeconds: 0.5 }, "schedules.it.everySeconds: must be a whole number from 1"],
-    [{ task: "a", everySeconds: 5, zone: "UTC" }, "schedules.it.zone: belongs to cron"],
+    [{ task: "a", everySeconds: 5, zone: "UTC" }, "schedules.it.zone: applies only to cron"],
     [{ task: "a", cron: "@daily", zone: "Mars/Base" }, 'schedules.it.zone: "Mars/Base" is not a time zone'],
     [{ task: "a", cron: "@daily", payload: [] }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: new Map([["a", 1]]) }, "schedules.it.payload: must be an object"],
-    [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload cannot be written as JSON"],
+    [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload cannot be serialized as JSON"],
     [{ task: "a", cron: "@daily", payload: { a: "\0" } }, "schedules.it: payload contains NUL"],
     [{ task: "a", cron: "@daily", catchUp: 1 }, "schedules.it.catchUp: must be true or false"],
     [{ task: "a", cron: "@daily", maxAttempts: 0 }, "schedules.it.maxAttempts: must be a whole number"],
@@ -82,7 +82,7 @@ describe("createScheduler()", () => {
 
   const options: readonly (readonly [object, string])[] = [
     [{ table: {} }, "table: must be a job table"],
-    [{ table: { enqueue() {} } }, "table: must be what createJobTable() answers"],
+    [{ table: { enqueue() {} } }, "table: must be a table returned by createJobTable()"],
     [{ schedules: undefined }, "schedules: is required"],
     [{ schedules: [{ task: "a", cron: "@daily" }] }, "schedules: must be an object of schedules by name"],
     [
@@ -93,7 +93,7 @@ describe("createScheduler()", () => {
     [{ schedules: { ["x".repeat(129)]: { task: "a", everySeconds: 1 } } }, "a name must have 1 to 128"],
     [
       { schedules: Object.fromEntries(Array.from({ length: 1001 }, (_, n) => [n, {}])) },
-      "schedules: must be at most 1000; there are 1001",
+      "schedules: must have at most 1000 entries; it has 1001",
     ],
     [{ ticksTable: "a.b.c" }, "ticksTable: must be a name of at most 48 bytes"],
     [{ retentionDays: 0 }, "retentionDays: must be a whole number from 1"],

@@ -75,13 +75,13 @@ describe("the table of ticks", function () {
       "no_key",
       "primary key (name, fire_at)",
       "unique (fire_at, name)",
-      "needs the primary key (name, fire_at)",
+      "needs a primary key or unique index on (name, fire_at)",
     ],
     [
       "no_null",
       "claimed_by varchar(255)",
       "claimed_by varchar(255) not null",
-      "no_null needs the primary key (name, fire_at), or a unique index of the two, in this order, and a claimed_by that takes null",
+      "no_null needs a primary key or unique index on (name, fire_at), in this order, and a nullable claimed_by",
     ],
   ];
   for (const [name, part, replacement, message] of faults) {

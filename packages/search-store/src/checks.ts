@@ -10,7 +10,7 @@ export const MAX_META_BYTES = 65_536;
 /** @throws SearchError `ERR_SVC_SEARCH_TENANT` for a value that is not a tenant id (SEARCH-6) */
 export function checkTenant(tenant: unknown): asserts tenant is string {
   if (typeof tenant !== "string" || tenant.trim() === "") {
-    throw new SearchError("ERR_SVC_SEARCH_TENANT", "a tenant is required: a text that is not empty");
+    throw new SearchError("ERR_SVC_SEARCH_TENANT", "a tenant is required: a non-empty string");
   }
   if (!isTenantId(tenant)) {
     throw new SearchError("ERR_SVC_SEARCH_TENANT", `the tenant must have ${TENANT_ID_EXPECTED}`);
@@ -20,7 +20,7 @@ export function checkTenant(tenant: unknown): asserts tenant is string {
 /** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */
 export function checkDocumentId(documentId: unknown): asserts documentId is string {
   if (typeof documentId !== "string" || documentId === "") {
-    throw refused("the document's id must be a text that is not empty");
+    throw refused("the document's id must be a non-empty string");
   }
   const fault = faultOf(documentId, MAX_DOCUMENT_BYTES);
   if (fault !== undefined) throw refused(`the document's id ${fault}`);
@@ -48,14 +48,16 @@ export function checkMembers(given: unknown, what: string, known: readonly strin
     throw refused(`${what} must be an object`);
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue;
-    throw refused(`${what} knows no ${JSON.stringify(key.slice(0, 40))}; it knows ${known.join(", ")}`);
+    throw refused(
+      `${what} has no member ${JSON.stringify(key.slice(0, 40))}; expected one of ${known.join(", ")}`,
+    );
   }
 }
 
 /** Returns why a string cannot be stored unchanged, or undefined if it can. */
 export function faultOf(text: string, maxBytes: number): string | undefined {
   if (text.includes("\0")) return "must not contain NUL";
-  if (!text.isWellFormed()) return "must not contain half a surrogate pair";
+  if (!text.isWellFormed()) return "must not contain an unpaired surrogate";
   const bytes = Buffer.byteLength(text);
   return bytes > maxBytes ? `has ${bytes} bytes; at most ${maxBytes} are allowed` : undefined;
 }

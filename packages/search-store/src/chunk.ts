@@ -68,7 +68,7 @@ function metaText(meta: Meta, what: string, filterKeys: readonly string[]): stri
     // Reported below.
   }
   if (text === undefined || !text.startsWith("{")) throw refused(`the meta of ${what} must be a JSON object`);
-  if (UNKEPT.test(text)) throw refused(`the meta of ${what} must not contain NUL or half a surrogate pair`);
+  if (UNKEPT.test(text)) throw refused(`the meta of ${what} must not contain NUL or an unpaired surrogate`);
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_META_BYTES) {
     throw refused(`the meta of ${what} has ${bytes} bytes as JSON; at most ${MAX_META_BYTES} are allowed`);
@@ -79,7 +79,7 @@ function metaText(meta: Meta, what: string, filterKeys: readonly string[]): stri
     const long = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
     if (Buffer.byteLength(long) <= MAX_KEY_VALUE_BYTES) continue;
     throw refused(
-      `the meta of ${what} has a longer value of a filter key than the ${MAX_KEY_VALUE_BYTES} bytes that its index takes`,
+      `the meta of ${what} has a filter key with a value of more than ${MAX_KEY_VALUE_BYTES} bytes, the limit of its index`,
     );
   }
   return text;

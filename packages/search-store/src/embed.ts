@@ -70,13 +70,13 @@ async function embedBatch(
       throw failed(`embed took more than ${embedTimeoutSeconds} s`);
     },
   });
-  if (!Array.isArray(answer)) throw failed("embed must answer an array of embeddings");
+  if (!Array.isArray(answer)) throw failed("embed must return an array of embeddings");
   if (answer.length !== texts.length) {
-    throw failed(`embed answered ${answer.length} embeddings for ${texts.length} texts`);
+    throw failed(`embed returned ${answer.length} embeddings for ${texts.length} texts`);
   }
   const vectors: readonly Vector[] = answer;
   for (const [index, vector] of vectors.entries()) {
-    checkVector(options, vector, `embedding ${index} that embed answered`);
+    checkVector(options, vector, `embedding ${index} that embed returned`);
   }
   return vectors;
 }

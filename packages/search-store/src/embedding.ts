@@ -38,19 +38,19 @@ export function checkVector(
   for (let index = 0; index < dimensions; index++) {
     const value = numbers[index];
     if (typeof value !== "number" || !Number.isFinite(value)) {
-      throw wrong(what, `must hold finite numbers only; number ${index} is not finite`);
+      throw wrong(what, `must contain only finite numbers; number ${index} is not finite`);
     }
     squares += value * value;
     const size = Math.abs(value);
     if (size > largest) largest = size;
   }
-  if (largest === 0) throw wrong(what, "must not be all zeros: nothing can be near to it");
+  if (largest === 0) throw wrong(what, "must not be all zeros, because it has no direction to compare");
   if (precision === "half") {
     if (largest > MAX_HALF)
-      throw wrong(what, `must not hold numbers beyond ${MAX_HALF}, or be of full precision`);
-    if (largest <= MIN_HALF) throw wrong(what, "holds only numbers that are zeros in half precision");
+      throw wrong(what, `must not contain numbers beyond ${MAX_HALF}; use full precision for larger numbers`);
+    if (largest <= MIN_HALF) throw wrong(what, "contains only numbers that round to zero in half precision");
   } else if (squares < MIN_SQUARES || squares > MAX_SQUARES) {
-    throw wrong(what, "is too short or too long a vector to be compared: scale it to a length of 1");
+    throw wrong(what, "is too short or too long to be compared: scale the vector to a length of 1");
   }
 }
 

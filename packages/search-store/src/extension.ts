@@ -57,7 +57,7 @@ export function checkExtension({ installed, available, reachable }: Extension): 
       installed === undefined
         ? "install a later one there"
         : "run `alter extension vector update` after installing it";
-    throw lacking(`pgvector ${version} is too old, at least ${LEAST.join(".")} is needed: ${remedy}`);
+    throw lacking(`pgvector ${version} is too old; at least ${LEAST.join(".")} is needed: ${remedy}`);
   }
   if (installed !== undefined && !reachable) {
     throw lacking(

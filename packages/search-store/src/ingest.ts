@@ -79,7 +79,7 @@ export async function ingestDocument(
 ): Promise<Ingested> {
   if (!Array.isArray(given)) throw refused("chunks must be an array");
   if (given.length > MAX_CHUNKS) {
-    throw refused(`a document takes at most ${MAX_CHUNKS} chunks; use ingestBulk() for more`);
+    throw refused(`a document may have at most ${MAX_CHUNKS} chunks; use ingestBulk() for more`);
   }
   // Array.from() visits holes too, and a hole is not a valid chunk.
   const chunks = Array.from(given, (chunk, index) => checkChunk(options, chunk, `chunk ${index}`));

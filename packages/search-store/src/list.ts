@@ -96,5 +96,5 @@ function positionOf(cursor: unknown): [string, number] {
   } catch {
     // Reported below.
   }
-  throw refused("after must be the next of the page before");
+  throw refused("after must be next of the previous page");
 }

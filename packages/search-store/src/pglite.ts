@@ -12,7 +12,7 @@ const embeddedOptions = defineOptions("openEmbedded()", {
   /** Folder for the data; its lock file is next to it. Default: none; the data is then in memory only. */
   dataDir: {
     kind: k.optional(
-      k.string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
+      k.string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; omit it to keep data in memory" }),
     ),
   },
   /** Milliseconds to wait for the connection, 1 to 3,600,000. Default: 30000. */

@@ -156,9 +156,11 @@ describe("bad input for a search store", () => {
       "W".repeat(9000),
     ]) {
       const error = await failureOf(store.list("t", { after: wrong(after) }));
-      expect(error.message, String(after)).to.equal("after must be the next of the page before");
+      expect(error.message, String(after)).to.equal("after must be next of the previous page");
     }
-    expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain('knows no "offset"');
+    expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain(
+      'has no member "offset"',
+    );
   });
 
   it("is rejected for an invalid signal; with an aborted signal, nothing is sent", async () => {

@@ -9,8 +9,8 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["text", "kind = 'x'", /^filter must be an object/],
   ["a list", [], /^filter must be an object/],
   ["null", null, /^filter must be an object/],
-  ["a date as a value", { at: new Date(0) }, /^filter\.at must be a text/],
-  ["a list as a value", { kind: ["a"] }, /^filter\.kind must be a text/],
+  ["a date as a value", { at: new Date(0) }, /^filter\.at must be a string/],
+  ["a list as a value", { kind: ["a"] }, /^filter\.kind must be a string/],
   ["a function", { kind: () => 1 }, /^filter\.kind must be/],
   ["NaN", { price: Number.NaN }, /^filter\.price must be/],
   ["infinity", { price: { lt: Infinity } }, /^filter\.price\.lt must be/],
@@ -22,10 +22,10 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
     /^filter\.price\.constructor is not an operator/,
   ],
   ["no operator", { price: {} }, /^filter\.price names no operator/],
-  ["a range of booleans", { paid: { gt: true } }, /^filter\.paid\.gt must be a text or a finite number/],
+  ["a range of booleans", { paid: { gt: true } }, /^filter\.paid\.gt must be a string or a finite number/],
   ["in without a list", { kind: { in: "a" } }, /^filter\.kind\.in must be a list/],
-  ["a list in a list", { kind: { in: ["a", ["b"]] } }, /^filter\.kind\.in\[1\] must be a text/],
-  ["a hole in a list", { kind: { in: Array(2) } }, /^filter\.kind\.in\[0\] must be a text/],
+  ["a list in a list", { kind: { in: ["a", ["b"]] } }, /^filter\.kind\.in\[1\] must be a string/],
+  ["a hole in a list", { kind: { in: Array(2) } }, /^filter\.kind\.in\[0\] must be a string/],
   ["a hole in and", { and: Array(3) }, /^filter\.and\[0\] must be an object/],
   ["exists with a string", { kind: { exists: "yes" } }, /^filter\.kind\.exists must be true or false/],
   ["and without a list", { and: { a: 1 } }, /^filter\.and must be a list of filters/],
@@ -40,7 +40,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   [
     "an unpaired surrogate",
     { a: { eq: "\ud800" } },
-    /^filter\.a\.eq must not contain NUL or half a character/,
+    /^filter\.a\.eq must not contain NUL or an unpaired surrogate/,
   ],
   [
     "a key that exceeds its limit",
@@ -53,17 +53,17 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   [
     "too many conditions",
     Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`k${n}`, 1])),
-    /^filter\.k100 makes more than 100 conditions/,
+    /^filter\.k100 exceeds 100 conditions/,
   ],
   [
     "too many empty conditions",
     { or: Array.from({ length: 101 }, () => ({})) },
-    /^filter\.or makes more than 100 conditions/,
+    /^filter\.or exceeds 100 conditions/,
   ],
   [
     "too many listed values",
     { a: { in: Array(600).fill(1) }, b: { in: Array(401).fill(1) } },
-    /^filter\.b\.in makes more than 1000 listed/,
+    /^filter\.b\.in exceeds 1000 listed/,
   ],
 ];
 

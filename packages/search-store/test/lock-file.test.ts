@@ -242,7 +242,7 @@ describe("createTurns()", () => {
     const end = await turns.take();
     const error = await failureOf(turns.take());
     expect(error).to.include({ code: EMBEDDED });
-    expect(error.message).to.match(/busy for 10 ms: it has one connection/);
+    expect(error.message).to.match(/busy for 10 ms: another caller holds its only connection/);
     end();
     (await turns.take())();
   });

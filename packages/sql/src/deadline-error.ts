@@ -34,17 +34,17 @@ export class SqlDeadlineError extends Error {
 }
 
 function textOf(reason: DeadlineReason, time: string): string {
-  const unanswered = `got no answer from the database within ${time}; a statement already sent may still take effect`;
+  const unanswered = `got no response from the database within ${time}; a statement already sent may still take effect`;
   switch (reason) {
     case "connection":
-      return `got no connection of the pool within ${time}; its statement was not sent`;
+      return `got no connection from the pool within ${time}; its statement was not sent`;
     case "answer":
       return unanswered;
     case "caller":
-      return `${unanswered}: roll back, or close the connection when it does not answer`;
+      return `${unanswered}: roll back, or close the connection if it does not respond`;
     case "crowded":
-      return "was not tried: too many earlier calls still wait for a connection of the pool";
+      return "was not sent: too many earlier calls are waiting for a connection from the pool";
     case "stuck":
-      return "was not tried: its connection has not answered an earlier statement that passed its deadline";
+      return "was not sent: an earlier statement on its connection passed its deadline and is still unanswered";
   }
 }

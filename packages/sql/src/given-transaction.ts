@@ -31,7 +31,7 @@ export function transactionOf(
   if (given === undefined) return undefined;
   const known = ["tx", ...others];
   if (typeof given !== "object" || given === null || Object.keys(given).some((key) => !known.includes(key)))
-    throw refuse(`the options of a call are { ${known.join(", ")} } and nothing else`);
+    throw refuse(`the options must be an object with no members other than ${known.join(", ")}`);
   const { tx } = given;
   if (tx === undefined || isTransaction(tx)) return tx;
   throw refuse("tx must be a connection with an open transaction; it is a pool, or no transaction is open");

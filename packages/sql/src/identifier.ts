@@ -25,9 +25,7 @@ export function qualified(name: string): string {
   if (typeof name !== "string") throw new IdentifierError(`a name must be a string; it is ${typeof name}`);
   const parts = name.split(".");
   if (parts.length > 2) {
-    throw new IdentifierError(
-      `${shown(name)} is not a valid name: at most a schema and a name, with one dot between`,
-    );
+    throw new IdentifierError(`${shown(name)} is not a valid name: it must be name or schema.name`);
   }
   return parts.map(identifier).join(".");
 }
@@ -47,9 +45,9 @@ export function migrationName(step: string, table: string): string {
 function faultOf(name: string): string | undefined {
   if (name === "") return "it is empty";
   if (name.includes("\0")) return "it contains NUL";
-  if (/\p{Surrogate}/u.test(name)) return "it contains half a surrogate pair";
+  if (/\p{Surrogate}/u.test(name)) return "it contains an unpaired surrogate";
   const bytes = Buffer.byteLength(name);
-  return bytes > MAX_BYTES ? `it has ${bytes} bytes, at most ${MAX_BYTES} are allowed` : undefined;
+  return bytes > MAX_BYTES ? `it has ${bytes} bytes; at most ${MAX_BYTES} are allowed` : undefined;
 }
 
 function shown(name: string): string {

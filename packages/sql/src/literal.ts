@@ -8,7 +8,7 @@ import { OptionError } from "./errors.ts";
  */
 export function literal(text: string): string {
   if (/\0|\p{Surrogate}/u.test(text)) {
-    throw new OptionError("a text for PostgreSQL must not contain NUL or half a surrogate pair");
+    throw new OptionError("a PostgreSQL string must not contain NUL or an unpaired surrogate");
   }
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return quoted.includes("\\") ? `E${quoted.replaceAll("\\", "\\\\")}` : quoted;

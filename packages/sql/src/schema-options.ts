@@ -84,7 +84,7 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
     throw new OptionError(`${subject}: isPresent must be a query`);
   }
   if (needs !== undefined && (!Array.isArray(needs) || needs.length === 0 || !needs.every(isText))) {
-    throw new OptionError(`${subject}: needs must be a list of at least one text`);
+    throw new OptionError(`${subject}: needs must be a list of at least one string`);
   }
   checkWhole(subject, "lockTimeoutMs", lockTimeoutMs);
   for (const [table, columns] of Object.entries(tables)) {

@@ -39,17 +39,17 @@ export function tableNeeds(
     [
       `bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 1
     and attribute.attname = ${literal(key)} and compared.collisdeterministic)`,
-      `${table} needs a primary key or unique index of ${key} alone, of a deterministic collation`,
+      `${table} needs a primary key or unique index on ${key} alone, with a deterministic collation`,
     ],
     ...indexes.map(
-      (index) => [`bool_or(${isIndex(index)})`, `${table} needs an index of ${inWords(index)}`] as const,
+      (index) => [`bool_or(${isIndex(index)})`, `${table} needs an index on ${inWords(index)}`] as const,
     ),
     [
       `not exists (
     select from pg_catalog.pg_attribute where attrelid = ${relation} and attnotnull
     and attname in (${nullable.map(literal).join(", ")})
   )`,
-      `${nullable.join(", ")} of ${table} must take null`,
+      `${nullable.join(", ")} of ${table} must be nullable`,
     ],
   ];
   if (isOrdinary) {

@@ -84,9 +84,7 @@ describe("deadlines", function () {
       const connection = await client();
       const { code, error } = await whileFrozen(postgres.server, () => call(connection));
       expect(code).to.equal(CODE);
-      expect((error as Error).message).to.match(
-        /roll back, or close the connection when it does not answer$/,
-      );
+      expect((error as Error).message).to.match(/roll back, or close the connection if it does not respond$/);
       expect((await connection.query("select 2 as two")).rows).to.deep.equal([{ two: 2 }]);
     });
   }
@@ -117,7 +115,7 @@ describe("deadlines", function () {
         const { code, error } = await endingOf(ask(db, "select 2"));
         expect([code, sent]).to.deep.equal([CODE, ["select 1"]]);
         expect((error as Error).message).to.equal(
-          "ask() was not tried: its connection has not answered an earlier statement that passed its deadline",
+          "ask() was not sent: an earlier statement on its connection passed its deadline and is still unanswered",
         );
       });
       await connection.query("select 3");
@@ -206,7 +204,7 @@ describe("deadlines", function () {
     for (const call of [() => queryWithin(pool, soon, "select 1"), () => bounded(pool, soon).connect()]) {
       expect(await failure(call())).to.have.property(
         "message",
-        "ask() was not tried: too many earlier calls still wait for a connection of the pool",
+        "ask() was not sent: too many earlier calls are waiting for a connection from the pool",
       );
     }
     expect(waiting).to.have.lengthOf(1000);

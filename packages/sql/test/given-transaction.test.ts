@@ -38,9 +38,9 @@ describe("the transaction in a call's options", () => {
     for (const given of [own, { tx: own, dead: true }, null, 5]) {
       expect(() => transactionOf(given as unknown as Within, refuse)).to.throw(
         RangeError,
-        "the options of a call are { tx } and nothing else",
+        "the options must be an object with no members other than tx",
       );
     }
-    expect(() => transactionOf({ tx: own, x: 1 } as Within, refuse, "dead")).to.throw("{ tx, dead }");
+    expect(() => transactionOf({ tx: own, x: 1 } as Within, refuse, "dead")).to.throw("other than tx, dead");
   });
 });

@@ -21,7 +21,7 @@ describe("identifier", () => {
     expect(identifier("é".repeat(31))).to.have.lengthOf(33);
     expect(() => identifier("é".repeat(32))).to.throw(
       IdentifierError,
-      "it has 64 bytes, at most 63 are allowed",
+      "it has 64 bytes; at most 63 are allowed",
     );
   });
 
@@ -29,7 +29,7 @@ describe("identifier", () => {
     for (const [name, message] of [
       ["", '"" is not a valid name: it is empty'],
       ["a\0b", String.raw`"a\u0000b" is not a valid name: it contains NUL`],
-      ["a\ud800", "half a surrogate pair"],
+      ["a\ud800", "an unpaired surrogate"],
       [undefined, "a name must be a string; it is undefined"],
     ] as const) {
       expect(() => identifier(name as string))
@@ -64,7 +64,7 @@ describe("qualified", () => {
   });
 
   it("rejects more than two parts and empty parts", () => {
-    expect(() => qualified("a.b.c")).to.throw(IdentifierError, "at most a schema and a name");
+    expect(() => qualified("a.b.c")).to.throw(IdentifierError, "it must be name or schema.name");
     expect(() => qualified(".jobs")).to.throw(IdentifierError, "it is empty");
     expect(() => qualified("audit.")).to.throw(IdentifierError, "it is empty");
     expect(() => qualified(5 as never)).to.throw(IdentifierError, "it is number");

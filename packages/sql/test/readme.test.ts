@@ -26,7 +26,7 @@ describe("README", () => {
   it("shows a statement that meets its deadline, and a statement that misses it", async () => {
     expect(await output(2)).to.deep.equal([
       "[ { one: 1 } ]",
-      "the report got no answer from the database within 3 s; a statement already sent may still take effect",
+      "the report got no response from the database within 3 s; a statement already sent may still take effect",
     ]);
   });
 

@@ -268,31 +268,31 @@ describe("ensureSchema", () => {
       [
         "no key",
         "alter table %s drop constraint %s_pkey",
-        ["%s needs a primary key or unique index of id alone, of a deterministic collation"],
+        ["%s needs a primary key or unique index on id alone, with a deterministic collation"],
       ],
       [
         "no partial index",
         "drop index %s_a; create index on %s (due, \"Odd\") where status = 'old'",
-        ["%s needs an index of (due, Odd) where status = 'new'"],
+        ["%s needs an index on (due, Odd) where status = 'new'"],
       ],
       [
         "an index of other columns",
         "drop index %s_b; create index on %s (note, due)",
-        ["%s needs an index of (due)"],
+        ["%s needs an index on (due)"],
       ],
       [
         "a column that rejects null",
         "alter table %s alter note set not null",
-        ["Odd, note of %s must take null"],
+        ["Odd, note of %s must be nullable"],
       ],
       [
         "no indexes and a column that rejects null",
         "drop index %s_a, %s_b; alter table %s drop constraint %s_pkey, alter note set not null",
         [
-          "%s needs a primary key or unique index of id alone, of a deterministic collation",
-          "%s needs an index of (due, Odd) where status = 'new'",
-          "%s needs an index of (due)",
-          "Odd, note of %s must take null",
+          "%s needs a primary key or unique index on id alone, with a deterministic collation",
+          "%s needs an index on (due, Odd) where status = 'new'",
+          "%s needs an index on (due)",
+          "Odd, note of %s must be nullable",
         ],
       ],
     ] as const) {
@@ -384,17 +384,17 @@ describe("ensureSchema", () => {
     [{ statements: [""] }, "statements must be a list of at least one statement"],
     [{ tables: undefined }, "set tables, relations or isPresent, which describe the schema"],
     [{ isPresent: 1 }, "isPresent must be a query"],
-    [{ needs: [] }, "needs must be a list of at least one text"],
+    [{ needs: [] }, "needs must be a list of at least one string"],
     [{ lockTimeoutMs: -1 }, "lockTimeoutMs must be a whole number of at least 0; it is -1"],
     [{ lockTimeout: 1 }, "lockTimeout is unknown"],
-    [{ tables: { "a.b.c": {} } }, "at most a schema and a name"],
+    [{ tables: { "a.b.c": {} } }, "it must be name or schema.name"],
     [{ tables: { t: { id: 5 } } }, "tables.t.id must be a type or a list of types"],
   ] as const) {
     it(`rejects ${JSON.stringify(wrong)}`, async () => {
       const options = { name: "wrong", tables: { t: {} }, statements: ["select 1"], ...wrong };
       const error = await failure(ensureSchema(pool, options as never));
       expect(error.message).to.contain(message);
-      if (message.startsWith("at most")) return;
+      if (message.startsWith("it must be")) return;
       expect(error).to.be.instanceOf(OptionError);
     });
   }

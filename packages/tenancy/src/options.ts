@@ -13,7 +13,7 @@ const PREFIX = /^(?:\/[A-Za-z0-9_~.-]+)+$/;
 
 const someSource = k.oneOf(...TENANT_SOURCES);
 const sourceList: k.Kind<readonly TenantSource[]> = {
-  expects: `a list with at least one entry, each entry ${someSource.expects}`,
+  expects: `a non-empty list in which each entry is ${someSource.expects}`,
   accepts: (value): value is readonly TenantSource[] =>
     k.listOf(someSource).accepts(value) && value.length > 0,
 };
@@ -41,7 +41,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
         allowEmpty: true,
         pattern: DOMAIN_OR_NONE,
         expects:
-          "a domain such as example.com, without scheme and port, an international one in its xn-- form",
+          "a domain such as example.com, without a scheme or port; write an international domain in its xn-- form",
       }),
       "",
     ),
@@ -80,7 +80,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
   pathPrefix: {
     key: "path_prefix",
     kind: k.withDefault(
-      k.string({ pattern: PREFIX, expects: "a path such as /t, without a slash at its end" }),
+      k.string({ pattern: PREFIX, expects: "a path such as /t without a trailing slash" }),
       "/t",
     ),
   },

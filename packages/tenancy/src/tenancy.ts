@@ -121,7 +121,7 @@ function checked(
     if (caller === undefined || caller === null) return undefined;
     dropRejection(caller);
     if (typeof caller !== "object" || "then" in caller)
-      throw faulty("callerOf must return { subject, tenant } or undefined, and no promise");
+      throw faulty("callerOf must return { subject, tenant } or undefined, not a promise");
     const { subject, tenant } = caller as { readonly subject?: unknown; readonly tenant?: unknown };
     if (!isText(subject) || !isText(tenant))
       throw faulty("callerOf must return a subject and a tenant that are strings or undefined");
@@ -135,7 +135,7 @@ function checkedHost(
   return function hostChecked(req) {
     const host: unknown = hostOf(req);
     dropRejection(host);
-    if (!isText(host)) throw faulty("hostOf must return a string or undefined, and no promise");
+    if (!isText(host)) throw faulty("hostOf must return a string or undefined, not a promise");
     return host ?? undefined;
   };
 }

@@ -38,7 +38,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
       await using server = await listen(stacks["express 5"]!([verified, guard as Middleware], report));
       const { status, body } = await ask(server.port, { caller: { tenant: "acme" } });
       expect([status, body["title"]]).to.eql([500, "Internal Server Error"]);
-      expect(() => (guard as (req: object) => unknown)({})).to.throw("with the brackets");
+      expect(() => (guard as (req: object) => unknown)({})).to.throw("with its parentheses");
     }
   });
 

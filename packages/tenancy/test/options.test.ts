@@ -31,11 +31,11 @@ describe("the options of tenancy()", () => {
   it("reject sources that are unknown, empty or not a list (TEN-21)", () => {
     const message = refused({ sources: ["token", "cookie"] });
     expect(message).to.include(
-      'sources: must be a list with at least one entry, each entry one of "token", "user"',
+      'sources: must be a non-empty list in which each entry is one of "token", "user"',
     );
     expect(message).to.include('["token", "cookie"]');
     for (const sources of [[], "token", [undefined], ["TOKEN"], [""], null]) {
-      expect(refused({ sources, baseDomain: "example.com" })).to.include("sources: must be a list");
+      expect(refused({ sources, baseDomain: "example.com" })).to.include("sources: must be a non-empty list");
     }
   });
 

@@ -22,11 +22,11 @@ const commandLine = defineCommandLine({
   about: "Keeps the signing keys of a token issuer in a file.",
   commands: {
     init: { meaning: "makes the file with a first key, which signs at once" },
-    add: { meaning: "announces another key; services get to know it, it does not sign yet" },
+    add: { meaning: "announces another key, which does not sign yet" },
     list: { meaning: "shows the keys, and when each may be promoted or retired" },
     promote: {
       operands: ["[KID]"],
-      meaning: "lets the announced key sign, and the one before it verify only",
+      meaning: "makes the announced key sign; the previous key only verifies",
     },
     retire: {
       operands: ["KID"],
@@ -53,7 +53,7 @@ const commandLine = defineCommandLine({
       of: ["init", "add"],
       value: "PATH",
       read: path,
-      meaning: "takes this key, a private PEM or a secret, instead of drawing one",
+      meaning: "uses this key, a private PEM or a secret, instead of generating one",
     },
     rsaBits: {
       of: ["init", "add"],
@@ -81,7 +81,7 @@ const commandLine = defineCommandLine({
       value: "N",
       read: seconds(0),
       default: contractLifetimes.leewaySeconds,
-      meaning: "how wrong the clocks of services may be",
+      meaning: "clock skew that services allow",
     },
     force: { of: ["promote"], meaning: "earlier than 120 s after add" },
     now: {
@@ -92,7 +92,7 @@ const commandLine = defineCommandLine({
     json: { meaning: "for programs" },
   },
   check: ({ due, now, operands }) =>
-    due && (now || operands.length > 0) ? "--due goes with neither a kid nor --now" : undefined,
+    due && (now || operands.length > 0) ? "--due cannot be combined with a kid or --now" : undefined,
   exitCodes: "Exit code: 0 done, 1 refused or failed, 2 wrong use. Private keys and secrets are never shown.",
 });
 type KeyCommand = NonNullable<ReturnType<typeof commandLine.parse>>;

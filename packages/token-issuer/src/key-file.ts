@@ -67,7 +67,7 @@ export async function fileMark(file: string): Promise<string | undefined> {
 export async function writeKeyFile(path: string, text: string, exclusive = false): Promise<void> {
   const before = await stat(path).catch(() => undefined);
   if (exclusive && before !== undefined)
-    throw new KeyRingError("exists", `${path} is there already; use add and promote to change it`);
+    throw new KeyRingError("exists", `${path} already exists; use add and promote to change it`);
   let draft: string | undefined;
   try {
     // Replace the target of a symbolic link, not the link.
@@ -134,7 +134,7 @@ function refuseUnsafe(file: string, { mode, size }: Stats): void {
   // Windows has no permission bits. The group may read, since mounted secrets belong to root and a group of the service.
   if (process.platform === "win32" || (mode & 0o027) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
-  throw new KeyRingError("exposed", `${file} has mode ${octal}: others may read or change it; chmod 600 it`);
+  throw new KeyRingError("exposed", `${file} has mode ${octal}: others may read or change it; run chmod 600`);
 }
 
 function translated<T>(file: string, run: () => T): T {

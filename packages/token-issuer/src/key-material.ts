@@ -50,7 +50,7 @@ async function newPrivateKey(algorithm: Algorithm, rsaBits: number): Promise<Key
   if (namedCurve !== undefined) return (await newKeyPair("ec", { namedCurve })).privateKey;
   if (algorithm === "EdDSA") return (await newKeyPair("ed25519")).privateKey;
   if (!Number.isInteger(rsaBits) || rsaBits < 2048 || rsaBits > 8192)
-    throw new KeyRingError("broken", `an RSA key has 2048 to 8192 bits, not ${rsaBits}`);
+    throw new KeyRingError("broken", `an RSA key must have 2048 to 8192 bits, not ${rsaBits}`);
   return (await newKeyPair("rsa", { modulusLength: rsaBits })).privateKey;
 }
 
@@ -94,7 +94,10 @@ export function pemMaterial(pem: string, algorithm?: Algorithm): KeyMaterial {
   try {
     key = createPrivateKey(pem.replaceAll(/\\r/g, "").replaceAll(/\\n/g, "\n").trim());
   } catch {
-    throw new KeyRingError("broken", "the private key cannot be read: give one unencrypted PEM, PKCS#8 best");
+    throw new KeyRingError(
+      "broken",
+      "the private key cannot be read: use one unencrypted PEM, preferably PKCS#8",
+    );
   }
   return privateMaterial(key, algorithm ?? usualAlgorithm(key));
 }
@@ -119,12 +122,12 @@ export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: Environm
     const input = { key: jwk, format: "jwk" } as const;
     key = jwk.d === undefined ? createPublicKey(input) : createPrivateKey(input);
   } catch {
-    throw new KeyRingError("broken", `the JSON Web Key of ${algorithm} cannot be read`);
+    throw new KeyRingError("broken", `the JSON Web Key for ${algorithm} cannot be read`);
   }
   if (key.type === "public") return publicMaterial(key, algorithm);
   const material = privateMaterial(key, algorithm);
   if (!belongTogether(key, material.verifying))
-    throw new KeyRingError("broken", `the private and the public half of a key of ${algorithm} differ`);
+    throw new KeyRingError("broken", `the private and public halves of the ${algorithm} key do not match`);
   return material;
 }
 

@@ -126,7 +126,7 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
     if (own[lifetime] > most)
       yield fault(
         key,
-        `must be at most ${most / seconds} ${unit}, for which the key ring keeps its keys; make the ring for longer`,
+        `must be at most ${most / seconds} ${unit}, the time that the key ring keeps its keys; create the ring for a longer time`,
       );
   }
 });

@@ -52,13 +52,12 @@ export function readPairRequest(
 ): Omit<Session, "family" | "signedInAt"> & { readonly authTime: number | undefined } {
   if (typeof request !== "object" || request === null) throw wrong("its argument must be an object");
   const unknown = Object.keys(request).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw wrong(`${unknown} is unknown; known are ${known.join(", ")}`);
+  if (unknown !== undefined) throw wrong(`${unknown} is unknown; expected one of ${known.join(", ")}`);
   const { subject, scopes = [], roles = [], tenant, extra = {}, authTime } = request;
-  if (typeof subject !== "string" || subject === "")
-    throw wrong("subject must be a string that is not empty");
+  if (typeof subject !== "string" || subject === "") throw wrong("subject must be a non-empty string");
   if (!isPlainText(subject)) throw wrong("subject must not contain control characters or lone surrogates");
   if (!isScopeList(scopes)) throw wrong("scopes must be a list of strings without white space");
-  if (!isTextList(roles)) throw wrong("roles must be a list of strings that are not empty");
+  if (!isTextList(roles)) throw wrong("roles must be a list of non-empty strings");
   if (tenant !== undefined && !isTenantId(tenant)) {
     throw wrong(`tenant must have ${TENANT_ID_EXPECTED}; leave it out for a session without a tenant`);
   }

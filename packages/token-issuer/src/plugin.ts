@@ -113,7 +113,7 @@ async function signingParts(context: Context) {
   const given = revocation === undefined ? undefined : completeStore(revocation);
   const stores = part<TokenStores>("tokenStores");
   if (stores === undefined)
-    throw new TypeError("issuingPlugin must be joined with one that offers tokenStores");
+    throw new TypeError("issuingPlugin must be joined with a plugin that offers tokenStores");
   refuseWithout(context, given ?? stores.shared);
   const { createKeyRing } = await import("./create-key-ring.ts");
   const keys =
@@ -150,7 +150,7 @@ function issuerOptions(
 /** @throws ConfigurationError for options that have no effect without the issuer */
 function refuseUnused({ options: { onRefresh, signingKeys }, nameOf }: Context): void {
   const message =
-    "is of no use in a service that issues no tokens; set plugin.auth.issue_tokens or take it away";
+    "has no effect in a service that issues no tokens; set plugin.auth.issue_tokens or remove it";
   const given = [
     ...(onRefresh === undefined ? [] : ["onRefresh"]),
     ...(signingKeys === undefined ? [] : ["signingKeys"]),
@@ -167,7 +167,7 @@ function refuseWithout(
   const key = "plugin.auth.issue_tokens";
   if (signingKeys === undefined && mode === "secret" && secret === undefined) {
     const message =
-      "is required to sign with in mode secret; or set plugin.auth.signing_keys to a file of svc-keys";
+      "is required in mode secret to sign tokens, unless plugin.auth.signing_keys is set to a file of svc-keys";
     throw new ConfigurationError("the service", [{ key: nameOf("secret"), message }]);
   }
   if (signingKeys === undefined && mode !== "secret") {
@@ -176,7 +176,7 @@ function refuseWithout(
   }
   if (env === "prod" && store === undefined) {
     const message =
-      "needs a store that all replicas share in prod, or a sign-out would reach one of them alone; enable the plugin cache";
+      "needs a store that all replicas share in prod, because a sign-out would otherwise reach only one replica; enable the plugin cache";
     throw new ConfigurationError("the service", [{ key, message }]);
   }
 }
@@ -193,8 +193,8 @@ function completeStore(check: RevocationCheck): PluginStore {
     return check as PluginStore;
   }
   const message =
-    "must be a whole token store in a service that issues tokens, as its sign-outs are written there; " +
-    "give a store of @svc/token-store, or take it away";
+    "must be a complete token store in a service that issues tokens, because its sign-outs are written there; " +
+    "pass a store from @svc/token-store, or remove it";
   throw new ConfigurationError("the service", [{ key: "auth.revocation", message }]);
 }
 

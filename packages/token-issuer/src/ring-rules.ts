@@ -62,7 +62,7 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
   if (document.keys.filter(isLive).length >= MAX_LIVE_KEYS)
     throw new KeyRingError(
       "wrong_state",
-      `the ring has ${MAX_LIVE_KEYS} keys: retire some of the previous ones`,
+      `the ring has ${MAX_LIVE_KEYS} keys: retire some of the previous keys`,
     );
   return { ...document, keys: [...document.keys, { ...material, state: "next", publishedAt: now }] };
 }
@@ -81,10 +81,13 @@ export function promoteKey(
 ): RingDocument {
   const key = kid === undefined ? nextOf(document) : find(document, kid);
   if (key.state !== "next")
-    throw new KeyRingError("wrong_state", `the key ${key.kid} is ${key.state}; only a next one is promoted`);
+    throw new KeyRingError(
+      "wrong_state",
+      `the key ${key.kid} is ${key.state}; only a next key can be promoted`,
+    );
   const due = dueAt(key, document.lifetimes) ?? 0;
   if (now < due && !force) {
-    const wait = `published since ${duration(now - key.publishedAt)}, wait ${duration(due - now)} more`;
+    const wait = `published ${duration(now - key.publishedAt)} ago, wait ${duration(due - now)} more`;
     throw new KeyRingError(
       "too_early",
       `the key ${key.kid} is not known everywhere yet: ${wait}, or force it`,
@@ -132,7 +135,7 @@ function retireCurrent(
   if (!immediately)
     throw new KeyRingError(
       "wrong_state",
-      `the key ${key.kid} signs: promote another one first, or retire it now`,
+      `the key ${key.kid} signs: promote another key first, or retire it now`,
     );
   if (!document.keys.some((each) => each.state === "next"))
     throw new KeyRingError(
@@ -165,7 +168,7 @@ function withKeys(document: RingDocument, change: (key: RingKey) => RingKey): Ri
 
 function nextOf(document: RingDocument): RingKey {
   const next = document.keys.find((key) => key.state === "next");
-  if (next === undefined) throw new KeyRingError("unknown_key", "no key is next: add one first");
+  if (next === undefined) throw new KeyRingError("unknown_key", "no key is next: add a key first");
   return next;
 }
 

@@ -64,7 +64,7 @@ export function createStoreCalls(
       result = await secondTry(call, error);
     }
     if (result === "rotated" || result === "raced" || result === "replayed") return result;
-    throw new TypeError("rotate() of the token store must answer rotated, raced or replayed");
+    throw new TypeError("rotate() of the token store must return rotated, raced or replayed");
   }
 
   async function secondTry(call: Rotation, first: unknown): Promise<RotationResult> {
@@ -87,7 +87,7 @@ export function createStoreCalls(
   async function isRevoked(token: RevocableToken): Promise<boolean> {
     const revoked: unknown = await orUnavailable(() => store.isRevoked(token));
     if (typeof revoked === "boolean") return revoked;
-    throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof revoked}`);
+    throw new TypeError(`isRevoked() must return true or false; it returned ${typeof revoked}`);
   }
 
   /**

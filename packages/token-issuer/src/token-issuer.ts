@@ -243,7 +243,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 // JavaScript callers may pass any type, and a store would use undefined as an id.
 function checkText(operation: string, value: unknown): void {
   if (typeof value === "string" && value !== "") return;
-  throw new IssueError(`${operation}: its first argument must be a string that is not empty`);
+  throw new IssueError(`${operation}: its first argument must be a non-empty string`);
 }
 
 function about(type: IssuerEvent["type"], { subject, tenant, family }: Session): IssuerEvent {

@@ -90,7 +90,7 @@ function checkLength(claims: object): void {
   }
   if (bytes <= MAX_CLAIMS_BYTES) return;
   throw new IssueError(
-    `issuePair(): the claims have ${bytes} bytes and may have ${MAX_CLAIMS_BYTES}; ` +
-      "give the session fewer scopes, roles or extra claims",
+    `issuePair(): the claims have ${bytes} bytes; at most ${MAX_CLAIMS_BYTES} are allowed: ` +
+      "use fewer scopes, roles or extra claims",
   );
 }

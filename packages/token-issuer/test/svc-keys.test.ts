@@ -299,18 +299,18 @@ describe("svc-keys", function () {
     [["--json"], "a command is missing"],
     [["list", "more"], "unexpected argument more"],
     [["promote", "a", "b"], "unexpected argument b"],
-    [["list", "--force"], "list does not take --force"],
-    [["promote", "--now"], "promote does not take --now"],
-    [["add", "--refresh-seconds", "1"], "add does not take --refresh-seconds"],
+    [["list", "--force"], "list does not accept --force"],
+    [["promote", "--now"], "promote does not accept --now"],
+    [["add", "--refresh-seconds", "1"], "add does not accept --refresh-seconds"],
     [["retire"], "retire needs the kid of a key, or --due"],
-    [["retire", "a", "--due"], "--due goes with neither a kid nor --now"],
-    [["retire", "--due", "--now"], "--due goes with neither a kid nor --now"],
+    [["retire", "a", "--due"], "--due cannot be combined with a kid or --now"],
+    [["retire", "--due", "--now"], "--due cannot be combined with a kid or --now"],
     [["init", "--algorithm", "none"], "--algorithm must be one of RS256"],
     [["init", "--rsa-bits", "1024"], "--rsa-bits must be a whole number from 2048 to 8192"],
     [["init", "--refresh-seconds", "0"], "--refresh-seconds must be a whole number from 1"],
     [["init", "--leeway-seconds", "1.5"], "--leeway-seconds must be a whole number from 0"],
     [["init", "--file", ""], "--file is empty"],
-    [["list", "--from", "x"], "list does not take --from"],
+    [["list", "--from", "x"], "list does not accept --from"],
     [["init", "--colour"], "Unknown option '--colour'; --file, --algorithm,"],
     [["init", "--algoritm", "ES256"], "Unknown option '--algoritm'; did you mean --algorithm?"],
     [["init", "--algorithm", "ES265"], "did you mean ES256?"],
@@ -325,7 +325,7 @@ describe("svc-keys", function () {
     const { code, stdout, stderr } = await run("lst");
     expect([code, stdout]).to.deep.equal([2, ""]);
     expect(stderr).to.equal(
-      "svc-keys: lst is not a command; did you mean list?\nsvc-keys --help tells more\n",
+      "svc-keys: lst is not a command; did you mean list?\nrun svc-keys --help for more\n",
     );
     const told = await run("init", "--rsa-bits", "1024", "--json");
     expect([told.code, told.stdout]).to.deep.equal([2, ""]);

@@ -38,7 +38,7 @@ export interface RotationTimes {
 export function checkRotation(rotation: Rotation): RotationTimes {
   const { nonce, signedInAt, graceSeconds, usedTtlSeconds, familyTtlSeconds } = rotation;
   for (const name of ["jti", "fam", "sub"] as const) checkId(name, rotation[name]);
-  if (typeof nonce !== "string" || nonce === "") throw refused("nonce", "a string that is not empty", nonce);
+  if (typeof nonce !== "string" || nonce === "") throw refused("nonce", "a non-empty string", nonce);
   checkMoment("signedInAt", signedInAt);
   return {
     graceMs: Math.max(0, milliseconds(graceSeconds, "graceSeconds")),

@@ -61,7 +61,7 @@ describe("the table of the PostgreSQL token store", function () {
     const twice = createPostgresTokenStore({ db: pool, table: "twice", timeoutMs: 15_000 });
     const fault = await rejection(twice.ensureSchema());
     expect(fault).to.be.instanceOf(SchemaError);
-    expect(fault.message).to.include("twice needs a primary key or unique index of key alone");
+    expect(fault.message).to.include("twice needs a primary key or unique index on key alone");
     const { rows } = await pool.query("select indexname from pg_indexes where tablename = 'twice'");
     expect(rows).to.deep.equal([]);
     await pool.end();
@@ -76,8 +76,8 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.query(`create table filled (key text primary key, nonce text not null, ${rest})`);
     await pool.query(`create table folded (key text collate caseless primary key, nonce text, ${rest})`);
     for (const [table, fault] of [
-      ["filled", "nonce, deadline of filled must take null"],
-      ["folded", "folded needs a primary key or unique index of key alone, of a deterministic collation"],
+      ["filled", "nonce, deadline of filled must be nullable"],
+      ["folded", "folded needs a primary key or unique index on key alone, with a deterministic collation"],
     ] as const) {
       const error = await rejection(
         createPostgresTokenStore({ db: pool, table, timeoutMs: 15_000 }).ensureSchema(),
@@ -209,7 +209,7 @@ describe("the options of createPostgresTokenStore", () => {
       [{ db: "postgres://user:hunter2@host/db" }, /db: must be a pool or a connection/],
       [{ table: "a.b.c" }, /table: must be a name of at most 48 bytes, or schema\.name/],
       [{ table: "x".repeat(49) }, /table: must be a name of at most 48 bytes/],
-      [{ table: "" }, /table: must be a string that is not empty/],
+      [{ table: "" }, /table: must be a non-empty string/],
       [{ name: "a b" }, /name: must be 1 to 64 letters/],
       [{ timeoutMs: 0 }, /timeoutMs: must be a number from 10/],
       [{ sweepBatch: 0 }, /sweepBatch: must be a whole number from 1/],

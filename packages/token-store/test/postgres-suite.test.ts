@@ -18,7 +18,7 @@ describe("createPostgresTokenStore passes the suite (REF-18)", function () {
   });
   const on = (index: number): ReturnType<typeof createPostgresTokenStore> => {
     const db = pools[index];
-    if (db === undefined) throw new Error("only inside of tests");
+    if (db === undefined) throw new Error("only inside tests");
     return createPostgresTokenStore({ db, timeoutMs: 10_000 });
   };
   for (const { name, run } of tokenStoreCases({ create: () => on(0), createReplica: () => on(1) })) {

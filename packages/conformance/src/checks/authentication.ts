@@ -122,7 +122,8 @@ export const authenticationChecks: readonly Check[] = [
   }),
   check("AUTH-6", { needs }, async function* (kit) {
     const { issuer, audience } = kit.tokens.keys;
-    if (issuer === undefined && audience === undefined) return ruledOut("neither issuer nor audience");
+    if (issuer === undefined && audience === undefined)
+      return ruledOut("neither issuer nor audience is configured");
     const shapes: [string, TokenShape][] = [];
     if (issuer !== undefined) {
       shapes.push(["no iss", { claims: { iss: undefined } }]);
@@ -131,11 +132,11 @@ export const authenticationChecks: readonly Check[] = [
     if (audience !== undefined) {
       shapes.push(["no aud", { claims: { aud: undefined } }]);
       shapes.push(["another aud", { claims: { aud: `${audience}-other` } }]);
-      shapes.push(["a list of other aud", { claims: { aud: ["a", "b"] } }]);
+      shapes.push(["a list of other audiences", { claims: { aud: ["a", "b"] } }]);
     }
     yield await refusesAll(kit, shapes);
     if (audience !== undefined) {
-      yield await accepts(kit, "a list of aud with ours", { claims: { aud: ["x", audience] } });
+      yield await accepts(kit, "an aud list that includes ours", { claims: { aud: ["x", audience] } });
     }
   }),
   check("AUTH-8", { needs }, async function* (kit) {
@@ -183,7 +184,7 @@ export const authenticationChecks: readonly Check[] = [
     return must(
       other === undefined,
       `${other?.[0]}: ${short(visible(other?.[1] ?? again, without), 300)}`,
-      `the same answer as to ${first[0]}: ${short(usual, 300)}`,
+      `the same response as for ${first[0]}: ${short(usual, 300)}`,
     );
   }),
   check("AUTH-26", { needs }, async function* (kit) {
@@ -210,7 +211,7 @@ export const authenticationChecks: readonly Check[] = [
     ];
     for (const [what, extra] of ways) {
       const answer = await kit.ask(probe, extra);
-      yield isDenied(answer, `with a token in ${what}`, "the bearer header alone");
+      yield isDenied(answer, `with a token in ${what}`, "a token only in the bearer header");
     }
   }),
   check("AUTH-1", {}, async (kit) => {
@@ -281,20 +282,20 @@ export const authenticationChecks: readonly Check[] = [
       const answer = await kit.ask(scoped.request, { token: kit.tokens.mint({ scopes }) });
       verdicts.push(
         missing === undefined
-          ? must(!isRefusal(answer), `${answer.status} with all scopes`, "an answer")
+          ? must(!isRefusal(answer), `${answer.status} with all scopes`, "no refusal")
           : isDenied(answer, `without ${missing}`, "all listed scopes are needed"),
       );
     }
     const verdict = every(verdicts);
     return scoped.scopes.length < 2 && verdict.status === "pass"
-      ? notApplicable("the probe `scoped` names one scope: whether all are needed shows on two")
+      ? notApplicable("the probe `scoped` names one scope; the check needs two")
       : verdict;
   }),
   check("AUTH-16", { needs: ["auth", "keys", "probe:role"] }, async function* (kit) {
     const role = given(kit.settings.probes.role);
     for (const each of role.roles) {
       const answer = await kit.ask(role.request, { token: kit.tokens.mint({ roles: [each, "other"] }) });
-      yield must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough");
+      yield must(!isRefusal(answer), `${answer.status} with the role ${each}`, "one role is enough");
     }
     const others = ["other", ...role.roles.flatMap((each) => [`${each}-not`, `not-${each}`])];
     const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: others }) });
@@ -318,7 +319,7 @@ async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   const invalid: readonly Case[] = [
     ["that has expired", { claims: { iat: now - 9000, exp: now - 8000 } }],
     ["without sub", { claims: { sub: undefined } }],
-    ["to refresh with", { claims: { typ: "refresh" } }],
+    ["of type refresh", { claims: { typ: "refresh" } }],
   ];
   const answers = [
     ...(await ask(kit, await forged(kit))),
@@ -337,8 +338,8 @@ async function forged(kit: Kit): Promise<readonly Case[]> {
     ["that is not a JWT", "not-a-token"],
     ["with another signature", withOtherSignature(token)],
     ["without its signature", token.slice(0, token.lastIndexOf(".") + 1)],
-    ["that another key has signed", { signWith }],
-    ["that brings its own key", { signWith, header: { ...tokens.parts().header, jwk } }],
+    ["signed with another key", { signWith }],
+    ["that carries its own key", { signWith, header: { ...tokens.parts().header, jwk } }],
   ];
 }
 

@@ -106,8 +106,8 @@ const invalid: readonly (readonly [what: string, (traceId: string) => string])[]
   ["a trace id that is not hex", (id) => `00-${id.slice(1)}g-00f067aa0ba902b7-01`],
   ["a parent id of zeros", (id) => `00-${id}-0000000000000000-01`],
   ["a short parent id", (id) => `00-${id}-00f067aa0ba902b-01`],
-  ["a fifth part", (id) => `00-${id}-00f067aa0ba902b7-01-more`],
-  ["flags of one digit", (id) => `00-${id}-00f067aa0ba902b7-1`],
+  ["a fifth field", (id) => `00-${id}-00f067aa0ba902b7-01-more`],
+  ["one-digit flags", (id) => `00-${id}-00f067aa0ba902b7-1`],
 ];
 
 export const correlationChecks: readonly Check[] = [
@@ -119,7 +119,7 @@ export const correlationChecks: readonly Check[] = [
       yield must(
         answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
         `${show(idOf(answer))} for ${name}: ${id}`,
-        "the id that the request brought",
+        "the id of the request",
       );
     }
   }),
@@ -128,7 +128,7 @@ export const correlationChecks: readonly Check[] = [
     yield must(
       ids.every((id) => typeof id === "string" && id !== ""),
       `${show(ids[0])} and ${show(ids[1])}`,
-      "an id for a request that brings none",
+      "an id for a request without one",
     );
     yield must(ids[0] !== ids[1], `${show(ids[0])} twice`, "a new id for each request");
   }),
@@ -151,9 +151,13 @@ export const correlationChecks: readonly Check[] = [
     const path = `/${kit.unique()}`;
     await askWithId(kit, path);
     const lines = await linesAbout(kit, path);
-    if (lines.length === 0) return notApplicable("no line of the log names the path of the request");
+    if (lines.length === 0) return notApplicable("no log line names the path of the request");
     const without = lines.find(({ value }) => typeof value?.["request_id"] !== "string");
-    return must(without === undefined, "a line of the request without request_id", "request_id on each");
+    return must(
+      without === undefined,
+      "a log line of the request without request_id",
+      "request_id on each line",
+    );
   }),
   check("COR-6", {}, async function* (kit) {
     const plain = kit.unique();
@@ -183,7 +187,7 @@ export const correlationChecks: readonly Check[] = [
       yield must(
         !values.some((value) => echoed.includes(value.slice(0, 19))),
         `an id with ${what} was echoed`,
-        "a minted id instead",
+        "a new id instead",
       );
     }
   }),
@@ -194,7 +198,7 @@ export const correlationChecks: readonly Check[] = [
   }),
   check("COR-5", { needs: ["probe:outbound"] }, async (kit) => {
     const { sent, ids } = await valid(kit);
-    if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
+    if (sent === undefined) return fail("no outbound call arrived", "a call to the URL in the path");
     return must(
       ids.includes(String(sent["x-request-id"])),
       show(sent["x-request-id"]),
@@ -206,9 +210,13 @@ export const correlationChecks: readonly Check[] = [
     if (blind !== undefined) return blind;
     const trace = await valid(kit);
     if (!trace.inLog && kit.settings.probes.outbound === undefined) {
-      return notApplicable("the log says nothing about a request of this run: see LOG-3");
+      return notApplicable("the log has no line for a request of this run: see LOG-3");
     }
-    return must(wasRead(trace), "a valid traceparent left no trace", "the trace id in log or call");
+    return must(
+      wasRead(trace),
+      "a valid traceparent was not used",
+      "the trace id in the log or the outbound call",
+    );
   }),
   check("COR-10", {}, async function* (kit) {
     const blind = needsSight(kit);
@@ -220,8 +228,8 @@ export const correlationChecks: readonly Check[] = [
       must(
         !trace.loggedAsTraceId &&
           !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId.toLowerCase()),
-        `a traceparent with ${what} was taken`,
-        "it is invalid and dropped",
+        `a traceparent with ${what} was accepted`,
+        "it is dropped as invalid",
       ),
     );
   }),
@@ -229,7 +237,7 @@ export const correlationChecks: readonly Check[] = [
     const { sent } = await traced(kit, (id) => `00-${id}-0000000000000000-01`);
     return must(
       sent?.["tracestate"] !== tracestate,
-      "the tracestate of an invalid traceparent went on",
+      "the tracestate of an invalid traceparent was forwarded",
       "both are dropped",
     );
   }),
@@ -240,7 +248,7 @@ export const correlationChecks: readonly Check[] = [
   }),
   check("COR-13", { needs: ["probe:outbound"] }, async (kit) => {
     const trace = await valid(kit);
-    if (trace.sent === undefined) return notApplicable("no outbound call came: see COR-5");
+    if (trace.sent === undefined) return notApplicable("no outbound call arrived: see COR-5");
     if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
     return must(
       String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,

@@ -30,7 +30,11 @@ export const edgeChecks: readonly Check[] = [
       ...lines.map(({ text }) => text),
     ];
     const believed = texts.some((text) => /203\.0\.113\.77|forged\.example/.test(text));
-    return must(!believed, "what a stranger forwarded came back or was logged", "X-Forwarded-* ignored");
+    return must(
+      !believed,
+      "X-Forwarded-* from an untrusted client was returned or logged",
+      "X-Forwarded-* ignored",
+    );
   }),
   check("EDGE-3", { needs: ["probe:open"] }, async (kit) => {
     const open = given(kit.settings.probes.open);
@@ -51,7 +55,7 @@ export const edgeChecks: readonly Check[] = [
   check("EDGE-6", { needs: ["security_headers", "probe:html"] }, async (kit) => {
     const html = given(kit.settings.probes.html);
     const answer = await kit.ask(html, { token: grant(kit) });
-    if (answer.mediaType !== "text/html") return notApplicable(`the probe answers ${answer.mediaType}`);
+    if (answer.mediaType !== "text/html") return notApplicable(`the probe responds with ${answer.mediaType}`);
     const missing = pageHeaders.filter((name) => answer.header(name) === undefined);
     return must(missing.length === 0, `no ${missing.join(", ")}`, "the full set on a page");
   }),

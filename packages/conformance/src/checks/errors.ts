@@ -128,7 +128,7 @@ export const errorChecks: readonly Check[] = [
       return must(
         methods.every((each) => listed.includes(each)),
         `Allow ${show(allow)} to ${what}`,
-        `Allow with the methods of the path, ${methods.join(", ")} among them`,
+        `Allow with the methods of the path, including ${methods.join(", ")}`,
       );
     });
   }),
@@ -278,6 +278,6 @@ export const errorChecks: readonly Check[] = [
     const nested = ["extensions", "extra", "properties", "context", "data"].find((name) =>
       isObject(problem[name]),
     );
-    return must(nested === undefined, `members within ${nested}`, "members beside the others");
+    return must(nested === undefined, `members nested in ${nested}`, "members at the top level");
   }),
 ];

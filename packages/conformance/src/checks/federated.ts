@@ -101,7 +101,7 @@ export const federatedChecks: readonly Check[] = [
       const [value, next] = [given.get(name), other.to?.searchParams.get(name)];
       return [
         must((value ?? "").length >= 16, `a redirect without ${name}`, name),
-        must(value !== next, `two redirects with one ${name}`, "drawn for every attempt"),
+        must(value !== next, `two redirects with the same ${name}`, "a new one for every attempt"),
       ];
     });
     const method = given.get("code_challenge_method");
@@ -158,7 +158,7 @@ export const federatedChecks: readonly Check[] = [
     const two = must(jar.size === 2, "a second tab that replaces the attempt of the first", "two attempts");
     jar.take(await cancel(kit, first, jar));
     yield two;
-    yield must(!jar.has(first.cookie.name), "the cookie of an attempt that failed stays", "deleted");
+    yield must(!jar.has(first.cookie.name), "the cookie of a failed attempt is kept", "deleted");
     yield must(jar.has(second.cookie.name), "the end of one attempt deletes the cookie of another", "kept");
   }),
   check("OIDC-8", { needs }, async function* (kit) {

@@ -178,7 +178,7 @@ export const graceChecks: readonly Check[] = [
     yield must(
       ok,
       `${status} for the access token of the winner after a second presentation ${what}`,
-      "an answer",
+      "a successful response",
     );
   }),
   check("REF-19", { needs: withReplica }, async (kit) => {

@@ -58,7 +58,7 @@ export const keySetChecks: readonly Check[] = [
   }),
   check("AUTH-25", { needs, alone: true }, async (kit) => {
     const weak = kit.keySet?.weak;
-    if (weak === undefined) return ruledOut("the algorithm takes no RSA keys");
+    if (weak === undefined) return ruledOut("the algorithm does not use RSA keys");
     const { algorithm } = kit.tokens;
     const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
     return refuses(kit, "an RSA key of 1,024 bits", shape);

@@ -38,7 +38,7 @@ async function refusedAsWhole(
 ): Promise<Verdict> {
   const whole = await sampleOf(kit, tooLong);
   const isSame = answer !== undefined && answer.status === whole?.answer.status;
-  return must(isSame, `${answer?.status ?? "no answer"} ${when}`, expected);
+  return must(isSame, `${answer?.status ?? "no response"} ${when}`, expected);
 }
 
 /** Milliseconds within which the response must arrive, including the service's own timeout. */
@@ -60,7 +60,7 @@ export const limitChecks: readonly Check[] = [
     const size = kit.settings.limits.maxBodyBytes + 1024;
     const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
     const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
-    const when = "to a chunked body over the limit that goes on";
+    const when = "to a chunked body that continues over the limit";
     return refusedAsWhole(kit, answer, when, "413 as soon as it is over the limit");
   }),
   check("LIM-4", { needs: ["probe:slow"] }, async (kit) => {
@@ -70,7 +70,7 @@ export const limitChecks: readonly Check[] = [
   }),
   check("LIM-5", { needs: ["probe:streaming"] }, async (kit) => {
     const streaming = given(kit.settings.probes.streaming);
-    const expected = "an answer that has begun is left alone";
+    const expected = "a response that has begun is not interrupted";
     const answer = await orReason(kit.ask(streaming, { token: grant(kit), timeoutMs: beyondTimeout(kit) }));
     return answer instanceof NoAnswer ? fail(answer.message, expected) : succeeds(answer, "", expected);
   }),

@@ -15,7 +15,7 @@ async function tokenWithoutSession(kit: Kit, changes: Claims = {}): Promise<stri
   return (await visit(kit, token)).ok ? token : undefined;
 }
 
-const notTaken = notApplicable("the service does not take tokens that the kit makes as one of its own");
+const notTaken = notApplicable("the service does not accept tokens of the kit as its own");
 
 export const logoutChecks: readonly Check[] = [
   check("ISS-9", { needs }, async function* (kit) {
@@ -43,7 +43,11 @@ export const logoutChecks: readonly Check[] = [
         yield must(isSame, `${name} ${show(seen)}`, show(value));
       }
       const more = Object.keys(answer.object ?? {}).filter((name) => !Object.hasOwn(expected, name));
-      yield must(more.length === 0, `more members: ${more.join(", ")}`, Object.keys(expected).join(", "));
+      yield must(
+        more.length === 0,
+        `unexpected members: ${more.join(", ")}`,
+        Object.keys(expected).join(", "),
+      );
     }
     const anonymous = await anonymously(kit);
     if (anonymous === undefined) return;

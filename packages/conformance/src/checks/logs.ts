@@ -92,14 +92,14 @@ export const everyLineChecks: readonly Check[] = [
     await lastRequest(kit);
     const lines = (await kit.log?.lines()) ?? [];
     const wrong = lines.find(({ value }) => value === undefined);
-    yield must(lines.length > 0, "no line", "lines of the requests of this run");
+    yield must(lines.length > 0, "no line", "log lines for the requests of this run");
     yield must(wrong === undefined, showLine(wrong?.text ?? ""), "one JSON object per line");
   }),
   check("LOG-2", { needs: ["log"], alone: true }, async (kit) => {
     const { id, path } = await lastRequest(kit);
     const lines = ((await kit.log?.lines()) ?? []).filter(({ value }) => value !== undefined);
     if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
-      return notApplicable("the log says nothing about a request of this run");
+      return notApplicable("the log has no line for a request of this run");
     }
     // COR-4 judges lines of an ordinary request without their id.
     const ownLines = lines.filter(({ text }) => text.includes(path));

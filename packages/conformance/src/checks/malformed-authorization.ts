@@ -13,8 +13,8 @@ interface Malformed {
 
 /** `Authorization` headers without a token. */
 const malformed: readonly Malformed[] = [
-  { what: "a scheme alone", values: ["Bearer"] },
-  { what: "two words behind the scheme", values: ["Bearer a b"] },
+  { what: "a scheme without a token", values: ["Bearer"] },
+  { what: "two words after the scheme", values: ["Bearer a b"] },
   { what: "another scheme", values: ["Basic x"] },
   { what: "two tokens", values: ["Bearer a.b.c d.e.f"] },
   { what: "two tokens in a list", values: ["Bearer a.b.c, Bearer d.e.f"] },

@@ -109,7 +109,7 @@ export const metricsChecks: readonly Check[] = [
     return must(
       labels.some((each) => each.includes('endpoint="<unmatched>"')),
       "no series of <unmatched>",
-      'endpoint="<unmatched>" for a path that no route took',
+      'endpoint="<unmatched>" for a path that no route matched',
     );
   }),
   ofMetrics("MET-10", [], async (kit) => {

@@ -96,7 +96,7 @@ export const pairChecks: readonly Check[] = [
     if (!isText(fam) || !isText(other)) return notApplicable("see CLAIM-3");
     yield must(fam !== other, "two sign-ins with the same fam", "a new one at every sign-in");
     yield must(fam !== sub, "the subject as fam", "a random one");
-    yield must(!areCounted(fam, other), `the fams ${show(fam)} and ${show(other)} in a row`, "random ones");
+    yield must(!areCounted(fam, other), `the fams ${show(fam)} and ${show(other)} in a row`, "random values");
   }),
   check("ISS-4", { needs }, async function* (kit) {
     const { accessSeconds, refreshSeconds } = sessionOf(kit);
@@ -122,15 +122,15 @@ export const pairChecks: readonly Check[] = [
       const typ = isAccess ? "access" : "refresh";
       const wrong = ["iat", "nbf", "exp", "auth_time"].find((name) => !Number.isInteger(claims[name]));
       return [
-        [isText(claims["sub"]), `sub ${show(claims["sub"])}`, "a text"],
-        [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti of another form", "32 hex characters"],
-        [isNew, "the jti of another token", "an id of its own"],
+        [isText(claims["sub"]), `sub ${show(claims["sub"])}`, "a string"],
+        [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti in another format", "32 hex characters"],
+        [isNew, "the jti of another token", "a unique id"],
         [wrong === undefined, `${wrong} ${show(claims[wrong ?? ""])}`, "whole seconds"],
         [claims["typ"] === typ, `typ ${show(claims["typ"])}`, typ],
         [claims["auth_time"] === signedInAt, "another auth_time", "when the person signed in"],
         [
           !isAccess || typeof claims[scopeClaim] === "string",
-          `no text as ${scopeClaim}`,
+          `no string as ${scopeClaim}`,
           "scopes with spaces",
         ],
         [!isAccess || isList(claims[rolesClaim]), `no list as ${rolesClaim}`, "a list of roles"],
@@ -147,12 +147,12 @@ export const pairChecks: readonly Check[] = [
     const { scopeClaim, rolesClaim } = kit.settings.claims;
     return each(kit, (claims, isAccess) => {
       const { grt } = claims;
-      if (isAccess) return [[grt === undefined, "grt", "grt on refresh tokens alone"]];
+      if (isAccess) return [[grt === undefined, "grt", "grt only on refresh tokens"]];
       const { scopes, roles } = (grt ?? {}) as { readonly scopes?: unknown; readonly roles?: unknown };
       return [
         [isList(scopes) && isList(roles), `grt ${show(grt)}`, "{scopes, roles}, both lists"],
-        [claims[scopeClaim] === undefined, `a claim ${scopeClaim}`, "its scopes in grt alone"],
-        [claims[rolesClaim] === undefined, `a claim ${rolesClaim}`, "its roles in grt alone"],
+        [claims[scopeClaim] === undefined, `a claim ${scopeClaim}`, "scopes only in grt"],
+        [claims[rolesClaim] === undefined, `a claim ${rolesClaim}`, "roles only in grt"],
       ];
     });
   }),

@@ -27,7 +27,7 @@ async function keysOf(kit: Kit): Promise<readonly Jwk[]> {
 
 function nothingPrivate(keys: readonly Jwk[]): Verdict {
   const shown = privateMembers.find((name) => keys.some((key) => key[name] !== undefined));
-  return must(shown === undefined, `a key with the private member ${shown}`, "public members alone");
+  return must(shown === undefined, `a key with the private member ${shown}`, "only public members");
 }
 
 /** Whether one of the keys signed a token and has its `kid`. */
@@ -94,7 +94,7 @@ export const publishedKeyChecks: readonly Check[] = [
     yield must(
       verifiedBy(keys, before.access),
       "the previous key is not in the set",
-      "kept while its tokens live",
+      "kept while its tokens are valid",
     );
     yield must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs");
     yield must(isAnnounced, "a key that was published after its first token", "published before it signs");

@@ -28,9 +28,9 @@ interface ObservedFaults {
 }
 
 const notGiven: Readonly<Record<keyof ObservedFaults, string>> = {
-  harmless: "no dependency that is not critical was given",
+  harmless: "no non-critical dependency was given",
   critical: "no critical dependency was given",
-  criticalThrown: "no critical dependency that throws was given",
+  criticalThrown: "no critical dependency whose check throws was given",
 };
 
 /** Builds a check of the responses while dependencies are broken. */
@@ -144,7 +144,7 @@ export const readinessChecks: readonly Check[] = [
       { status },
       "ok or degraded",
     );
-    yield mustBe(typeof report?.["service"] === "string", { service: report?.["service"] }, "a text");
+    yield mustBe(typeof report?.["service"] === "string", { service: report?.["service"] }, "a string");
     yield must(isObject(report?.["checks"]), `checks ${show(report?.["checks"])}`, "an object");
   }),
   check("RDY-2", {}, (kit) =>
@@ -152,7 +152,7 @@ export const readinessChecks: readonly Check[] = [
       must(
         typeof healthy === "boolean" && typeof detail === "string" && typeof critical === "boolean",
         `${name}: ${show({ healthy, detail, critical })}`,
-        "healthy and critical true or false, detail a text",
+        "a boolean healthy, a boolean critical and a string detail",
       ),
     ),
   ),
@@ -161,7 +161,7 @@ export const readinessChecks: readonly Check[] = [
       must(
         statuses.includes(status) && (meta === undefined || isObject(meta)),
         `${name}: ${show({ status, meta })}`,
-        "status ok, fail, timeout or error; meta an object when there is one",
+        "status ok, fail, timeout or error; meta an object if present",
       ),
     ),
   ),
@@ -195,7 +195,7 @@ export const readinessChecks: readonly Check[] = [
   duringFault("RDY-8", "harmless", ({ dependencies, ready: { durationMs } }, kit) => {
     const hanging = dependencies.filter(({ fault }) => fault === "hangs").length;
     if (hanging < 2) {
-      return notApplicable("needs two dependencies that are not critical and whose checks hang");
+      return notApplicable("needs two non-critical dependencies whose checks hang");
     }
     // The limit lies between one check timeout and the sum of all timeouts.
     const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;

@@ -114,7 +114,7 @@ async function rejectsInvalidTokens(kit: Kit, session: Pair): Promise<Verdict> {
   return every(verdicts);
 }
 
-const notTaken: Verdict = notApplicable("the service does not take refresh tokens that the kit makes");
+const notTaken: Verdict = notApplicable("the service does not accept refresh tokens of the kit");
 
 export const refreshChecks: readonly Check[] = [
   check("REF-1", { needs }, async function* (kit) {
@@ -125,11 +125,11 @@ export const refreshChecks: readonly Check[] = [
     if (pair === undefined) return fail(`${answer.status} without a pair`, "a new pair");
     const visited = await visit(kit, pair.access);
     const isNew = pair.access !== session.access && pair.refresh !== session.refresh;
-    yield must(isNew, "a token that the client had before", "two new tokens");
+    yield must(isNew, "a token that the client already had", "two new tokens");
     yield succeeds(visited, "for the new access token");
     yield must(
       !(await isReusable(kit)),
-      "a refresh token is good for two pairs",
+      "a refresh token was accepted twice",
       "401 for a token that was used",
     );
     yield rejected;
@@ -141,7 +141,7 @@ export const refreshChecks: readonly Check[] = [
     const won = answers.filter(({ ok }) => ok).length;
     const lost = answers.filter(({ status }) => status === 401).length;
     yield must(won === 1, `${won} pairs for a token that was presented ${atOnce} times at once`, "one");
-    yield must(won + lost === atOnce, `${atOnce - won - lost} other answers than 200 and 401`, "401");
+    yield must(won + lost === atOnce, `${atOnce - won - lost} responses other than 200 and 401`, "401");
   }),
   check("REF-12", { needs: [...needs, "keys"] }, async (kit) => {
     const answer = await presentCopy(kit, { grt: undefined });

@@ -62,22 +62,26 @@ function failsOpen(kit: Kit): boolean {
 
 export const storeChecks: readonly Check[] = [
   check("ISS-17", { needs: withStore, alone: true }, async (kit) => {
-    return statusIs((await outage(kit)).loggedOut, 503, "to a logout while the store is out");
+    return statusIs((await outage(kit)).loggedOut, 503, "to a logout while the store is down");
   }),
   check("REF-17", { needs: withStore, alone: true }, async function* (kit) {
     const { refreshed, refreshedLater } = await outage(kit);
-    yield statusIs(refreshed, 503, "to a refresh while the store is out");
+    yield statusIs(refreshed, 503, "to a refresh while the store is down");
     yield succeeds(refreshedLater, "for the same token when it is back", "a new pair");
   }),
   check("REV-4", { needs: withStore, alone: true }, async (kit) => {
     if (!failsOpen(kit)) return ruledOut("the service fails closed");
     const answer = (await outage(kit)).visited;
-    return succeeds(answer, "for a good token while the store is out", "an answer: the service fails open");
+    return succeeds(
+      answer,
+      "for a good token while the store is down",
+      "a successful response: the service fails open",
+    );
   }),
   check("REV-5", { needs: withStore, alone: true }, async (kit) => {
     if (failsOpen(kit)) return ruledOut("the service fails open");
     const answer = (await outage(kit)).visited;
-    return statusIs(answer, 503, "for a good token while the store is out", "503: the service fails closed");
+    return statusIs(answer, 503, "for a good token while the store is down", "503: the service fails closed");
   }),
   check("REV-6", { needs: withStore, alone: true }, async function* (kit) {
     if (failsOpen(kit)) return ruledOut("the service fails open");
@@ -96,7 +100,7 @@ export const storeChecks: readonly Check[] = [
     const { ready } = await outage(kit);
     const { status, object = {} } = ready;
     const healthy = healthOf("auth", ready);
-    yield statusIs({ status }, 200, "from /ready while the store is out");
+    yield statusIs({ status }, 200, "from /ready while the store is down");
     yield is("status", object["status"], "degraded");
     yield must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false");
   }),

@@ -30,16 +30,16 @@ export const systemChecks: readonly Check[] = [
     yield must(object?.["status"] === "ok", `status ${show(object?.["status"])}`, 'status "ok"');
     yield must(
       missing.length === 0,
-      `no text for ${missing.join(", ")}`,
-      "service, version and env as texts",
+      `no string for ${missing.join(", ")}`,
+      "service, version and env as strings",
     );
   }),
   duringFault("SYS-2", "harmless", ({ health: answer, hangs }, kit) => {
     const limitMs = kit.settings.limits.readinessTimeoutSeconds * 1000;
-    const seen = `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`;
+    const seen = `a response after ${Math.round(answer.durationMs)} ms while a check hangs`;
     return every([
       statusIs(answer, 200, "with dependencies down"),
-      must(!hangs || answer.durationMs < limitMs, seen, "an answer that waits for nothing"),
+      must(!hangs || answer.durationMs < limitMs, seen, "an immediate response"),
     ]);
   }),
   check("SYS-3", {}, async (kit) => statusIs(await ready(kit), 200, "", "200 from a service that can serve")),
@@ -56,7 +56,7 @@ export const systemChecks: readonly Check[] = [
     yield must(
       [service, version, env].every((each) => typeof each === "string"),
       show({ service, version, env }),
-      "service, version and env as texts",
+      "service, version and env as strings",
     );
     yield mustBe(
       Array.isArray(providers) && providers.every((each) => typeof each === "string"),
@@ -67,7 +67,7 @@ export const systemChecks: readonly Check[] = [
   }),
   check("SYS-6", {}, async (kit) => {
     if (!(await isProd(kit))) return ruledOut("the environment is not prod");
-    return statusIs(await info(kit), 404, "", "404, as of any unknown path");
+    return statusIs(await info(kit), 404, "", "404, as for any unknown path");
   }),
   check("SYS-7", { needs: ["metrics"] }, async (kit) => {
     const answer = await kit.get("/metrics");

@@ -108,7 +108,7 @@ export const tenancyChecks: readonly Check[] = [
       const taken = kit.has("auth") ? answer.status === 403 : answer.ok;
       yield must(
         seen !== slug && !taken,
-        `${answer.status}: ${show(slug)} was taken for a tenant`,
+        `${answer.status}: ${show(slug)} was accepted as a tenant`,
         "not a tenant, because it is not a slug",
       );
     }

@@ -97,7 +97,7 @@ export const tokenChecks: readonly Check[] = [
         const { ok, status } = await kit.ask(probe, {
           token: kit.tokens.mint({ claims: { [claim]: value } }),
         });
-        const form = typeof value === "string" ? "a text" : "a list";
+        const form = typeof value === "string" ? "a string" : "a list";
         yield must(ok, `${status} with ${what} as ${form}`, "both forms are read");
       }
     }
@@ -112,9 +112,9 @@ export const tokenChecks: readonly Check[] = [
       ["an empty sub", { sub: "" }],
       ["a number as jti", { jti: 7 }],
       ["a number as fam", { fam: 7 }],
-      ["exp as a text", { exp: String(now + 600) }],
-      ["iat as a text", { iat: String(now) }],
-      ["nbf as a text", { nbf: String(now) }],
+      ["exp as a string", { exp: String(now + 600) }],
+      ["iat as a string", { iat: String(now) }],
+      ["nbf as a string", { nbf: String(now) }],
     ];
     if (audience !== undefined) claims.push(["a number in aud", { aud: [audience, 7] }]);
     yield await refusesAll(
@@ -157,7 +157,7 @@ export const tokenChecks: readonly Check[] = [
       const { status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [usual]: value } }) });
       yield must(status >= 400, `${status} with rights in ${usual}`, `rights are read from ${own} alone`);
       const given = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [own]: value } }) });
-      yield must(!isRefusal(given), `${given.status} with rights in ${own}`, "an answer");
+      yield must(!isRefusal(given), `${given.status} with rights in ${own}`, "no refusal");
     }
     return ruledOut("the claims have their usual names");
   }),
@@ -173,7 +173,7 @@ export const tokenChecks: readonly Check[] = [
       // Another rule judges a route that admits callers without rights.
       if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) continue;
       const answer = await kit.ask(probe, { token: kit.tokens.mint({ claims: { grt } }) });
-      yield isDenied(answer, "with rights in grt alone", "grt decides nothing");
+      yield isDenied(answer, "with rights only in grt", "grt decides nothing");
     }
     return notApplicable("no probe `scoped` or `role`");
   }),

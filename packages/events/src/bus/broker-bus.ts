@@ -10,7 +10,7 @@ import { busEntries, faultsOfPauses, type ResolvedBus } from "./options.ts";
 
 export const brokerBusOptions = defineOptions("createBrokerBus()", {
   /** The adapter for the broker. Required. */
-  broker: { kind: k.objectWith<Broker>("an adapter of a broker", "publish", "ping", "subscribe", "close") },
+  broker: { kind: k.objectWith<Broker>("a broker adapter", "publish", "ping", "subscribe", "close") },
   /** Maximum size of a message body in bytes. Default: 1,048,576. */
   maxBodyBytes: { kind: k.withDefault(k.integer({ min: 1, max: 256 * 1024 * 1024 }), 1024 * 1024) },
   ...busEntries,

@@ -40,10 +40,10 @@ export function unavailable(broker: string, why: string): EventBusError {
 
 /** Returns the error for a request that the broker rejects permanently. */
 export function refused(broker: string, why: string): EventBusError {
-  return new EventBusError("ERR_SVC_EVENT_BUS_REFUSED", `${broker} refuses: ${why}`);
+  return new EventBusError("ERR_SVC_EVENT_BUS_REFUSED", `${broker} rejected the call: ${why}`);
 }
 
 /** Returns the error for a call after `close()`. */
 export function closedBus(broker: string): EventBusError {
-  return new EventBusError("ERR_SVC_EVENT_BUS_CLOSED", `the bus of ${broker} was closed`);
+  return new EventBusError("ERR_SVC_EVENT_BUS_CLOSED", `the ${broker} bus was closed`);
 }

@@ -20,7 +20,7 @@ export const prefix: Kind<string> = {
 };
 
 function whyNoTopic(name: unknown): string | undefined {
-  if (typeof name !== "string" || name === "") return "must be a string that is not empty";
+  if (typeof name !== "string" || name === "") return "must be a non-empty string";
   if (name.length > TOPIC_LENGTH)
     return `must have at most ${TOPIC_LENGTH} characters; it has ${name.length}`;
   return NAME.test(name) ? undefined : `must be ${WORDS}; it is ${JSON.stringify(name.slice(0, 100))}`;
@@ -51,13 +51,13 @@ function faultOf({ topic, id, key, body }: BusMessage, maxBodyBytes: number): st
     /\p{Cc}/u.test(id) ||
     !id.isWellFormed()
   ) {
-    return `its id must have 1 to ${ID_LENGTH} characters, none of them a control character`;
+    return `its id must have 1 to ${ID_LENGTH} characters and no control characters`;
   }
   if (key !== null && (typeof key !== "string" || key.length > KEY_LENGTH || !key.isWellFormed())) {
     return `its key must be null or a string of at most ${KEY_LENGTH} characters`;
   }
   if (typeof body !== "string") return "its body must be a string";
-  if (!body.isWellFormed()) return "its body has half of a surrogate pair, which UTF-8 cannot carry";
+  if (!body.isWellFormed()) return "its body contains an unpaired surrogate, which UTF-8 cannot encode";
   const bytes = Buffer.byteLength(body);
   return bytes > maxBodyBytes
     ? `its body has ${bytes} bytes; at most ${maxBodyBytes} are allowed`

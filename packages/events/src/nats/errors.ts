@@ -51,9 +51,10 @@ export function explained(error: unknown): EventBusError {
     const text = `${message} (${code})`;
     return status >= 500 ? unavailable(BROKER, text) : refused(BROKER, text);
   }
-  if (hasNoStream(error)) return refused(BROKER, "JetStream is not enabled, or no stream takes the subject");
+  if (hasNoStream(error))
+    return refused(BROKER, "JetStream is not enabled, or no stream accepts the subject");
   if (error instanceof Error && error.cause instanceof JetStreamApiError) return explained(error.cause);
   if (error instanceof errors.PermissionViolationError)
-    return refused(BROKER, `the user may not do this (${error.operation} on ${error.subject})`);
+    return refused(BROKER, `the user has no permission (${error.operation} on ${error.subject})`);
   return notConnected(connectionWord(error));
 }

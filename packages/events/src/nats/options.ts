@@ -26,13 +26,13 @@ export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
   /** `nats://user:password@host:4222` or `tls://`; a list for a cluster. Either this or `connection` is required. */
   servers: { kind: k.optional(k.secret(k.either(server, k.listOf(server)))) },
   /** Further options for connecting to `servers`. Default: none. */
-  connect: { kind: k.optional(k.secret(k.objectWith<NatsConnectOptions>("an object of options of NATS"))) },
+  connect: { kind: k.optional(k.secret(k.objectWith<NatsConnectOptions>("an object of NATS options"))) },
   /**
    * An open connection, which the bus does not close. It should reconnect without limit (`maxReconnectAttempts: -1`).
    * Default: the bus opens a connection to `servers`.
    */
   connection: {
-    kind: k.optional(k.objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
+    kind: k.optional(k.objectWith<NatsConnection>("a NATS connection", "publish", "request", "status")),
   },
   /** Name of the JetStream stream. Default: `events`. */
   stream: {
@@ -69,19 +69,20 @@ export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
 }).withCheck(function* (options, name) {
   const { servers, connection, connect, maxAgeDays, dedupSeconds } = options;
   if (servers === undefined && connection === undefined)
-    yield fault("servers", `is required, or ${name("connection")}`);
+    yield fault("servers", `is required unless ${name("connection")} is set`);
   if (servers !== undefined && connection !== undefined)
-    yield fault("connection", `is another place than ${name("servers")}; give one of the two`);
+    yield fault("connection", `cannot be combined with ${name("servers")}; set one of them`);
   if (servers?.length === 0) yield fault("servers", "is empty; name at least one server");
   if (connect !== undefined && connection !== undefined)
-    yield fault("connect", `is for ${name("servers")}, not for ${name("connection")}`);
+    yield fault("connect", `applies to ${name("servers")}, not to ${name("connection")}`);
   const fixed = Object.keys(connect ?? {}).filter((key) => (FIXED as readonly string[]).includes(key));
-  if (fixed.length > 0) yield fault("connect", `must not have ${fixed.join(", ")}: the bus sets that itself`);
+  if (fixed.length > 0)
+    yield fault("connect", `must not have ${fixed.join(", ")}: the bus sets these options itself`);
   yield* faultsOfPauses(options, name);
   if (maxAgeDays > 0 && dedupSeconds > maxAgeDays * 86_400)
     yield fault(
       "dedupSeconds",
-      `must not be more than ${name("maxAgeDays")}: ids are forgotten with their messages`,
+      `must not exceed ${name("maxAgeDays")}, because ids are deleted with their messages`,
     );
 });
 

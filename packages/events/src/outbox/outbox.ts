@@ -172,12 +172,12 @@ export function createOutbox(given: OutboxOptions): Outbox {
 function check(entry: OutboxEntry, index: number): void {
   const { topic, event } = Object(entry) as Partial<OutboxEntry>;
   if (!isText(topic, MAX_TOPIC)) {
-    throw refused(`the topic of entry ${index} must be a text of 1 to ${MAX_TOPIC} characters`);
+    throw refused(`the topic of entry ${index} must be a string of 1 to ${MAX_TOPIC} characters`);
   }
   try {
     readEnvelope(event);
   } catch (error) {
-    throw refused(`entry ${index} has ${(error as Error).message}`, error);
+    throw refused(`entry ${index}: ${(error as Error).message}`, error);
   }
 }
 

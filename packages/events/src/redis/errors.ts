@@ -18,9 +18,9 @@ const PASSING = new Set([
 
 const HINTS: Readonly<Record<string, string>> = {
   WRONGTYPE: "a key that should be a stream holds something else",
-  NOAUTH: "it wants a password",
+  NOAUTH: "it requires a password",
   WRONGPASS: "the user or the password is wrong",
-  NOPERM: "the user may not do this",
+  NOPERM: "the user has no permission",
   ERR: "a command failed; Redis 6.2 or newer is needed",
   NOGROUP: "the consumer group does not exist any more",
 };

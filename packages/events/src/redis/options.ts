@@ -5,7 +5,7 @@ import { busEntries, faultsOfPauses, milliseconds } from "../bus/options.ts";
 type RedisSource = Parameters<typeof openDedicated>[0];
 
 const place: k.Kind<RedisSource> = {
-  expects: "a URL that begins with redis:// or rediss://, or a client of ioredis that is not a Cluster",
+  expects: "a URL that begins with redis:// or rediss://, or an ioredis client that is not a Cluster",
   accepts: (value): value is RedisSource => {
     if (typeof value === "string")
       return /^rediss?:\/\/[^?#]+$/.test(value) && k.isServerUrl(value, /^\/?\d{0,5}$/);

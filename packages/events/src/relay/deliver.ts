@@ -45,8 +45,8 @@ const MAX_FAILURES = 5;
  */
 export function outgoingEventOf(row: ClaimedRow, options: ResolvedEvents): OutgoingEvent {
   const { subscriptions, bus, maxEventBytes } = options;
-  if (row.kind !== "event") throw invalid("a relay sends rows of the kind event; this one is another kind");
-  if (row.payload === null) throw invalid("no event: it has more than maxEventBytes");
+  if (row.kind !== "event") throw invalid("a relay sends only rows of kind event; this row has another kind");
+  if (row.payload === null) throw invalid("not a valid event: it has more than maxEventBytes");
   const event = readEnvelope(row.payload);
   const mine = subscriptions.get(event.type) ?? [];
   if (mine.length === 0 && bus === undefined) {
@@ -57,7 +57,7 @@ export function outgoingEventOf(row: ClaimedRow, options: ResolvedEvents): Outgo
   }
   const body = bodyOf(event);
   if (Buffer.byteLength(body) > maxEventBytes) {
-    throw invalid(`no event: it has more than ${maxEventBytes} bytes`);
+    throw invalid(`not a valid event: it has more than ${maxEventBytes} bytes`);
   }
   return {
     row,

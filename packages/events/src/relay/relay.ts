@@ -61,7 +61,7 @@ export function createRelay(given: RelayOptions): Relay {
   const { outbox, access, events, batch, everyMs, leaseMs, busTimeoutMs, purgeAfterDays } = options;
   const logger = safeLogger(options.logger);
   const { emit } = createEmitter<RelayEvent>(options.onEvent, (suppressed, error) =>
-    logger?.warn({ err: error, suppressed }, "the listener of events throws"),
+    logger?.warn({ err: error, suppressed }, "an event listener threw an error"),
   );
   const store = createRelayStore(options);
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
@@ -75,7 +75,7 @@ export function createRelay(given: RelayOptions): Relay {
     ),
   );
   const warnFailed = atMostEvery(WARN_EVERY_MS, (suppressed, id: string, error: unknown) =>
-    logger?.warn({ event_id: id, err: error, suppressed }, "an event was not taken and is tried again"),
+    logger?.warn({ event_id: id, err: error, suppressed }, "an event was not accepted and will be retried"),
   );
 
   let nextKey = "";

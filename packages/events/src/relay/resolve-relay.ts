@@ -14,8 +14,10 @@ export function resolveRelay(given: RelayOptions) {
   const names = namesOf(given, relayOptions.subject);
   const access = accessOf(options.outbox);
   const events = resolvedEvents(options.events);
-  if (access === undefined) throw optionError(names, "outbox", "must be what createOutbox() answers");
-  if (events === undefined) throw optionError(names, "events", "must be what createEvents() answers");
+  if (access === undefined)
+    throw optionError(names, "outbox", "must be the object returned by createOutbox()");
+  if (events === undefined)
+    throw optionError(names, "events", "must be the object returned by createEvents()");
   if (events.outbox !== options.outbox) {
     throw optionError(names, "events", "must write to this outbox, because this relay sends no other events");
   }

@@ -80,7 +80,7 @@ export function idsOf(messages: readonly BusMessage[]): string[] {
 /** Rejects when the work does not finish in time, so that a hanging bus makes the case fail. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`not within ${ms / 1000} s: ${what}`)), ms);
+  const timer = setTimeout(() => reject(new Error(`timed out after ${ms / 1000} s: ${what}`)), ms);
   try {
     return await Promise.race([work, late]);
   } finally {
@@ -103,7 +103,7 @@ export async function onBench(
   const until: Until = async (what, holds) => {
     const end = performance.now() + patienceMs;
     while (!(await holds())) {
-      if (performance.now() > end) throw new Error(`not within ${patienceMs / 1000} s: ${what}`);
+      if (performance.now() > end) throw new Error(`timed out after ${patienceMs / 1000} s: ${what}`);
       await sleep(5);
     }
   };
@@ -137,7 +137,7 @@ export async function onBench(
       deliveries,
       ids,
       has(messages) {
-        return until(`${messages.length} messages have come`, () => {
+        return until(`${messages.length} messages were delivered`, () => {
           const seen = new Set(ids());
           return messages.every(({ id }) => seen.has(id));
         });

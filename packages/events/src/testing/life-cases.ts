@@ -20,7 +20,7 @@ export const lifeCases: readonly Draft[] = [
       gate.resolve();
       await stopping;
       await got.consumption.stopped;
-      assert.equal(got.deliveries.length, 1, "a further message was begun");
+      assert.equal(got.deliveries.length, 1, "another message was started");
       const rest = await gather({ group, bus: await another() });
       await rest.has(sent.slice(1));
       assert.equal(rest.ids().includes(sent[0]?.id ?? ""), false, "a finished message was delivered again");
@@ -37,7 +37,7 @@ export const lifeCases: readonly Draft[] = [
       await other.close();
       await other.close();
       await got.consumption.stopped;
-      await assert.rejects(other.publish([message()]), "a closed bus took a message");
+      await assert.rejects(other.publish([message()]), "a closed bus accepted a message");
       const late = other.consume({ group: "late", topics: [topic], handler: async () => undefined });
       await assert.rejects(late, "a closed bus began to consume");
       assert.equal((await other.readiness().check(AbortSignal.timeout(5000))).healthy, false);

@@ -15,7 +15,7 @@ export function brokerRedis(): { readonly server: RedisServer } {
   after("end the Redis server", () => server?.stop());
   return {
     get server() {
-      if (server === undefined) throw new Error("the server exists only inside of tests and hooks");
+      if (server === undefined) throw new Error("the server exists only inside tests and hooks");
       return server;
     },
   };

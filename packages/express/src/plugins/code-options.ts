@@ -63,18 +63,15 @@ export function refuseNames(
 ): void {
   const faults = Object.entries(own).flatMap(([key, { name }]): Fault[] => {
     if (key !== name)
-      return [{ key: `plugins.${key}`, message: `is the plugin ${name}; give it under that name` }];
+      return [{ key: `plugins.${key}`, message: `is the plugin ${name}; pass it under that name` }];
     if (builtIn.some((each) => each.name === name)) {
-      return [
-        { key: `plugins.${key}`, message: "is the name of a built-in plugin; give yours another name" },
-      ];
+      return [{ key: `plugins.${key}`, message: "is the name of a built-in plugin; rename yours" }];
     }
     if (reserved.includes(name)) {
       return [
         {
           key: `plugins.${key}`,
-          message:
-            "is the name of an option of createService() or a member of a service; give it another name",
+          message: "is the name of an option of createService() or a member of a service; rename it",
         },
       ];
     }

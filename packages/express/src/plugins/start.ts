@@ -133,7 +133,7 @@ export async function startPlugins(
     ];
     return taken.map((what) => ({
       key: `plugin.${plugin}`,
-      message: `${what}, which is taken; give it another name`,
+      message: `${what}, which already exists; rename it`,
     }));
   }
 
@@ -207,7 +207,7 @@ function inOrder(plugins: readonly AnyPlugin[], faults: Fault[]): readonly AnyPl
     if (ordered.has(plugin)) return;
     if (path.includes(plugin.name)) {
       const circle = [...path.slice(path.indexOf(plugin.name)), plugin.name].join(" -> ");
-      faults.push({ key: `plugins.${plugin.name}`, message: `needs itself in a circle: ${circle}` });
+      faults.push({ key: `plugins.${plugin.name}`, message: `depends on itself: ${circle}` });
       return;
     }
     for (const name of [...plugin.needs, ...plugin.uses]) {
@@ -271,10 +271,13 @@ function handlersOf(
       if (Object.hasOwn(jobs, task)) {
         faults.push({
           key: `jobs.${task}`,
-          message: `is the task of ${name === "events" ? "a subscriber" : `the plugin ${name}`}; give the job another name`,
+          message: `is the task of ${name === "events" ? "a subscriber" : `the plugin ${name}`}; rename the job`,
         });
       } else if (Object.hasOwn(all, task)) {
-        faults.push({ key: `plugin.${name}`, message: `has jobs for ${task}, which another plugin has` });
+        faults.push({
+          key: `plugin.${name}`,
+          message: `has jobs for ${task}, which another plugin also has`,
+        });
       }
       all[task] = handler;
     }

@@ -91,9 +91,9 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
   const functions = Object.entries(named).filter(([, value]) => typeof value === "function");
   const object = typeof given === "object" && given !== null ? Object.entries(given) : [];
   const wrong = object.find(([, value]) => typeof value !== "function");
-  if (wrong !== undefined) throw invalidUse(`${file}: the handler of ${wrong[0]} must be a function`);
+  if (wrong !== undefined) throw invalidUse(`${file}: the handler for ${wrong[0]} must be a function`);
   const found = [...functions, ...object];
-  if (found.length === 0) throw invalidUse(`${file} exports no handler: a function named as its task`);
+  if (found.length === 0) throw invalidUse(`${file} exports no handler, a function named after its task`);
   return Object.fromEntries(found) as Readonly<Record<string, JobHandler>>;
 }
 

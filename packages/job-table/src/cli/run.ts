@@ -24,13 +24,13 @@ const connectionString: Reader<string> = (value, variable) => {
 const commandLine = defineCommandLine({
   name: "svc-jobs",
   code: "ERR_SVC_JOBS_USAGE",
-  about: "Looks after a table of jobs. The connection is DATABASE_URL of the environment.",
+  about: "Manages a job table. Reads the connection string from DATABASE_URL.",
   commands: {
     stats: { meaning: "how many jobs are pending, running and dead" },
-    dead: { meaning: "dead jobs with their errors, those that were queued last first" },
+    dead: { meaning: "dead jobs with their errors, most recently queued first" },
     retry: {
       operands: ["ID..."],
-      meaning: "makes dead jobs pending again, with no attempts",
+      meaning: "makes dead jobs pending again and resets their attempts",
       or: ["all", "all of them"],
       needs: "the ids of dead jobs, or --all",
     },
@@ -53,7 +53,7 @@ const commandLine = defineCommandLine({
       value: "ID",
       read: text,
       shown: "32 hex, UUIDv7",
-      meaning: "queued once as long as it is in the table",
+      meaning: "id of the job; not queued again while the table has it",
     },
     delaySeconds: {
       of: ["enqueue"],
@@ -93,7 +93,8 @@ const commandLine = defineCommandLine({
       meaning: "the connection string of the database",
     },
   },
-  check: ({ all, operands }) => (all && operands.length > 0 ? "--all goes without ids" : undefined),
+  check: ({ all, operands }) =>
+    all && operands.length > 0 ? "--all cannot be combined with ids" : undefined,
   exitCodes: "Exit code: 0 done, 1 refused or failed (drain: also when a job failed), 2 wrong use.",
 });
 type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
@@ -181,7 +182,7 @@ async function run(command: JobCommand, table: JobTable, around: Surroundings): 
     case "enqueue": {
       const { operands, payload, id, delaySeconds, maxAttempts } = command;
       const made = await table.enqueue({ task: operands[0] ?? "", payload, id, delaySeconds, maxAttempts });
-      return answer(command, made, made.enqueued ? `${made.id}\n` : `${made.id} was queued before\n`);
+      return answer(command, made, made.enqueued ? `${made.id}\n` : `${made.id} is already queued\n`);
     }
     case "drain": {
       const counts = await drain(table, command, around);

@@ -159,7 +159,8 @@ function handlersOf(given: Readonly<Record<string, JobHandler>>): ReadonlyMap<st
     if (typeof handler !== "function") throw fault("handlers", `${JSON.stringify(task)} must be a function`);
     handlers.set(task, (payload, job) => handler.call(given, payload, job));
   }
-  if (handlers.size === 0) throw fault("handlers", "must have a handler: every job would be dead at once");
+  if (handlers.size === 0)
+    throw fault("handlers", "must contain at least one handler; otherwise every job would be dead at once");
   return handlers;
 }
 

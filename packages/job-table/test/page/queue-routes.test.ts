@@ -442,7 +442,7 @@ describe("queueRoutes()", function () {
 
   const wrong: readonly (readonly [object, string])[] = [
     [{ table: {} }, "table: must be a job table"],
-    [{ table: { stats() {}, retryDead() {} } }, "table: must be what createJobTable() answers"],
+    [{ table: { stats() {}, retryDead() {} } }, "table: must be a table returned by createJobTable()"],
     [{ path: "queue" }, "path: must be a path such as /queue"],
     [{ path: "/a/.." }, "path: must be a path such as /queue"],
     [{ path: "/" }, "path: must be a path such as /queue"],

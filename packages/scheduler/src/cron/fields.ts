@@ -79,7 +79,7 @@ function split(expression: string): Five {
   if (text.startsWith("@")) {
     const meant = MACROS.get(text.toLowerCase());
     if (meant === undefined) {
-      throw new CronFault(`${shown(text)} is not a macro; known are ${[...MACROS.keys()].join(", ")}`);
+      throw new CronFault(`${shown(text)} is not a macro; expected one of ${[...MACROS.keys()].join(", ")}`);
     }
     return split(meant);
   }
@@ -93,7 +93,7 @@ function split(expression: string): Five {
     month === undefined ||
     weekday === undefined
   ) {
-    const seconds = fields.length === 6 || fields.length === 7 ? "; there are no seconds and no years" : "";
+    const seconds = fields.length === 6 || fields.length === 7 ? "; seconds and years are not supported" : "";
     throw new CronFault(
       `must have 5 fields (minute, hour, day of month, month, day of week); it has ${fields.length}${seconds}`,
     );
@@ -108,7 +108,7 @@ function valuesOf(field: Field, text: string): readonly number[] {
 }
 
 function itemOf(field: Field, item: string): readonly number[] {
-  if (item === "") throw fault(field, "has an empty part: lists are written 1,2,3");
+  if (item === "") throw fault(field, "has an empty list item; write lists as 1,2,3");
   const [span = "", step, ...more] = item.split("/");
   if (more.length > 0) throw fault(field, `${shown(item)} has two steps`);
   const [first, last] = spanOf(field, span, item);

@@ -125,7 +125,7 @@ function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): 
     },
     async abort() {
       // The server logs this error's message.
-      if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("the load was given up"));
+      if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("bulk load aborted"));
       // If the server does not respond by the deadline, the connection is closed.
       await inTime(tx, over).catch(() => undefined);
     },

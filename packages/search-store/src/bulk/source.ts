@@ -42,5 +42,5 @@ function iteratorOf<T>(source: AsyncIterable<T> | Iterable<T>): AsyncIterator<T>
     if (Symbol.asyncIterator in source) return source[Symbol.asyncIterator]();
     if (Symbol.iterator in source) return source[Symbol.iterator]();
   }
-  throw refused("a bulk load takes an iterable of chunks");
+  throw refused("a bulk load needs an iterable of chunks");
 }

@@ -20,7 +20,7 @@ export function createTurns(waitTimeoutMs: number) {
       } catch (error) {
         end();
         if (!(error instanceof DeadlineError)) throw error;
-        const message = `the embedded database was busy for ${waitTimeoutMs} ms: it has one connection, and another caller holds it`;
+        const message = `the embedded database was busy for ${waitTimeoutMs} ms: another caller holds its only connection`;
         throw new SearchError("ERR_SVC_SEARCH_EMBEDDED", message);
       }
       return end;

@@ -65,7 +65,7 @@ export function parseFilter(filter: unknown): Condition {
 }
 
 function parseGroup(filter: unknown, place: string, depth: number, budget: Budget): Condition {
-  if (!isPlain(filter)) throw wrong(place, "must be an object of keys and what they are compared with");
+  if (!isPlain(filter)) throw wrong(place, "must be an object that maps keys to values or operators");
   if (depth > MAX_DEPTH) throw wrong(place, `is nested deeper than ${MAX_DEPTH} levels`);
   const of: Condition[] = [];
   for (const [key, value] of Object.entries(filter)) {
@@ -93,10 +93,10 @@ function parseKey(key: string, value: unknown, place: string, budget: Budget): C
     return [{ key, eq: checkedValue(value, place) }];
   }
   if (!isPlain(value)) {
-    throw wrong(place, "must be a text, a finite number, true, false, null, or an object of operators");
+    throw wrong(place, "must be a string, a finite number, true, false, null, or an object of operators");
   }
   const given = Object.entries(value).filter(([, operand]) => operand !== undefined);
-  if (given.length === 0) throw wrong(place, `names no operator; known are ${OPERATORS.join(", ")}`);
+  if (given.length === 0) throw wrong(place, `names no operator; expected one of ${OPERATORS.join(", ")}`);
   spend(budget, given.length, place);
   return given.map(([operator, operand]) => parseComparison(key, operator, operand, place, budget));
 }
@@ -116,7 +116,7 @@ function parseComparison(
       if (!Array.isArray(operand)) throw wrong(at, "must be a list of values");
       budget.listed += operand.length;
       if (budget.listed > MAX_LISTED) {
-        throw wrong(at, `makes more than ${MAX_LISTED} listed values in one filter`);
+        throw wrong(at, `exceeds ${MAX_LISTED} listed values in one filter`);
       }
       return { key, in: Array.from(operand, (each, n) => checkedValue(each, `${at}[${n}]`)) };
     }
@@ -129,13 +129,13 @@ function parseComparison(
     case "lte": {
       const than = checkedValue(operand, at);
       if (typeof than !== "string" && typeof than !== "number") {
-        throw wrong(at, "must be a text or a finite number");
+        throw wrong(at, "must be a string or a finite number");
       }
       return { key, order: operator, than };
     }
     default: {
       const near = nearestName(operator, OPERATORS);
-      const meant = near === undefined ? `known are ${OPERATORS.join(", ")}` : `did you mean ${near}?`;
+      const meant = near === undefined ? `expected one of ${OPERATORS.join(", ")}` : `did you mean ${near}?`;
       throw wrong(at, `is not an operator; ${meant}`);
     }
   }
@@ -144,23 +144,23 @@ function parseComparison(
 function spend(budget: Budget, count: number, place: string): void {
   budget.comparisons += count;
   if (budget.comparisons > MAX_COMPARISONS) {
-    throw wrong(place, `makes more than ${MAX_COMPARISONS} conditions in one filter`);
+    throw wrong(place, `exceeds ${MAX_COMPARISONS} conditions in one filter`);
   }
 }
 
 function checkKey(key: string, place: string): void {
   // Neither metadata nor a statement can contain such a key.
   if (key.includes("\0") || !key.isWellFormed())
-    throw wrong(place, "must not contain NUL or half a character");
+    throw wrong(place, "must not contain NUL or an unpaired surrogate");
   if (Buffer.byteLength(key) > MAX_KEY_BYTES)
     throw wrong(place, `has a key of more than ${MAX_KEY_BYTES} bytes`);
 }
 
 function checkedValue(value: unknown, place: string): FilterValue {
-  if (!isScalar(value)) throw wrong(place, "must be a text, a finite number, true, false or null");
+  if (!isScalar(value)) throw wrong(place, "must be a string, a finite number, true, false or null");
   if (typeof value === "string") {
     if (value.includes("\0") || !value.isWellFormed()) {
-      throw wrong(place, "must not contain NUL or half a character");
+      throw wrong(place, "must not contain NUL or an unpaired surrogate");
     }
     if (Buffer.byteLength(value) > MAX_TEXT_BYTES)
       throw wrong(place, `has more than ${MAX_TEXT_BYTES} bytes`);

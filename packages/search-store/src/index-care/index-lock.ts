@@ -73,6 +73,6 @@ export async function underLock<T>(
   }
   throw new SearchError(
     "ERR_SVC_SEARCH_INDEX",
-    `another process works on the index ${index} and does not finish`,
+    `another process is working on the index ${index} and did not finish in time`,
   );
 }

@@ -84,7 +84,7 @@ function useShared<T extends { close(): Promise<void> }>(
     await (await last)?.close();
   });
   return () => {
-    if (mine === undefined) throw new Error(`${title} exist only inside of tests and hooks`);
+    if (mine === undefined) throw new Error(`${title} exist only inside tests and hooks`);
     return mine;
   };
 }

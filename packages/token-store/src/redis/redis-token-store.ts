@@ -112,7 +112,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     const times = checkRotation(rotation);
     const result = await whileDue((latest) => classify(rotation, times, latest));
     if (isResult(result)) return result;
-    throw new TypeError(`the script answered ${typeof result}`);
+    throw new TypeError(`the script returned ${typeof result}`);
   }
 
   const store: RedisTokenStore = {
@@ -122,7 +122,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
       if (jti !== undefined) names.push(keys.token(jti));
       const answer = read(names);
       return (endsInTime ? answer : bounded(timeoutMs, answer)).then((entries) => {
-        if (entries.length !== names.length) throw new TypeError("MGET must answer one entry for each key");
+        if (entries.length !== names.length) throw new TypeError("MGET must return one entry for each key");
         for (let at = 1; at < entries.length; at++) if (typeof entries[at] === "string") return true;
         return beganBefore(signedInAt, entries[0]);
       });
