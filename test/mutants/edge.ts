@@ -289,7 +289,7 @@ export const edge: Mutants = {
     replace: "`the body is not valid JSON: ${text}`",
   },
   "ERR-21": {
-    file: "packages/problem/src/attach.ts",
+    file: "packages/problem/src/node-refusals.ts",
     find: "answerAndClose(socket, rawProblem(refusal, instance, id));",
     replace: "socket.destroy();",
   },

@@ -29,7 +29,7 @@ export const work: Mutants = {
     replace: "attempts = least(job.attempts, ${MAX_COUNT}), locked_until",
   },
   "JOB-6": {
-    file: "packages/job-table/src/sql/leases.ts",
+    file: "packages/job-table/src/sql/lease-fence.ts",
     find: "and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;",
     replace: "and job.attempts >= lease.attempts and job.locked_until >= lease.locked_until`;",
   },
@@ -112,7 +112,7 @@ export const work: Mutants = {
       "    if (handler === undefined) return release(job, claimedAt);\n    if (fault !== undefined) {\n",
   },
   "JOB-21": {
-    file: "packages/job-table/src/sql/leases.ts",
+    file: "packages/job-table/src/sql/lease-fence.ts",
     find: "and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;",
     replace: "and job.attempts = job.attempts + 0 * lease.attempts`;",
   },

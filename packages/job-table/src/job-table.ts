@@ -16,7 +16,7 @@ import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
 import { deleteSql, deleteValues } from "./sql/ack.ts";
 import { jobOf } from "./sql/claimed-row.ts";
 import { failSql } from "./sql/fail.ts";
-import { leaseValues } from "./sql/leases.ts";
+import { leaseValues } from "./sql/lease-fence.ts";
 import { releaseSql } from "./sql/release.ts";
 import { enqueueRows } from "./sql/enqueue.ts";
 import {

@@ -1,4 +1,4 @@
-export { attachProblems, problemServerOptions } from "./attach.ts";
+export { attachProblems, problemServerOptions } from "./node-refusals.ts";
 export type { ProblemFields } from "./document.ts";
 export { jsonSafe } from "./json-safe.ts";
 export { type LastMiddleware, notFound } from "./not-found.ts";
@@ -9,7 +9,6 @@ export {
   badGateway,
   badRequest,
   conflict,
-  type ExceededLimit,
   forbidden,
   gatewayTimeout,
   internalError,
@@ -19,14 +18,17 @@ export {
   notFoundError,
   payloadTooLarge,
   type ReadyOptions,
-  type RetryOptions,
-  serviceUnavailable,
-  tooManyRequests,
   unauthorized,
   unprocessable,
   unsupportedMediaType,
   type ValidationIssue,
 } from "./problems.ts";
+export {
+  type ExceededLimit,
+  type RetryOptions,
+  serviceUnavailable,
+  tooManyRequests,
+} from "./retry-after.ts";
 export { PROBLEM_TYPE, sendJson, sendProblem, type SendableProblem } from "./send.ts";
 export { silence } from "./silence.ts";
 export { type ProblemCode, statusPhrase } from "./statuses.ts";

@@ -92,35 +92,6 @@ function shown(issue: ValidationIssue): Record<string, unknown> {
   return result;
 }
 
-/** The state of a limit that was exceeded. */
-export interface ExceededLimit {
-  /** Requests allowed per window. */
-  readonly limit: number;
-  /** Remaining requests. Default: 0. */
-  readonly remaining?: number | undefined;
-  /** Seconds until a request is allowed again; sent as a whole number of at least 1. */
-  readonly retryAfterSeconds: number;
-  /** Seconds until the whole limit is available again. Default: `retryAfterSeconds`. */
-  readonly resetSeconds?: number | undefined;
-}
-
-/** 429 with `Retry-After` and `RateLimit-*` headers, and the same numbers as members. */
-export function tooManyRequests(exceeded: ExceededLimit, options?: ReadyOptions): ProblemError {
-  const { limit, remaining = 0, retryAfterSeconds, resetSeconds = retryAfterSeconds } = exceeded;
-  const retryAfter = wholeSeconds(retryAfterSeconds);
-  return new ProblemError(429, "rate limit exceeded", {
-    ...options,
-    headers: {
-      "RateLimit-Limit": String(limit),
-      "RateLimit-Remaining": String(remaining),
-      "RateLimit-Reset": String(wholeSeconds(resetSeconds)),
-      "Retry-After": String(retryAfter),
-      ...options?.headers,
-    },
-    extensions: { limit, remaining, retry_after: retryAfter, ...options?.extensions },
-  });
-}
-
 /** 500 with the generic detail. Put the reason into `cause`, for the log. */
 export function internalError(options?: ReadyOptions): ProblemError {
   return new ProblemError(500, undefined, options);
@@ -129,23 +100,5 @@ export function internalError(options?: ReadyOptions): ProblemError {
 /** 502. */
 export const badGateway = problemWith(502);
 
-/** Problem options with the time after which a client may retry. */
-export interface RetryOptions extends ReadyOptions {
-  /** Sent as `Retry-After`, as a whole number of at least 1. Default: no `Retry-After`. */
-  readonly retryAfterSeconds?: number | undefined;
-}
-
-/** 503. */
-export function serviceUnavailable(detail?: string, options: RetryOptions = {}): ProblemError {
-  const { retryAfterSeconds, ...rest } = options;
-  if (retryAfterSeconds === undefined) return new ProblemError(503, detail, rest);
-  const headers = { "Retry-After": String(wholeSeconds(retryAfterSeconds)), ...rest.headers };
-  return new ProblemError(503, detail, { ...rest, headers });
-}
-
 /** 504. */
 export const gatewayTimeout = problemWith(504);
-
-function wholeSeconds(seconds: number): number {
-  return Number.isFinite(seconds) ? Math.max(1, Math.ceil(seconds)) : 1;
-}

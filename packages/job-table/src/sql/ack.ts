@@ -1,5 +1,5 @@
 import type { Lease } from "../job.ts";
-import { HELD } from "./leases.ts";
+import { HELD } from "./lease-fence.ts";
 
 /**
  * Returns the statement that deletes jobs by their leases (JOB-7), passed as four lists starting at `$first`

@@ -1,5 +1,5 @@
 import { EXHAUSTED, NOW, returned, TAKE, TOOK } from "./claimed-row.ts";
-import { byKey } from "./leases.ts";
+import { byKey } from "./lease-fence.ts";
 
 /** Maximum number of exhausted jobs that one statement marks as dead. */
 export const MAX_SPENT = 100;

@@ -1,5 +1,5 @@
 import { QUIET_PAUSE_MS } from "../notifier.ts";
-import { HELD } from "./leases.ts";
+import { HELD } from "./lease-fence.ts";
 
 /**
  * Returns the statement for failed jobs (JOB-8, JOB-9): it delays them by min(2 x 2^(attempts - 1), 300) seconds or

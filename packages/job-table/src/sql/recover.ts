@@ -1,5 +1,5 @@
 import { EXHAUSTED, NOW, returned, TOOK } from "./claimed-row.ts";
-import { byKey } from "./leases.ts";
+import { byKey } from "./lease-fence.ts";
 
 /**
  * Maximum number of leases that one statement recovers, and of jobs that one statement marks as dead and returns with

@@ -1,4 +1,4 @@
-import { HELD } from "./leases.ts";
+import { HELD } from "./lease-fence.ts";
 
 /** Returns the statement that releases jobs by their leases (JOB-11) and notifies workers on the channel `$4`. */
 export function releaseSql(table: string, notifies: boolean): string {

@@ -2,7 +2,7 @@ import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
 import { deleteSql, deleteValues } from "../sql/ack.ts";
 import { failSql } from "../sql/fail.ts";
-import { leaseValues } from "../sql/leases.ts";
+import { leaseValues } from "../sql/lease-fence.ts";
 import { releaseSql } from "../sql/release.ts";
 import type { Session } from "./session.ts";
 
