@@ -9,20 +9,26 @@ import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts
 import type { RecordsSettings } from "./services/records.ts";
 
 const workers = 16;
-/** For a connection, and again for a statement. */
+/** Deadline in seconds for obtaining a connection, and again for executing a statement. */
 const deadlineSeconds = 0.4;
 const deadlineMs = deadlineSeconds * 1000;
-/** Milliseconds beyond the deadlines that are allowed when the server does not even cancel a statement. */
+/**
+ * Milliseconds allowed beyond the deadlines, because a frozen server does not even process the cancellation of a
+ * statement.
+ */
 const graceMs = 500;
 const healMs = 20_000;
-/** Milliseconds for which a report of `/ready` is reused, and the deadline of its checks. */
+/** Milliseconds for which `/ready` reuses a report, and the deadline of its checks. */
 const reuseMs = 1000;
 const checkMs = 2000;
-/** Minimum number of readiness reports to request once the fault must be noticed. */
+/** Minimum number of `/ready` requests to send after the fault must have been detected. */
 const fewestReports = 2;
-/** Milliseconds within which a fault must be noticed, even if the machine is too busy for requests. */
+/** Milliseconds by which a fault is prolonged at most, until a busy machine has sent enough requests. */
 const feltMs = 20_000;
-/** Milliseconds between two requests of a worker. A short run uses the shorter pause only around the start of a fault. */
+/**
+ * Milliseconds between two requests of a worker: shorter, longer. A short run uses the shorter pause only around the
+ * start of a fault.
+ */
 const pausesMs = { quick: [50, 250], full: [10, 10] } as const;
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
@@ -46,7 +52,8 @@ export const databaseStall: Experiment = {
       begin: () => postgres.pause(),
       end: () => postgres.resume(),
     });
-    // Stop when the process has ended, or when a short run of a variant has broken its one rule.
+    // Stop when the service has exited, or when the variant has broken the only rule that a short run expects it to
+    // break.
     if (service.exit !== undefined || (run.quick && poolDefaults)) return;
     await oneFault("killed", run.quick ? 1000 : faultMs, scene, {
       begin: () => postgres.kill(),
@@ -95,7 +102,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
     ask("/health", health, () => 50),
     ask("/ready", ready, () => 100),
   ];
-  // The deadlines are short, and the first connections of a busy machine miss them: wait for half a second without an error.
+  // On a busy machine the first connections miss these short deadlines: wait for half a second without an error.
   const loadedAt = performance.now();
   const isCalm = await isHealed(rows, ready, loadedAt, service);
   rowPauseMs = shortMs;
@@ -103,19 +110,19 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   const before = rows.filter((each) => each.endedAt > performance.now() - 500).length;
   const begunAt = performance.now();
   await fault.begin();
-  // A connection check from before the fault may succeed until its deadline, and its report is reused for a while.
+  // A connection check that began before the fault may succeed until its deadline, and `/ready` reuses its result.
   const knownAt = performance.now() + deadlineMs + reuseMs;
   setTimeout(() => (rowPauseMs = longMs), hurriesAfterMs).unref();
   const roomMs = run.quick ? 1500 : 300;
   const limitMs = 2 * deadlineMs + graceMs + roomMs;
-  // Only stalls that the stall monitor saw are subtracted: it runs none of the tested code.
+  // Subtract only the stalls that the stall monitor saw: the tested code cannot cause those.
   const waited = ({ ms, startedAt, endedAt }: Timed): number => ms - stallMonitor.between(startedAt, endedAt);
   const reports = (until: number): readonly Timed[] =>
     ready.filter((each) => each.startedAt > knownAt && each.endedAt < until);
   const isFelt = (): boolean => {
     const now = performance.now();
     const lastedMs = now - begunAt - stallMonitor.between(begunAt, now);
-    // A request that has waited since then has exceeded its limit.
+    // A request that has waited since the start of the fault has exceeded its limit by then.
     if (run.variant !== asBuilt) return lastedMs > 1.5 * limitMs;
     return lastedMs > faultMs && reports(now).length >= fewestReports;
   };
@@ -147,7 +154,8 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   report.figure(name, "/health longest", longestHealth, "ms");
   report.figure(name, "/ready longest", longestReport, "ms");
   report.figure(name, "answered with 503 before", early.length, "count");
-  // After a missed deadline the breaker refuses other requests; at least one must have missed it.
+  // After a missed deadline the breaker refuses other requests, so at least one of the early refusals must be a missed
+  // deadline.
   const isMissed = early.length === 0 || early.some((each) => each.ms > 0.9 * deadlineMs);
   report.rule(
     before > 0 && isCalm && isMissed,
@@ -179,7 +187,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   report.rule(healed, `${name}: it recovers without a restart`);
 }
 
-/** Waits until half a second has passed without an error, and `/ready` reports success too. */
+/** Waits until all requests of half a second succeed and `/ready` reports success; false after `healMs`. */
 async function isHealed(
   rows: readonly Timed[],
   ready: readonly Timed[],

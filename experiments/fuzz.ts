@@ -11,12 +11,12 @@ import type { FuzzedSettings } from "./services/fuzzed.ts";
 const maxBody = 16 * 1024;
 const sideBySide = 32;
 const batchSize = 512;
-/** Longer than every deadline of the service. */
+/** Returns the milliseconds to wait for an answer, which exceed every deadline of the service. */
 const lastMs = (run: Run): number => (run.quick ? 5000 : 8000);
 const samples = 8;
 const legalId = /^[!-~]{1,128}$/;
 
-/** Sends thousands of requests that are invalid or unusual in listed ways, and checks every byte of the answers. */
+/** Sends thousands of invalid or unusual requests, and checks every byte of the answers. */
 export const fuzz: Experiment = {
   name: "fuzz",
   description:
@@ -30,7 +30,7 @@ export const fuzz: Experiment = {
     await using service = await startService("fuzzed.ts", settings);
     const results = await sendAll(service, count, seed, lastMs(run));
     const { status } = await send(service.port, "/health");
-    // Log lines are written at the end of a turn; the line of this last request comes after all others.
+    // The logger writes at the end of an event-loop turn, so the record of this last request comes after all others.
     await send(service.port, "/the-end");
     await hasLine(service, "/the-end", run);
     reportResults(results, seed, report);
@@ -56,7 +56,7 @@ async function sendAll(
   while (results.length < count && service.exit === undefined) {
     const cases = Array.from({ length: Math.min(batchSize, count - results.length) }, next);
     const exchanges: Exchange[] = [];
-    // The system may assign a port several times, so the order of connections on a port identifies the exchange.
+    // The system may assign a client port again, so the order of the connections on a port identifies the exchange.
     const turns = new Map<number, number>();
     const turnOf = new Map<Exchange, number>();
     let at = 0;

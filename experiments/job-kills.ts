@@ -31,7 +31,10 @@ export const jobKills: Experiment = {
   },
 };
 
-/** Where a kill shows the fault of a variant. Its handlers wait there, because a kill at a random time may miss it. */
+/**
+ * The point at which a kill shows the fault of a variant. Its handlers wait there, because a kill at a random time may
+ * miss it.
+ */
 const exposedAt: Readonly<Record<string, Moment>> = {
   "broken-ack-first": "before",
   "broken-no-inbox": "after",
@@ -54,12 +57,13 @@ function sizeOf({ quick, variant, cases }: Run): Size {
   const small = { longestMs: 100, meanGapMs: 150 };
   if (variant === asBuilt)
     return { ...small, jobs: cases ?? 400, workers: 3, kills: 6, visibilitySeconds: 3 };
-  // One kill shows a fault at such a point. A worker that takes another one's jobs shows its fault without a kill.
+  // One kill at that point shows the fault of such a variant. The other variant takes another worker's jobs, which
+  // shows without a kill.
   const crew = variant in exposedAt ? { workers: 1, kills: 1 } : { workers: 2, kills: 0 };
   return { ...small, ...crew, jobs: cases ?? 100, visibilitySeconds: 1.5 };
 }
 
-/** A kill or restart, and the jobs that were held at that time. */
+/** A kill of a worker or a restart of the database, and the jobs that were held at that time. */
 interface Fault {
   readonly kind: "kill" | "restart";
   readonly held: readonly string[];
@@ -74,18 +78,18 @@ interface Counts {
   readonly ends: readonly Note[];
   readonly effects: ReadonlyMap<string, number>;
   readonly dead: readonly { readonly id: string; readonly max_attempts: number }[];
-  /** Rows that are not dead and still in the table. */
+  /** The number of rows in the table that are not dead. */
   readonly left: number;
 }
 
 interface Server extends AsyncDisposable {
   readonly url: string;
-  /** Undefined when other tests share the server. */
+  /** The server of this run alone; undefined when other tests share the server. */
   readonly own: PostgresServer | undefined;
 }
 
 async function openServer({ quick, variant }: Run): Promise<Server> {
-  // The variants show their faults without a restart.
+  // The variants show their faults without a restart of the database.
   if (quick && variant !== asBuilt) return Object.assign(await openTestDatabase(), { own: undefined });
   const durable = { fsync: "on", synchronous_commit: "on", full_page_writes: "on" };
   const settings = quick ? { synchronous_commit: "on" } : durable;
@@ -100,7 +104,7 @@ async function oneRun(run: Run, random: Random): Promise<Counts> {
   await createInbox().ensureSchema(bench.pool);
   const ids = Array.from({ length: size.jobs }, (_, n) => `job-${n}`);
   await using crew = await openCrew(run, random, server, bench, size);
-  // Only when all workers run: on a busy machine the first one would do all the jobs.
+  // Enqueue only after all workers have started: on a busy machine the first one would run all the jobs.
   await bench.table.enqueueMany(ids.map((id) => ({ id, task: "work" })));
   const began = performance.now();
   const restarts: (readonly [number, number])[] = [];
@@ -113,10 +117,10 @@ async function oneRun(run: Run, random: Random): Promise<Counts> {
   };
   for (let n = 1; n <= size.kills; n++) {
     await delay(random.whole(2 * size.meanGapMs));
-    // In turn when the killed worker must be known beforehand.
+    // Kill the workers in the order of their starts: only the first ones wait at the exposed point.
     await crew.kill(run.variant in exposedAt ? (n - 1) % size.workers : random.whole(size.workers));
     if (server.own === undefined) continue;
-    // Kills continue meanwhile. The first restart is clean, the second one recovers from a crash.
+    // Kills continue during a restart. The first restart is clean, the second one recovers from a crash.
     if (n === Math.floor(size.kills / 3)) restarting = restart(false);
     if (n === Math.floor((size.kills * 2) / 3)) restarting = restarting?.then(() => restart(true));
   }
@@ -153,11 +157,11 @@ function faultOf([from, to]: readonly [number, number], notes: readonly (readonl
   };
 }
 
-/** Worker processes, each replaced when it is killed. */
+/** Worker processes; each one is replaced after a kill. */
 interface Crew extends AsyncDisposable {
   kill(index: number): Promise<void>;
   kills(): readonly Fault[];
-  /** The notes of all processes, including those killed. */
+  /** Returns the notes of all processes, including the killed ones. */
   notes(): readonly (readonly Note[])[];
 }
 
@@ -187,7 +191,7 @@ async function openCrew(
     async kill(index) {
       const member = await members[index];
       if (member === undefined) return;
-      // The new process must work before it is killed. There may be no jobs left for it.
+      // Wait until the worker runs a job, but not for ever: there may be no jobs left for it.
       const [atWork, mostMs] = run.variant in exposedAt ? ["exposed", 20_000] : ["start", 2000];
       const isAtWork = (): boolean => readNotes(member.notes).some(({ kind }) => kind === atWork);
       for (let waited = 0; waited < mostMs && !isAtWork(); waited += 20) await delay(20);
@@ -196,7 +200,7 @@ async function openCrew(
       await member.process.exited;
       const ofLate = holdsOf(readNotes(member.notes)).filter(({ to }) => to === Number.POSITIVE_INFINITY);
       kills.push({ kind: "kill", held: ofLate.map(({ id }) => id) });
-      // The other kills do not wait for the new process.
+      // Do not wait for the replacement: other workers can be killed before it has started.
       members[index] = start();
       members[index].catch(() => undefined);
     },

@@ -15,7 +15,7 @@ const visibilitySeconds = 1;
 const overMs = 1200;
 /** The lease of worker processes in seconds: on a busy machine their first claim takes a second. */
 const frozenSeconds = 4;
-/** The lease of the next owners in seconds, which does not expire during a race. */
+/** The lease of the next owners in seconds: long enough not to expire during a race. */
 const longSeconds = 3600;
 
 /** Workers that continue after their leases have expired, and jobs that kill every worker. */
@@ -36,7 +36,7 @@ export const jobLeaseRaces: Experiment = {
       const next = createJobTable({ db: bench.pool, name, visibilityTimeoutSeconds: longSeconds });
       await play({ bench, next, url: database.url, run, report });
     };
-    // The scenes mostly wait for leases to expire.
+    // Run the scenes concurrently: they mostly wait for leases to expire.
     await together([
       ...nextOwners.map((owner, n) =>
         isLate ? scene(`late_${n}`, (on) => byHand(owner, each, on)) : undefined,
@@ -54,7 +54,7 @@ export const jobLeaseRaces: Experiment = {
   },
 };
 
-/** A separate table, and a client of it whose leases do not expire. */
+/** A job table of its own, and a client of that table (`next`) whose leases do not expire. */
 interface Scene {
   readonly bench: JobBench;
   readonly next: JobTable;
@@ -63,10 +63,10 @@ interface Scene {
   readonly report: Report;
 }
 
-/** The state of a job when the late owner ends it. */
+/** The state into which a job is brought before its late owner ends it. */
 interface NextOwner {
   readonly name: string;
-  /** Brings jobs whose first lease has expired into that state as `next`; their rows do not change afterwards. */
+  /** Brings jobs whose first lease has expired into this state, as `next`; their rows do not change afterwards. */
   take(next: JobTable, jobs: readonly NewJob[]): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ const nextOwners: readonly NextOwner[] = [
   },
 ];
 
-/** Claims exactly these jobs; no others are available at this time. */
+/** Claims exactly these jobs, and throws if it gets others or fewer. */
 async function claimAll(table: JobTable, jobs: readonly NewJob[]): Promise<readonly Job[]> {
   const claimed = await table.claim(jobs.length);
   const wanted = new Set(jobs.map(({ id }) => id));
@@ -116,7 +116,7 @@ async function byHand(owner: NextOwner, count: number, { bench, next, run, repor
   await delay(overMs);
   await owner.take(next, jobs);
   const before = await wholeRows(bench);
-  // All at once.
+  // End all of them concurrently.
   const lost = await Promise.all(leases.map((lease, n) => pick(owners, n).end(lease)));
   reportLateOwners(name, lost.filter((each) => each).length, before, await wholeRows(bench), report);
 }
@@ -152,7 +152,10 @@ function pick(owners: readonly LateOwner[], n: number): LateOwner {
   return owner;
 }
 
-/** The late owner ends a job while another one claims it, after the lease has expired. Exactly one of them succeeds. */
+/**
+ * Lets the late owner acknowledge each job while `next` claims it, after the lease has expired. Exactly one of them
+ * must succeed.
+ */
 async function sameInstant(count: number, { bench, next, run, report }: Scene): Promise<void> {
   const name = "ended and claimed at once";
   const jobs = Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, task: "late" }));
@@ -163,7 +166,7 @@ async function sameInstant(count: number, { bench, next, run, report }: Scene): 
   const acks = owners.filter((owner) => owner.name.startsWith("ack"));
   const claiming: Promise<readonly Job[]>[] = [];
   const acking = leases.map((lease, n) => {
-    // Between the acknowledgements, as many claims as are needed for half of the jobs.
+    // Interleave claims with the acknowledgements: one claim for every two jobs.
     if (n % 2 === 0) claiming.push(next.claim(1));
     return pick(acks, n).end(lease);
   });
@@ -185,7 +188,7 @@ async function sameInstant(count: number, { bench, next, run, report }: Scene): 
 interface FrozenWorker {
   readonly name: string;
   readonly payload: LatePayload;
-  /** Whether the worker receives SIGTERM while it is frozen. */
+  /** Whether the worker receives SIGTERM before it resumes. */
   readonly stops: boolean;
 }
 
@@ -195,7 +198,7 @@ const frozenWorkers: readonly FrozenWorker[] = [
   { name: "frozen, then it stops", payload: { ms: 0, ends: "stopped" }, stops: true },
 ];
 
-/** Freezes a worker process for longer than its leases, and resumes it. */
+/** Freezes a worker process until its leases have expired and other owners have its jobs, and resumes it. */
 async function frozenWorker(
   { name, payload, stops }: FrozenWorker,
   count: number,
@@ -206,7 +209,7 @@ async function frozenWorker(
   await using worker = frozen;
   await delay(frozenSeconds * 1000 + 200);
   const held = await claimAll(next, jobs);
-  // Half of the jobs are done meanwhile, and new jobs have their ids.
+  // Complete half of the jobs, and enqueue new jobs with the same ids.
   const again = jobs.filter((_, n) => n % 2 === 0);
   const ids = new Set(again.map(({ id }) => id));
   for (const job of held) if (ids.has(job.id)) await next.ack(job);
@@ -220,7 +223,7 @@ async function frozenWorker(
   reportLateOwners(name, lost, before, await wholeRows(bench), report);
 }
 
-/** Returns a worker that was frozen while it ran all these jobs; tries again if some had ended on a busy machine. */
+/** Returns a worker that was frozen while it ran all these jobs. Tries again if a job ended before the freeze. */
 async function freeze(
   jobs: readonly NewJob[],
   bench: JobBench,
@@ -239,7 +242,7 @@ async function freeze(
     await bench.table.enqueueMany(jobs);
     await until(() => readNotes(notes).length >= jobs.length);
     worker.signal("SIGSTOP");
-    // After the delay the signal has taken effect, and no note is added any more.
+    // After the delay the signal has taken effect, and the worker writes no more notes.
     await delay(50);
     const noted = readNotes(notes);
     if (noted.length === jobs.length && noted.every(({ kind }) => kind === "start")) return { worker, notes };
@@ -253,7 +256,7 @@ async function until(held: () => boolean): Promise<void> {
   for (let waited = 0; !held() && waited < 30_000; waited += 50) await delay(50);
 }
 
-/** Runs jobs that kill their worker each time, together with others. */
+/** Runs jobs that kill their worker at each attempt, together with ordinary jobs. */
 async function killers({ bench, url, run, report }: Scene): Promise<void> {
   const name = "jobs that kill their worker";
   const count = run.quick ? 1 : 5;
@@ -266,7 +269,7 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
   const good = Array.from({ length: 4 * count }, (_, n) => ({ id: `good-${n}`, task: "good" }));
   await bench.table.enqueueMany([...killing, ...good]);
   const files: string[] = [];
-  // Concurrency 1 in each process: a killed worker holds no other job.
+  // Concurrency 1 in each process, so that a killed worker holds no other job.
   const next = (): Promise<ServiceProcess> => {
     const notes = join(bench.folder, `killer-${files.length}`);
     files.push(notes);
@@ -292,7 +295,7 @@ async function killers({ bench, url, run, report }: Scene): Promise<void> {
     killing.some(({ id }) => startsOf(files.flatMap(readNotes), id) > maxAttempts);
   let settled = false;
   for (let waited = 0; waited < 60 && !settled && !tooOften(); waited++) settled = await bench.drained(1000);
-  // A further attempt would start within this time.
+  // Wait long enough for another attempt to start, if there were one.
   if (!tooOften()) await delay(2.5 * visibilitySeconds * 1000);
   over.abort();
   await Promise.all(processes);

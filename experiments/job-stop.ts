@@ -11,12 +11,12 @@ import { startService } from "./harness/service-process.ts";
 import { startStallMonitor, type StallMonitor } from "./harness/stall-monitor.ts";
 import type { StoppedPayload, StoppedSettings } from "./services/job-stopped.ts";
 
-/** Far longer than a run: a job that waits for the end of a lease is not done in time. */
+/** The lease in seconds, far longer than a run: a job whose release waits for the end of its lease misses the limit. */
 const visibilitySeconds = 300;
-/** Milliseconds that `stop()` waits for aborted handlers, and then for the last writes. */
+/** Milliseconds for which `stop()` waits for aborted handlers, and again for the last writes. */
 const settleMs = 1000;
 
-/** Stops worker processes that run jobs. */
+/** Sends SIGTERM to worker processes that run jobs. */
 export const jobStop: Experiment = {
   name: "job-stop",
   description: "SIGTERM to a worker with 200 running jobs: each is finished, or given back with its attempt",
@@ -34,7 +34,7 @@ export const jobStop: Experiment = {
     const stops: Stopped[] = [];
     let left = 0;
     let drained = true;
-    // A short run of a variant ends with the first broken rule, before the next worker.
+    // A short run of a variant needs no second worker: the fault shows when the first one stops.
     const isEnough = run.quick && run.variant !== asBuilt;
     for (let n = 0; n < runs; n++) {
       stops.push(await stopOne(scene, n));
@@ -63,9 +63,9 @@ interface Scene {
 
 const drainSeconds = 1;
 const concurrency = 200;
-/** At the signal. */
+/** The number of jobs that must run when the signal is sent. */
 const fewestRunning = concurrency * 0.95;
-/** Claimed but not started: a worker that prefetches so many has a claim in flight while it works. */
+/** The number of jobs to claim in advance: with so many, a claim is in flight while the worker runs jobs. */
 const prefetch = 240;
 
 interface Stopped {
@@ -73,20 +73,20 @@ interface Stopped {
   readonly kinds: Readonly<Record<StoppedPayload["kind"], number>>;
   readonly finished: number;
   readonly givenBack: number;
-  /** Released jobs whose handlers ignored their abort signals. */
+  /** The number of released jobs whose handlers ignored their abort signals. */
   readonly deaf: number;
-  /** Neither finished nor released with their attempt restored. */
+  /** The number of jobs that were neither finished nor released with their attempt restored. */
   readonly neither: number;
   readonly leased: number;
   readonly unstarted: number;
   readonly exitCode: number | null;
-  /** From the signal to the end, less the stalls that the stall monitor saw. */
+  /** Milliseconds from the signal to the exit, less the stalls that the stall monitor saw. */
   readonly stopMs: number;
 }
 
 function payloadOf(random: Random): StoppedPayload {
   const kind = random.pick(["short", "short", "heeding", "deaf"] as const);
-  // Most of the short jobs end during the drain.
+  // Most of the short jobs finish during the drain.
   return { kind, ms: kind === "short" ? 200 + random.whole(900) : 60_000 };
 }
 
@@ -101,7 +101,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
   await bench.table.enqueueMany(more);
   const notes = join(bench.folder, `worker-${n}`);
   await using worker = await startService("job-stopped.ts", {
-    // Every second worker has prefetched jobs that it has not started.
+    // Every second worker prefetches jobs.
     url,
     concurrency,
     prefetch: n % 2 === 0 ? 0 : prefetch,
@@ -111,7 +111,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     quickly: false,
   } satisfies StoppedSettings);
   const begun = (): readonly Note[] => readNotes(notes).filter(({ kind }) => kind === "start");
-  // Short jobs end all the time, and on a busy machine it takes a while until others have started in their place.
+  // Short jobs finish continuously, and on a busy machine it takes a while until others have started in their place.
   let running = runningOf(readNotes(notes));
   for (let waited = 0; running.length < fewestRunning && waited < 20_000; waited += 10) {
     await delay(10);
@@ -157,7 +157,7 @@ function runningOf(notes: readonly Note[]): readonly string[] {
   return [...open];
 }
 
-/** Runs a worker until it has done the remaining jobs. It is not killed, because a kill may leave a claim in flight. */
+/** Runs a worker until no job is left, and stops it. A kill could leave a claim in flight. */
 async function finish({ bench, url, run }: Scene, n: number): Promise<boolean> {
   const notes = join(bench.folder, `next-${n}`);
   await using worker = await startService("job-stopped.ts", {

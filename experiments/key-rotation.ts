@@ -18,24 +18,24 @@ import type { KeyRest, KeyVerifierSettings } from "./services/key-verifier.ts";
 const minters = 4;
 const algorithms = ["ES256", "EdDSA", "RS256"] as const;
 const keySetPath = "/.well-known/jwks.json";
-/** Milliseconds until a change must be noticed or keys fetched, which takes a second on an idle machine. */
+/** Milliseconds to wait for a change or a fetch, which takes a second on an idle machine. */
 const patienceMs = 20_000;
 /**
- * Milliseconds until an issuer must use a change. The file system notifies the issuer, which then waits for 50 ms. Its own poll
- * after five seconds is too late here: it would find the second of two changes in short succession.
+ * Milliseconds within which an issuer must use a change. A file-system event notifies the issuer, which reads the file
+ * after 50 ms. Its own poll, every five seconds, is too late: it would skip the first of two quick changes.
  */
 const mostNoticedMs = 2000;
-/** The maximum age of the verifier's keys in seconds, with a jitter of a tenth. */
+/** The maximum age in seconds of the keys that the verifier uses, to which it adds a jitter of a tenth. */
 const maxAgeSeconds = 1;
 const tickMs = 300;
-/** The most ticks between two fetches, at any phase of the timer. */
+/** The most timer ticks that may lie between two fetches of the key set. */
 const mostTicks = Math.ceil((1100 * maxAgeSeconds) / tickMs);
-/** The number of intervals to observe for a verifier whose keys get too old. */
+/** The number of intervals between fetches to observe for the variant whose keys get too old. */
 const fewestRests = 3;
-/** Minimum counts that a run must reach, even on a slow machine. */
+/** The least number of accepted tokens and of key-set polls in a run, even on a slow machine. */
 const fewest = { accepted: 200, polls: 40 } as const;
 
-/** Replaces signing keys while tokens are issued and verified, in seconds instead of days. */
+/** Replaces signing keys while tokens are issued and verified: a rotation takes seconds instead of days. */
 export const keyRotation: Experiment = {
   name: "key-rotation",
   description:
@@ -71,7 +71,7 @@ export const keyRotation: Experiment = {
 };
 
 function ageOf(variant: string): number {
-  // The verifier does not fetch again in time, so that the new key is missing for certain and not by chance.
+  // The verifier does not fetch again during the run, so that the promoted key is certain to be missing.
   if (variant === "broken-promote-at-once") return 3600;
   return variant === "broken-old-keys" ? 3 * maxAgeSeconds : maxAgeSeconds;
 }
@@ -92,7 +92,7 @@ interface Issued {
   readonly exp: number;
 }
 
-/** The uses of one key's tokens. */
+/** How often tokens of one key were accepted. */
 interface Uses {
   accepted: number;
   acceptedSinceReplaced: number;
@@ -101,7 +101,7 @@ interface Uses {
 async function rotations(scene: Scene): Promise<void> {
   const { issuers, verifier, commands, run, report } = scene;
   const { quick, variant } = run;
-  // A token that outlives the rotation shows a fault, even on a slow machine.
+  // Tokens of a variant outlive the rotation, so that the fault shows even on a slow machine.
   const tokenSeconds = variant !== asBuilt ? 60 : quick ? 2 : 6;
   const pace = quick ? { workers: 4, mintMs: 100, presentMs: 40 } : { workers: 16, mintMs: 20, presentMs: 5 };
   const load = startLoad({ issuers, verifier, tokenSeconds, ...pace });
@@ -119,7 +119,7 @@ async function rotations(scene: Scene): Promise<void> {
   const add = async (n: number): Promise<void> => {
     const known = await publishedBy(issuers[0]);
     await commands.run("add", "--algorithm", algorithms[n % algorithms.length] ?? "RS256");
-    // This variant does not wait for the issuers.
+    // This variant does not wait until the issuers publish the key.
     if (variant === "broken-promote-at-once") return;
     noticedMs.push(await noticed(scene, async (each) => (await publishedBy(each)).length > known.length));
   };
@@ -139,17 +139,18 @@ async function rotations(scene: Scene): Promise<void> {
     await commands.run("promote", "--force");
     load.replaced(before);
     if (variant === asBuilt) {
-      // The last token of the old key comes from the issuer that notices last.
+      // The issuer that notices the change last signs the last token with the old key.
       noticedMs.push(await noticed(scene, async (each) => ((await mint(each, 1))?.kid ?? before) !== before));
       tooEarly.push(await commands.refusal("retire", before));
       await delay(tokenSeconds * 1000 + (quick ? 500 : 1500));
     }
     if (longer !== undefined) kept.push(await load.present(longer));
-    // This variant promotes too early, and must not retire the key before the verifier fetches.
+    // This variant shows its fault by promoting too early. Keep the old key, or its tokens would be refused too.
     if (variant !== "broken-promote-at-once") await commands.run("retire", before, "--now");
     if (variant === asBuilt) {
       noticedMs.push(await noticed(scene, async (each) => !(await publishedBy(each)).includes(before)));
-      // Adds the key of the next round. The issuers have just polled, so only a notification lets them see it in time.
+      // Add the key of the next round. The issuers have just polled, so only a file-system event shows it to them
+      // before the limit.
       await add(n + 1);
       const isFetched = fetched(issuers[0]);
       await delay(quick ? 500 : 3000);
@@ -189,17 +190,20 @@ async function rotations(scene: Scene): Promise<void> {
   );
 }
 
-/** Returns the ids of the keys in an issuer's key set. */
+/** Returns the ids of the keys that an issuer publishes. */
 async function publishedBy(issuer: ServiceProcess): Promise<readonly string[]> {
   const { body } = await send(issuer.port, keySetPath);
-  // An issuer that does not answer publishes no keys.
+  // Treat a missing answer as an empty key set.
   const { keys } = JSON.parse(body || '{"keys":[]}') as {
     readonly keys: readonly { readonly kid: string }[];
   };
   return keys.map(({ kid }) => kid);
 }
 
-/** Waits until all issuers use a change. Returns the milliseconds, less the stalls that the stall monitor saw. */
+/**
+ * Waits until all issuers use a change. Returns the milliseconds that it took, less the stalls that the stall monitor
+ * saw.
+ */
 async function noticed(
   { issuers, stallMonitor }: Scene,
   isKnown: (issuer: ServiceProcess) => Promise<boolean>,
@@ -210,13 +214,15 @@ async function noticed(
   return to - from - stallMonitor.between(from, to);
 }
 
-/** Waits until a fetch that the verifier starts from now on has ended: a second one has started. */
+/**
+ * Waits until a fetch that the verifier starts after this call has ended, which is certain when the next fetch starts.
+ */
 async function fetched(issuer: ServiceProcess): Promise<boolean> {
   const before = await issuer.ask<number>("fetches");
   return until(async () => (await issuer.ask<number>("fetches")) >= before + 2);
 }
 
-/** Waits for a condition; false when it does not hold in time, which the rules report. */
+/** Waits for a condition; false when it does not hold within `patienceMs`. */
 async function until(held: () => boolean | Promise<boolean>): Promise<boolean> {
   const from = performance.now();
   for (;;) {
@@ -227,22 +233,25 @@ async function until(held: () => boolean | Promise<boolean>): Promise<boolean> {
 }
 
 interface Load {
-  /** Marks a key as replaced. */
+  /** Counts tokens of this key as those of a replaced key from now on. */
   replaced(kid: string): void;
-  /** Waits until so many tokens of a key were accepted, and then until the verifier has searched for an unknown key. */
+  /**
+   * Waits until `accepted` tokens of a key were accepted, and then until the verifier has fetched because of an unknown
+   * key id.
+   */
   until(accepted: number): Promise<void>;
-  /** Waits until a valid token is refused, at most `ms` milliseconds. */
+  /** Waits until a valid token is refused, for at most `ms` milliseconds. */
   refusal(ms: number): Promise<void>;
-  /** Presents a token in addition to those of the load. */
+  /** Presents a token, in addition to those that the load presents. */
   present(issued: Issued): Promise<Outcome>;
   end(): Promise<void>;
   readonly requests: number;
   readonly accepted: number;
   readonly strangers: number;
   readonly uses: ReadonlyMap<string, Uses>;
-  /** Refused valid tokens, by the kind of their key. */
+  /** For each refused valid token, whether its key was current or replaced. */
   readonly refused: readonly string[];
-  /** All other errors. */
+  /** Descriptions of all other errors. */
   readonly strange: readonly string[];
 }
 
@@ -251,12 +260,12 @@ interface Loaded {
   readonly verifier: ServiceProcess;
   readonly tokenSeconds: number;
   readonly workers: number;
-  /** Milliseconds between two requests of a minter, and of a worker. */
+  /** Milliseconds between two requests of a minter (`mintMs`) and of a worker (`presentMs`). */
   readonly mintMs: number;
   readonly presentMs: number;
 }
 
-/** Issues tokens continuously, and presents the valid ones repeatedly. */
+/** Issues tokens continuously, and presents the valid ones repeatedly until `end()`. */
 function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs }: Loaded): Load {
   const stop = new AbortController();
   const agent = keepAliveAgent(workers);
@@ -287,7 +296,10 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
     }
   }
 
-  /** Presents tokens with unknown key ids, so that the verifier uses up its fetches for unknown keys. */
+  /**
+   * Presents tokens with unknown key ids: after a fetch for one of them, the verifier fetches for no other one for a
+   * minute.
+   */
   async function strangeness(): Promise<void> {
     while (!stop.signal.aborted) {
       const claims = { iss: "https://issuer.example.com", aud: "orders" };
@@ -322,7 +334,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
     replaced: (kid) => void old.add(kid),
     async until(accepted) {
       while ([...uses.values()].every((each) => each.accepted < accepted)) await delay(20);
-      // The verifier fetches for an unknown key id once a minute: after two such tokens that fetch is over.
+      // The verifier fetches for an unknown key id at most once a minute: two such tokens later that fetch is over.
       for (const before = strangers; strangers < before + 2;) await delay(20);
     },
     async refusal(ms) {
@@ -406,7 +418,10 @@ function judgeTokens(
   );
 }
 
-/** Judges the verifier's fetches while it runs: when its process stalls, its keys get older but verify no request. */
+/**
+ * Judges how often the verifier fetched, in ticks of its own timer: while its process stalls, its keys get older but
+ * verify no request.
+ */
 function judgeRests(rests: readonly KeyRest[], report: Report): void {
   const most = Math.max(...rests.map((each) => each.ticks));
   report.figure("verifier", "intervals between two fetches", rests.length, "count");

@@ -15,11 +15,11 @@ const flow = { jobs: 5, everyMs: 20 };
 
 interface Scene {
   readonly name: string;
-  /** Whether newer jobs are queued, 250 a second. */
+  /** Whether newer jobs are enqueued meanwhile, 250 a second. */
   readonly flows: boolean;
   /** Whether the workers start after the leases have expired. */
   readonly startsLater?: boolean;
-  /** Whether an old snapshot keeps the dead rows of finished jobs in the table. */
+  /** Whether a session holds an old snapshot, which keeps the dead rows of finished jobs in the table. */
   readonly isSnapshotHeld?: boolean;
 }
 
@@ -30,7 +30,7 @@ const scenes: readonly Scene[] = [
   { name: "old snapshot", flows: true, isSnapshotHeld: true },
 ];
 
-/** The leases of a killed worker process, and the workers that take over its jobs. */
+/** Kills a worker process that holds leases, and measures how soon other workers start its jobs. */
 export const leaseRecovery: Experiment = {
   name: "lease-recovery",
   description: "leases of a killed worker are recovered within 2 s, before newer jobs",
@@ -39,7 +39,7 @@ export const leaseRecovery: Experiment = {
     const leases = Math.min(run.cases ?? (run.quick ? 300 : 1000), 1000);
     await using database = await openTestDatabase({ name: "lease-recovery" });
     for (const [n, scene] of scenes.entries()) {
-      // The variant behaves in the other scenes as the product does.
+      // In the other scenes the variant behaves as the product does.
       if (run.variant !== asBuilt && n !== 1) continue;
       await using bench = await openJobBench(database.url, visibilitySeconds, `recovery_${n}`);
       await play(scene, leases, { url: database.url, bench, run, report });
@@ -70,7 +70,8 @@ async function play(scene: Scene, leases: number, around: Surroundings): Promise
   const startedAt = performance.now();
   for (let n = 0; n < workers; n++) stack.use(startWorker(url, bench.table.name, run.variant, seen));
   const flowing = scene.flows ? queueNewerJobs(bench, over.signal) : undefined;
-  // Stop waiting for a variant after this time: it would take minutes.
+  // The milliseconds within which all jobs must start again. A variant is not waited for any longer: it would take
+  // minutes.
   const limits = run.quick ? { recoveryMs: 10_000, orderMs: 5000 } : { recoveryMs: 2000, orderMs: 1000 };
   const readyAt = Math.max(endsAt, startedAt);
   while (seen.lostStarts.size < leases && performance.now() < readyAt + limits.recoveryMs + 1000)
@@ -81,7 +82,7 @@ async function play(scene: Scene, leases: number, around: Surroundings): Promise
   judge(scene, { readyAt, judgedAt, leases, ...limits }, seen, around.report);
 }
 
-/** Records the starts of handlers in this process's workers. */
+/** Records when this process's workers start handlers. */
 class Observed {
   readonly lostStarts = new Map<string, number>();
   readonly newerStarts: number[] = [];
@@ -101,7 +102,7 @@ class Observed {
   }
 }
 
-/** Lets a worker process claim the jobs, and kills it. */
+/** Lets a worker process claim `count` jobs, and kills it. Returns the ids of the jobs. */
 async function loseLeases(count: number, url: string, { table }: JobBench): Promise<ReadonlySet<string>> {
   const ids = Array.from({ length: count }, (_, n) => `lost-${n}`);
   await table.enqueueMany(ids.map((id) => ({ id, task: "work" })));
@@ -127,7 +128,7 @@ async function millisecondsToEnd({ pool, table }: JobBench): Promise<number> {
   return rows[0]?.ms ?? 0;
 }
 
-/** Runs and deletes jobs with expired leases while another session keeps a snapshot open. */
+/** Runs and deletes jobs with expired leases while another session holds a snapshot open. */
 async function keepFinishedJobs(
   url: string,
   { pool, table }: JobBench,
@@ -178,7 +179,7 @@ interface Broken {
   readonly name: string;
 }
 
-/** Claims expired leases only once a second and only into free slots; in between it claims only pending jobs. */
+/** Claims expired leases only once a second, and only into free slots; otherwise claims only pending jobs. */
 function startSweepingOnce({ pool, table, seen, name }: Broken): () => Promise<void> {
   let isOver = false;
   let sweptAt = -Infinity;
@@ -208,7 +209,7 @@ function startSweepingOnce({ pool, table, seen, name }: Broken): () => Promise<v
   };
 }
 
-/** Queues newer jobs until it is aborted. */
+/** Enqueues newer jobs until the signal aborts. */
 async function queueNewerJobs({ table }: JobBench, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await table.enqueueMany(Array.from({ length: flow.jobs }, () => ({ task: "work" })));
@@ -217,7 +218,7 @@ async function queueNewerJobs({ table }: JobBench, over: AbortSignal): Promise<v
 }
 
 interface Judged {
-  /** The time at which the leases had expired and the workers ran. */
+  /** The time since which the leases have expired and the workers have been running. */
   readonly readyAt: number;
   readonly judgedAt: number;
   readonly leases: number;
@@ -230,7 +231,7 @@ function judge({ name, flows }: Scene, judged: Judged, seen: Observed, report: R
   const isComplete = seen.lostStarts.size === leases;
   const last = isComplete ? Math.max(...seen.lostStarts.values()) : judgedAt;
   const recovered = last - readyAt;
-  // Each leased job is older than each newer job.
+  // Leased jobs are older than all newer jobs: measure for how long newer jobs started before the last leased one.
   const newer = seen.newerStarts.filter((at) => at >= readyAt && at < last);
   const overtaken = newer.length === 0 ? 0 : last - Math.min(...newer);
   report.figure(name, "leases", leases, "count");

@@ -11,15 +11,18 @@ const clients = 8;
 const linesPerRequest = 100;
 const deadlineMs = 4000;
 /**
- * For the first requests, which compile the service: on a busy machine that takes seconds, with a descriptor that does not
- * block. A service that waits for its lines never answers.
+ * Deadline in milliseconds for the first requests, during which the service compiles its code: on a busy machine that
+ * takes seconds. A service that blocks on a full pipe never answers.
  */
 const firstDeadlineMs = 20_000;
-/** The queue of lines takes 8 MiB; the rest is room for other memory of a busy process. */
+/**
+ * Permitted growth of the memory: the queue of log lines takes 8 MiB; the rest is room for other memory of a busy
+ * process.
+ */
 const mostGrowthMiB = 48;
 const mib = 1024 * 1024;
 
-/** Lets a service log into a pipe that this process does not read, then reads it, then closes it. */
+/** Starts a service that logs into a pipe; leaves the pipe unread, then reads it, then closes it. */
 export const logPressure: Experiment = {
   name: "log-pressure",
   description:
@@ -47,7 +50,7 @@ async function ask(service: ServiceProcess, count: number, ms = deadlineMs): Pro
   const failures: string[] = [];
   let begun = 0;
   const client = async (): Promise<void> => {
-    // The first failure is enough, and each one may take as long as the deadline.
+    // The first failure is enough: each further one may take as long as the deadline.
     while (begun < count && failures.length === 0) {
       begun += 1;
       const { status, error } = await send(service.port, "/chat", { agent, deadlineMs: ms });
@@ -76,7 +79,7 @@ async function unread(
   report.figure("unread", "log lines", asked.count * linesPerRequest, "count");
   report.figure("unread", "memory growth", growth, "MiB");
   report.rule(growth < mostGrowthMiB, `unread: memory grows by less than ${mostGrowthMiB} MiB`);
-  // A short run ends with the first broken rule.
+  // A short run stops at the first broken rule.
   if (run.quick && growth >= mostGrowthMiB) return false;
 
   service.readOutput();
@@ -96,11 +99,16 @@ async function unread(
   return true;
 }
 
-/** Milliseconds without a line that end the reading. A service retries every 100 ms and reports lost lines last. */
+/**
+ * Milliseconds without a line after which the reading stops. A service retries every 100 ms, and reports lost lines
+ * last.
+ */
 const quietMs = 2000;
 const mostReadingMs = 20_000;
 
-/** Reads until lines are reported as lost, or no line has come for a while, not counting stalls of the machine. */
+/**
+ * Reads until the service reports lost lines, or no line has arrived for `quietMs`, not counting stalls of the machine.
+ */
 async function readToTheNotice({ lines }: ServiceProcess, stallMonitor: StallMonitor): Promise<void> {
   const began = performance.now();
   let [seen, seenAt] = [0, began];

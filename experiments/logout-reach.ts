@@ -20,13 +20,16 @@ import { createRetry, type Retry, startStallMonitor } from "./harness/stall-moni
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
-/** Sign-outs that are repeated together. */
+/** The number of sign-outs that are repeated together when the machine stalls. */
 const batch = 100;
-/** The requests of a block in a short run, which measures no times. */
+/** The number of requests per block in a short run, which does not judge latencies. */
 const quickRequests = 64;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
-/** Signs users out on one replica and asks the other, which remembers their tokens; and measures the cost of the check. */
+/**
+ * Signs users out on one replica, sends requests to another, which has verified their tokens before, and measures the
+ * cost of the revocation check.
+ */
 export const logoutReach: Experiment = {
   name: "logout-reach",
   description:
@@ -50,9 +53,9 @@ interface Setup {
 
 async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
-  // In a short run both replicas of a variant share a process; they share no state there either.
+  // In a short run of a variant one process runs both replicas, which still share no state.
   const areTogether = run.quick && run.variant !== asBuilt;
-  // Failing closed: a request is accepted only after the store has answered.
+  // Fail closed, so that a request is accepted only after the store has answered.
   const settings: SessionsSettings = { secret, redisUrl, isTwo: areTogether, failOpen: false, ...variant };
   const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
   const [one, two] = await together([start(), areTogether ? undefined : start()]);
@@ -68,7 +71,7 @@ async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Prom
   const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Answers> => {
     const [here, there] = turn % 2 === 0 ? [a, b] : [b, a];
     const before: Outcome[] = [];
-    // The second request uses the remembered verification, so that only revocation is checked.
+    // The second request to `there` reuses the cached verification, so that only revocation is checked.
     for (const replica of [there, there, here]) before.push(await orders(replica, token));
     return {
       before,
@@ -116,14 +119,14 @@ async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Prom
   report.rule(isAll(staying, "200"), `users who have not signed out stay signed in (${tally(staying)})`);
 }
 
-/** The answers around a sign-out. */
+/** The answers before, at and after a sign-out. */
 interface Answers {
   readonly before: readonly Outcome[];
   readonly logout: Outcome;
-  /** The next request on the other replica, and a refresh there. */
+  /** The next request on the other replica, followed by a refresh there. */
   readonly next: Outcome;
   readonly refresh: Outcome;
-  /** The answer to a user who has not signed out. */
+  /** The answer to a request of a user who has not signed out. */
   readonly staying: Outcome;
 }
 
@@ -138,18 +141,21 @@ function hasUnavailable(answers: Answers): boolean {
 }
 
 /**
- * Returns whether all answers are correct or 503. An accepted request after an answered sign-out, or a refused one before it,
- * is always a fault, even if the machine stalled.
+ * Returns whether every answer is correct, or is a 503 that a stall may have caused. An accepted request after a
+ * successful sign-out, or a refused one before it, is always a fault.
  */
 function isRightOrUnavailable({ before, logout, next, refresh, staying }: Answers): boolean {
   const is = (status: number) => (outcome: Outcome) => outcome.status === status || isUnavailable(outcome);
   if (![...before, staying].every(is(200))) return false;
-  // The sign-out may or may not have taken effect.
+  // A sign-out answered 503 may have taken effect or not.
   if (isUnavailable(logout)) return true;
   return logout.status === 204 && [next, refresh].every(is(401));
 }
 
-/** Services that differ only in the check; two of them are identical, to measure the noise. */
+/**
+ * A service with or without the revocation check, and its measurements. The two services without it are identical:
+ * their difference is the noise.
+ */
 interface Measured {
   readonly name: string;
   readonly service: ServiceProcess;
@@ -160,16 +166,16 @@ interface Measured {
 async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
-    // Failing closed: a check that is skipped in an outage would seem cheap.
+    // Fail closed: a check that is skipped during an outage would seem cheap.
     startService("sessions.ts", { ...plain, redisUrl, failOpen: false } satisfies SessionsSettings),
     startService("sessions.ts", plain),
-    // A short run judges no times and needs no control.
+    // A short run does not judge latencies and needs no control.
     run.quick ? undefined : startService("sessions.ts", plain),
   ]);
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
-  // Used only to count the checks, so its own deadline is long.
+  // Used only to count the checks, so its deadline is long.
   await using cache = createCache({ url: redisUrl, commandTimeoutMs: 30_000 });
   const tokens = Array.from({ length: 1000 }, () => {
     const names = { sub: randomUUID(), jti: randomUUID(), fam: randomUUID() };
@@ -190,20 +196,20 @@ async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promi
     const lookupsBefore = await lookups(cache);
     let checkedRequests = 0;
     for (let block = -1; block < blocks; block++) {
-      // Rotate the order, so that each service is first equally often.
+      // Rotate the order, so that each service comes first equally often.
       const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
       for (const each of order) {
         const most = run.quick ? quickRequests : Number.POSITIVE_INFINITY;
         const { outcomes, cpu } = await retry(
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
-          // It fails closed: a command that misses its deadline gives 503.
+          // The service fails closed: a command that misses its deadline gives 503.
           (found) =>
             found.outcomes.some(isUnavailable) &&
             found.outcomes.every((each) => each.status === 200 || isUnavailable(each)),
         );
         if (each.service === withCheck) checkedRequests += outcomes.length;
         strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));
-        // The first block warms up.
+        // The first block is the warm-up.
         if (block < 0) continue;
         each.latencies.push(
           quantile(
@@ -224,7 +230,7 @@ async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promi
   }
 }
 
-/** Returns how often Redis was asked for keys. */
+/** Returns how often Redis has run MGET, the command of the revocation check. */
 async function lookups(cache: Cache): Promise<number> {
   const stats = String(await cache.redis.call("info", "commandstats"));
   return Number(/^cmdstat_mget:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
@@ -232,7 +238,7 @@ async function lookups(cache: Cache): Promise<number> {
 
 interface Load {
   readonly inFlight: number;
-  /** The load ends after this time, or after `most` requests. */
+  /** Milliseconds after which the load ends; it also ends after `most` requests. */
   readonly ms: number;
   readonly most: number;
   readonly tokens: readonly string[];
@@ -273,7 +279,7 @@ function reportCost(name: string, all: readonly Measured[], report: Report): voi
   }
 }
 
-/** Returns the median of pairwise differences: paired blocks share the other load of the machine. */
+/** Returns the median of the pairwise differences: both blocks of a pair ran under the same load of the machine. */
 function differenceOf(these: readonly number[], those: readonly number[]): number {
   return quantile(
     these.map((each, n) => each - (those[n] ?? Number.NaN)),

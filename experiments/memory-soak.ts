@@ -7,17 +7,20 @@ import type { SoakedSettings } from "./services/soaked.ts";
 
 const clients = 8;
 const fewestSamples = 3;
-/** Least requests between two samples: enough to show a variant's leak, even if a busy machine answers few in a second. */
+/**
+ * The least number of requests between two samples: enough to show a variant's leak, even if a busy machine answers few
+ * requests a second.
+ */
 const fewestRequests = 600;
 /**
- * The number of requests in a short run of a variant, which sends exactly that many and then waits for the next sample.
- * Every request shows the fault of labels; for the cache, this many leave three times the permitted growth.
+ * The number of requests between two samples in a short run of a variant. Every request adds a metric series in
+ * `broken-labels`; in `broken-cache`, so many requests leave three times the permitted growth.
  */
 const fewestOf: Readonly<Record<string, number>> = { "broken-labels": 100, "broken-cache": 1200 };
 const mib = 1024 * 1024;
-/** The permitted growth of a whole run. */
+/** The permitted slope over the second half of a run, by least squares. */
 const mostSlopeMiBIn10Min = 1;
-/** The permitted growth from the middle of a run to its end; compiled code alone varies by a part of it. */
+/** The permitted growth from the middle of a run to its end; compiled code alone accounts for part of it. */
 const mostGrowthMiB = 8;
 
 interface Sample {
@@ -27,7 +30,7 @@ interface Sample {
   readonly series: number;
 }
 
-/** Sends requests that are all different, and measures what the service keeps of them. */
+/** Sends requests that all differ, and measures how much memory the service retains. */
 export const memorySoak: Experiment = {
   name: "memory-soak",
   description:
@@ -46,7 +49,7 @@ export const memorySoak: Experiment = {
     const elapsed = (): number => (performance.now() - started) / 1000;
     let requests = 0;
     let unexpected = 0;
-    // This many requests show a variant's fault.
+    // A short run of a variant sends only as many requests as show its fault.
     const isEnough = run.quick && run.variant !== asBuilt;
     const ofSample = (isEnough ? fewestOf[run.variant] : undefined) ?? fewestRequests;
     const soakUntil = async (end: number, fewest: number): Promise<void> => {
@@ -66,7 +69,7 @@ export const memorySoak: Experiment = {
     }
     agent.destroy();
 
-    // The first half is the warm-up: code is compiled, tables reach their size.
+    // The first half is the warm-up: code is compiled and tables reach their size.
     const settled = samples.slice(Math.floor(samples.length / 2));
     const [first, last] = [settled[0], settled.at(-1)];
     if (first === undefined || last === undefined) throw new Error("nothing was sampled");
@@ -97,7 +100,7 @@ interface Unique {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: AsyncIterable<Uint8Array> | undefined;
-  /** The expected status. */
+  /** The expected response status. */
   readonly status: number;
 }
 

@@ -29,15 +29,15 @@ export const readinessHerd: Experiment = {
         latencies.push(ms);
         lastAnswerMs = performance.now() - started;
         if (status !== 200) bad += 1;
-        // In a short run the pollers pause between 10 ms and 1 s, so that some request is always in flight.
+        // In a short run each poller pauses for 10 ms to 1 s, so that some request is always in flight.
         if (run.quick) await delay(pauseMs);
       }
     };
     await Promise.all(Array.from({ length: pollers }, (_, n) => poll(10 * (n + 1))));
     agent.destroy();
     const probes = await service.ask<number>("probes");
-    // A probe runs for checkMs and its result is reused for reuseMs; the first probe starts at once. A stalled machine
-    // makes the last round longer, which leaves room for one more probe.
+    // A probe runs for `checkMs`, and its result is reused for `reuseMs`; the first probe starts at once. A stall of
+    // the machine prolongs the last round, in which one more probe may run.
     const most = Math.ceil(Math.max(lastMs, lastAnswerMs - checkMs) / (reuseMs + checkMs)) + 1;
     report.figure("as asked", "answers", latencies.length, "count");
     report.figure("as asked", "answers other than 200", bad, "count");

@@ -14,11 +14,11 @@ import {
 import { together } from "./harness/together.ts";
 import { startStallMonitor, type Stalls } from "./harness/stall-monitor.ts";
 
-/** The window of the cache's breaker, and of the revocation check's. */
+/** The window in milliseconds of the cache's circuit breaker, and of the revocation check's. */
 const windowMs = 2000;
 const healMs = 20_000;
 const commandMs = 1000;
-/** In a short run, clients send faster only around the start of a fault. */
+/** In a short run, clients send at the fast rate only around the start of a fault. */
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
 
@@ -28,7 +28,7 @@ export interface Fault {
   readonly ms: number;
   /** Whether Redis loses its data. */
   readonly forgets: boolean;
-  /** Milliseconds until a command detects the fault: without a connection it fails at once. */
+  /** Milliseconds until a command detects the fault; 0 when commands fail at once because there is no connection. */
   readonly knownMs: number;
   begin(): void | Promise<void>;
   end(): void | Promise<void>;
@@ -75,7 +75,7 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
     begin: () => redis.pause(),
     end: () => redis.resume(),
   };
-  // One broken rule is enough for a variant, and no variant has a fault that needs a killed server.
+  // A variant needs to break only one rule, and the frozen server is enough to show the fault of each.
   if (variant !== asBuilt) return [frozen];
   const killed: Fault = {
     name: "killed",
@@ -104,7 +104,7 @@ async function oneFault(
   setTimeout(() => services.forEach((each) => each.hurry(false)), hurriesAfterMs).unref();
   const isAsked = (): boolean => {
     const endingAt = performance.now();
-    // Stalls of the machine do not count as time of the fault.
+    // Stalls of the machine do not count as duration of the fault.
     if (endingAt - begunAt - stalls.between(begunAt, endingAt) < fault.ms) return false;
     const meanwhile = { begunAt, endingAt, stalls, knownMs: fault.knownMs };
     return run.variant !== asBuilt || services.every(({ seen }) => isAskedMeanwhile(seen, meanwhile));
@@ -135,13 +135,14 @@ async function oneFault(
     if (run.variant !== asBuilt) continue;
     judgeSignOut(name, seen, stall, report);
     judgeReadiness(name, seen, stall, report);
-    // The recovery time of the service with one client that fails open is unknown: it accepts requests all the time.
+    // A service that fails open accepts requests during the fault too: with only such requests, its recovery time is
+    // unknown.
     if (seen.ready.length > 0 || !seen.failOpen) report.figure(name, "healed after", healMsOf, "ms");
     report.rule(healed[n] !== undefined, `${name}: it recovers without a restart`);
   }
 }
 
-/** Waits until all requests of all services succeed for a while; returns when that time began. */
+/** Waits until all requests of all services have succeeded for 0.7 s; returns when that period began. */
 async function healthySince(services: readonly StalledService[]): Promise<number> {
   const from = performance.now();
   for (;;) {

@@ -22,10 +22,13 @@ const connections = 16;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const racedText = "401 this refresh token has already been rotated";
 const revokedText = "401 this session has been revoked";
-/** The status of a request whose call of the store missed its deadline. */
+/** The status of a request whose store command missed its deadline. */
 const unavailable = 503;
 
-/** Sends one refresh token to two replicas at the same instant, also while answers of Redis are lost, and again later. */
+/**
+ * Sends one refresh token to two replicas at the same instant, also while answers of Redis are lost, and presents it
+ * again after the grace window.
+ */
 export const refreshRace: Experiment = {
   name: "refresh-race",
   description:
@@ -36,10 +39,10 @@ export const refreshRace: Experiment = {
     const { variant, quick } = run;
     const given = variant === asBuilt ? {} : { variant };
     const graceSeconds = quick ? 3 : 10;
-    // Failing closed: a request is accepted only after the store has answered.
+    // Fail closed, so that a request is accepted only after the store has answered.
     const base: SessionsSettings = { secret, graceSeconds, failOpen: false, ...given };
     const rounds = run.cases ?? (quick ? 20 : 1000);
-    // A short run of a variant ends with its first broken rule.
+    // A short run of a variant runs only the part that breaks its rule.
     const is = (...variants: readonly string[]): boolean =>
       !quick || variant === asBuilt || variants.includes(variant);
 
@@ -48,12 +51,12 @@ export const refreshRace: Experiment = {
     await using stallMonitor = await startStallMonitor();
     const retry = createRetry(stallMonitor);
     if (quick && variant === "broken-no-nonce") {
-      // No race here.
+      // This variant needs lost answers to show its fault, but no race.
       await using other = await startReplica(inRedis);
       await losses({ retry, other, redisPort: redis.port, base, run, report });
       return;
     }
-    // One replica is enough to show a variant's fault here.
+    // In a short run, one replica is enough to show a variant's fault.
     const [one, two] = await together([
       startReplica(inRedis),
       quick && variant !== asBuilt ? undefined : startReplica(inRedis),
@@ -101,7 +104,7 @@ async function startReplica(settings: SessionsSettings): Promise<Replica> {
   };
 }
 
-/** A session whose first refresh token has been used. */
+/** A session whose first refresh token was rotated in a race; `second` is the winner's pair. */
 interface Raced {
   readonly first: Pair;
   readonly second: Pair;
@@ -116,7 +119,7 @@ interface Race {
   readonly report: Report;
 }
 
-/** Presents a token over all connections to both replicas in one turn of the event loop. */
+/** Presents a token over all connections to both replicas, in one turn of the event loop. */
 async function presentAtOnce(replicas: readonly Sessions[], token: string): Promise<readonly Outcome[]> {
   const everywhere = Array.from({ length: connections }, () => replicas).flat();
   return Promise.all(everywhere.map((each) => refresh(each, token)));
@@ -131,12 +134,15 @@ function winnersOf(outcomes: readonly Outcome[]): number {
   return outcomes.filter((each) => each.status === 200).length;
 }
 
-/** Returns whether a request was answered 503. Otherwise a round without a winner is a fault, even if the machine stalled. */
+/**
+ * Returns whether a request got 503. A round without a 503 and without a winner is a fault, even if the machine
+ * stalled.
+ */
 function hasUnavailable(outcomes: readonly Outcome[]): boolean {
   return outcomes.some((each) => each.status === unavailable);
 }
 
-/** Runs one race with a token, and repeats it with another token if the machine stalled. */
+/** Runs one race for a token, and repeats it with another token if a stall may have caused the result. */
 async function raceOnce(
   { retry, replicas }: Pick<Race, "retry" | "replicas">,
   given?: Pair,
@@ -160,7 +166,7 @@ async function race(name: string, { retry, replicas, rounds, run, report }: Race
   const won = [0, 0];
   let alone = 0;
   let raced = 0;
-  // Open all connections before the measured rounds.
+  // Open all connections before the first round.
   await Promise.all(replicas.flatMap((each) => Array.from({ length: connections }, () => orders(each, ""))));
   for (const given of await signIn(replicas[0], rounds)) {
     const { first, outcomes, at } = await raceOnce({ retry, replicas }, given);
@@ -184,7 +190,7 @@ async function race(name: string, { retry, replicas, rounds, run, report }: Race
   report.figure(name, "raced", raced, "count");
   report.rule(alone === rounds, `${name}: one presentation of each round rotates`);
   report.rule(others.length === 0, `${name}: all others are refused as already rotated (${tally(others)})`);
-  // In a few rounds the same replica may win each time.
+  // With few rounds the same replica may win all of them.
   if (!run.quick)
     report.rule(
       won.every((each) => each > 0),
@@ -202,7 +208,7 @@ interface Losses {
   readonly report: Report;
 }
 
-/** Starts a replica whose answers from Redis are lost, beside another one. */
+/** Starts a replica that loses answers from Redis, and runs the rounds with it and `other`. */
 async function losses({
   redisPort,
   base,
@@ -216,10 +222,10 @@ async function losses({
   await loseAnswers({ ...rest, cut, cutter });
 }
 
-/** Loses the answer of a script that has run, by cutting its connection. */
+/** In each round, drops the answer to a script that Redis has run, by closing the connection. */
 async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): Promise<void> {
   const rounds = run.quick ? 3 : 100;
-  // Run the script once before: otherwise the cut would hit the answer that the script is unknown.
+  // Load the script first: otherwise the cutter would drop the answer to EVALSHA that says that the script is unknown.
   await refresh(cut, await newToken(cut));
   const name = "answer lost";
   const strange: string[] = [];
@@ -273,9 +279,9 @@ async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): 
 
 interface Lost {
   readonly outcome: Outcome;
-  /** The answer to the same token on the other replica. */
+  /** The answer when the same token is presented to the other replica. */
   readonly again: Outcome;
-  /** Requests with the winner's pair on both replicas. */
+  /** Requests on both replicas with the access token of the winner. */
   readonly uses: readonly Outcome[];
   readonly cuts: number;
 }
@@ -303,7 +309,10 @@ async function newToken(at: Sessions): Promise<string> {
   return (await signIn(at, 1))[0]?.refresh_token ?? "";
 }
 
-/** A revocation check on the lost connection counts as an outage for its request, and no token is used up then. */
+/**
+ * Returns whether an answer is permitted. A revocation check whose connection was closed gives 503, and uses up no
+ * token.
+ */
 function isExpected(words: string): boolean {
   return words === "200" || words === racedText || words.startsWith("503 ");
 }
@@ -313,7 +322,9 @@ interface Later extends Race {
   readonly graceSeconds: number;
 }
 
-/** Checks that the winners' pairs are valid on both replicas until the old token is presented after the window. */
+/**
+ * Checks that the winners' pairs are valid on both replicas, until the old token is presented after the grace window.
+ */
 async function afterTheWindow(name: string, later: Later): Promise<void> {
   const { report } = later;
   const when = `${name}, after the window`;
@@ -365,7 +376,7 @@ interface Replayed {
   readonly refreshes: readonly Outcome[];
 }
 
-/** Returns whether the pairs were valid, and both tokens are refused after the replay. */
+/** Returns whether the pairs were valid before the replay, and both tokens of each pair are refused after it. */
 function isEnded({ before, replays, access, refreshes }: Replayed): boolean {
   return (
     before.every((each) => each.status === 200) &&
@@ -374,7 +385,10 @@ function isEnded({ before, replays, access, refreshes }: Replayed): boolean {
   );
 }
 
-/** Returns whether an old token gave a new pair, or a revoked session continued: a fault, even if the machine stalled. */
+/**
+ * Returns whether an old token returned a new pair, or a revoked session continued: a fault, even if the machine
+ * stalled.
+ */
 function goesOn({ replays, refreshes }: Replayed): boolean {
   const isRevoked = replays.every((each) => inWords(each) === revokedText);
   return winnersOf(replays) > 0 || (isRevoked && winnersOf(refreshes) > 0);
@@ -402,7 +416,7 @@ async function replay({ replicas, races, graceSeconds }: Later): Promise<Replaye
   return { races, before: before.flat(), replays, access, refreshes };
 }
 
-/** Sends the requests of sixteen races at a time. */
+/** Calls `ask` for all races, sixteen at a time. */
 async function each<T>(
   races: readonly Raced[],
   ask: (raced: Raced) => Promise<T> | readonly Promise<T>[],

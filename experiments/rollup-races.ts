@@ -21,7 +21,7 @@ const WORKERS = 2;
 const JOBS = "refreshes by jobs";
 const INLINE = "refreshes in the same transaction";
 
-/** Ten connections that write and refresh at once. */
+/** Lets ten connections write rows and refresh totals concurrently. */
 export const rollupRaces: Experiment = {
   name: "rollup-races",
   description: "after concurrent writes and refreshes, every bucket equals its rows",
@@ -51,15 +51,15 @@ export const rollupRaces: Experiment = {
   },
 };
 
-/** Counts of operations, and the errors of the server. */
+/** Counts of transactions and row operations, and errors of the server. */
 interface Tally {
   committed: number;
   rolledBack: number;
   inserted: number;
-  /** Rows whose month, tenant or group has changed. */
+  /** Rows moved to another month, tenant or group. */
   moved: number;
   deleted: number;
-  /** Refreshes of buckets, including repeated ones in one transaction. */
+  /** Refreshed buckets, including repeated ones in one transaction. */
   refreshes: number;
   readonly lost: string[];
 }
@@ -71,7 +71,7 @@ interface Wave {
   readonly seed: number;
 }
 
-/** Runs rounds of writers, and compares all buckets after each. */
+/** Runs rounds of concurrent writers, and compares all buckets after each round. */
 async function race(
   { books, tally, run, seed }: Wave,
   refresh: Refresh,
@@ -80,7 +80,7 @@ async function race(
   const rounds = run.runs ?? (run.quick && run.variant === asBuilt ? 3 : 100);
   const each = run.quick ? 6 : 15;
   const compared: Comparison[] = [];
-  // Stop at the first wrong bucket: further rounds show nothing new.
+  // Stop at the first wrong bucket: further rounds would show nothing new.
   for (let round = 0; round < rounds && compared.every(({ wrong }) => wrong.length === 0); round++) {
     const writers = Array.from({ length: AT_ONCE }, async (_, n) => {
       const random = createRandom(seed + round * 1000 + n);
@@ -89,7 +89,7 @@ async function race(
     await Promise.all(writers);
     await settle();
     compared.push(await books.compare());
-    // Ten concurrent refreshes of one bucket, half of them without a change.
+    // Ten concurrent refreshes of one bucket, half of them without a new row.
     const random = createRandom(seed + round * 1000 + 999);
     const bucket = bucketOf(random);
     await Promise.all(
@@ -106,7 +106,7 @@ async function race(
   return compared;
 }
 
-/** Does the same with jobs: writers queue one for each bucket, and workers refresh. */
+/** Runs the same rounds, but the writers queue one job for each bucket, and workers refresh. */
 async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
   const { books, run } = wave;
   const table = createJobTable({ db: books.pool, name: "sales_jobs" });
@@ -132,13 +132,16 @@ async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
   }
 }
 
-/** Sorts buckets, because a queued job stays locked until the commit: writers with different orders would deadlock. */
+/** Sorts buckets: enqueueing a job locks it until the commit, so writers with different orders would deadlock. */
 function inOneOrder(buckets: readonly Bucket[]): readonly Bucket[] {
   const keyOf = ({ tenant, at }: Bucket): string => `${tenant ?? ""}/${new Date(at).toISOString()}`;
   return buckets.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** Queues one job per bucket by its id alone: none is added while an earlier one runs, which may not see the new rows. */
+/**
+ * Queues one job per bucket, with the bucket as its id. While an earlier job runs, which may not see the new rows, no
+ * job is added: this is the variant's fault.
+ */
 async function queueOnce(table: JobTable, tx: Queryable, { tenant, at }: Bucket): Promise<void> {
   await table.enqueue(
     { id: `${tenant ?? ""}/${MOMENTS.indexOf(at)}`, task: "once", payload: { tenant, at } },
@@ -163,7 +166,7 @@ interface Writer {
   readonly random: Random;
 }
 
-/** Runs one transaction: inserts, deletes or moves rows, then refreshes all affected buckets. */
+/** Runs one transaction that inserts, deletes or moves rows, and then refreshes all affected buckets. */
 async function write({ books, tally, run, refresh, random }: Writer): Promise<void> {
   const kind = random.whole(10);
   const fails = random.chance(0.05);
@@ -174,7 +177,7 @@ async function write({ books, tally, run, refresh, random }: Writer): Promise<vo
       for (const bucket of buckets) await insert(tx, bucket, random, tally);
     } else if (kind < 7) buckets = await move(tx, random, tally, run.variant === "broken-one-side");
     else if (kind < 9) buckets = await remove(tx, random, tally);
-    // A refresh without a change.
+    // Refresh without a change.
     else buckets = [bucketOf(random)];
     if (random.chance(0.2)) buckets = [...buckets, ...buckets];
     await refreshed(tx, buckets, refresh, tally);
@@ -233,7 +236,7 @@ interface Chosen extends Record<string, unknown> {
   readonly at: Date;
 }
 
-/** Locks rows that no other transaction has locked. */
+/** Returns rows that no other transaction has locked, and locks them. */
 async function choose(tx: Queryable, random: Random): Promise<Chosen[]> {
   const { rows } = await tx.query<Chosen>(
     `select id, tenant_id as tenant, at from sales where id >= $1 * (select max(id) from sales) / 1000
@@ -247,7 +250,7 @@ async function move(tx: Queryable, random: Random, tally: Tally, newSideOnly: bo
   const buckets: Bucket[] = [];
   for (const { id, tenant, at } of await choose(tx, random)) {
     const old = { tenant, at: at.toISOString() };
-    // Changes the month, the tenant, both, or only the group.
+    // Change the month, the tenant, both, or only the group.
     const next = {
       tenant: random.chance(0.5) ? random.pick(TENANTS) : tenant,
       at: random.chance(0.6) ? random.pick(MOMENTS) : old.at,

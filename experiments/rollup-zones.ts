@@ -8,11 +8,11 @@ import type { Report } from "./harness/report.ts";
 import { type Clock, clocksOf, momentsOf, type Stretch } from "./harness/zone-clocks.ts";
 
 const YEARS = { from: 1990, to: 2037 } as const;
-/** The zones of the short run: at least one for each kind of month. */
+/** The zones of a short run: together they have at least one month of each kind. */
 const QUICK_ZONES = ["UTC", "America/Havana", "America/St_Johns", "Asia/Amman", "Pacific/Apia"];
 const CONNECTIONS = 2;
 
-/** Checks every month of every zone by totals of rows at its boundaries. */
+/** Checks every month of every zone by the totals of rows at the boundaries of the months. */
 export const rollupZones: Experiment = {
   name: "rollup-zones",
   description: "the months of all zones from 1990 to 2037 are the local ones and leave no gap",
@@ -46,7 +46,7 @@ async function allZones(pool: pg.Pool): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** A table of moments, and the monthly totals made of it. */
+/** A table of moments, and the monthly totals computed from it. */
 interface Scene {
   readonly pool: pg.Pool;
   readonly source: string;
@@ -61,7 +61,7 @@ async function openScene(pool: pg.Pool, n: number, run: Run): Promise<Scene> {
   return { pool, source, totals: `months_${n}`, made: new Set(), run };
 }
 
-/** An expected month: from its first moment to the first one of the next month. */
+/** An expected month: from its first moment to the first moment of the next month. */
 interface Month extends Stretch {
   /** For example `1990-01-01`. */
   readonly name: string;
@@ -69,14 +69,14 @@ interface Month extends Stretch {
   readonly start: "plain" | "twice" | "never" | "torn";
 }
 
-/** The results of a zone. */
+/** The results for one zone. */
 interface Seen {
   readonly zone: string;
   readonly changes: number;
   readonly months: readonly Month[];
-  /** Seconds for which the clocks show the last day of a month after the next month has begun. */
+  /** Seconds, over all months, during which the clocks show the previous month again although the month has begun. */
   readonly strayed: number;
-  /** Months with wrong totals, after a rebuild of all, and after refreshes of single buckets. */
+  /** Months with wrong totals after `rebuildAll()`, and after refreshes of single buckets. */
   readonly wrongRebuilt: readonly string[];
   readonly wrongRefreshed: readonly string[];
   readonly refreshes: number;
@@ -94,7 +94,8 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
   const rollup = run.variant === asBuilt ? rollupOf(scene, zone) : undefined;
   if (rollup !== undefined && !scene.made.has(scene.totals)) await rollup.ensureSchema(pool);
   scene.made.add(scene.totals);
-  // Each month's first moment and the moment before it: a month with another boundary would contain the wrong one.
+  // Insert each month's first moment and the microsecond before it: with a wrong boundary, a month would contain the
+  // wrong one.
   await pool.query(`truncate ${source}`);
   await pool.query(
     `insert into ${source} (at)
@@ -102,7 +103,7 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
      from unnest($1::float8[]) as s, (values (0), (1)) as b(before)`,
     [[...months.map(({ from }) => from), months.at(-1)?.to]],
   );
-  // And moments near an unusual boundary, which a wrong rule would put into another month.
+  // Add moments near unusual boundaries, which a wrong rule would put into another month.
   const odd = months.filter(({ start }) => start !== "plain");
   const moments = odd.flatMap(({ from }) =>
     [-5400, -3600, -1800, -60, 60, 1800, 3540, 3600, 5400].map((s) => from + s),
@@ -125,7 +126,7 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
          where at between timestamptz 'epoch' + (s - 7200) * interval '1 s' and timestamptz 'epoch' + (s + 7200) * interval '1 s')`,
       [odds.map(({ from }) => from)],
     );
-    // Empty the totals each time: a refresh at any moment of a month must restore that month's totals.
+    // Empty the totals before each refresh: a refresh at any moment of a month must restore that month's totals.
     for (const { at } of rows) {
       refreshes += 1;
       await pool.query(`truncate ${scene.totals}`);
@@ -166,12 +167,12 @@ function localStart(n: number): number {
   return Date.UTC(YEARS.from, n, 1) / 1000;
 }
 
-/** Returns the month of a moment; undefined outside of all months. */
+/** Returns the name of the month that contains a moment; undefined if none does. */
 function monthAt(months: readonly Month[], at: number): string | undefined {
   return months.find(({ from, to }) => at >= from && at < to)?.name;
 }
 
-/** Returns the seconds after the start of a month at which the clocks show the month before. */
+/** Returns the seconds after the start of a month during which the clocks show the previous month. */
 function strayOf(clocks: readonly Clock[], month: Month): number {
   if (month.start !== "torn") return 0;
   const first = Date.parse(`${month.name}T00:00:00Z`) / 1000;
@@ -192,12 +193,12 @@ function rollupOf({ source, totals }: Pick<Scene, "source" | "totals">, timeZone
   });
 }
 
-/** Number of rows, first and last moment of a month, by its name. */
+/** By month: the number of rows, and their first and last moments. */
 type Totals = ReadonlyMap<string, string>;
 
 const EPOCH_US = (at: string): string => `(extract(epoch from ${at}) * 1000000)::bigint`;
 
-/** Returns whether a rollup accepts a zone; it rejects names that mean different things in different places. */
+/** Returns whether `defineRollup()` accepts a zone; it rejects names whose meaning depends on the place. */
 function isTaken(zone: string): boolean {
   try {
     rollupOf({ source: "moments", totals: "months" }, zone);
@@ -208,7 +209,7 @@ function isTaken(zone: string): boolean {
   }
 }
 
-/** Makes totals by months that start where PostgreSQL puts the local midnight. */
+/** Computes totals by months that start where PostgreSQL puts the local midnight. */
 async function truncatedTotals({ pool, source, totals }: Scene, zone: string): Promise<void> {
   await pool.query(
     `create table if not exists ${totals} (month date, n bigint, earliest timestamptz, latest timestamptz)`,
@@ -224,7 +225,7 @@ async function truncatedTotals({ pool, source, totals }: Scene, zone: string): P
   );
 }
 
-/** Returns the expected totals, by the boundaries of the months. */
+/** Returns the totals that the expected boundaries of the months give. */
 async function expectedTotals({ pool, source }: Scene, months: readonly Month[]): Promise<Totals> {
   return readTotals(
     pool,

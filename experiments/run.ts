@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { asBuilt, type Experiment, runOf } from "./harness/experiment.ts";
 import { createReport } from "./harness/report.ts";
 
-/** Loaded on demand: most experiments load many modules, and one runs at a time. */
+/** Loaded on demand: most experiments load many modules, and only one runs at a time. */
 const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "stop-under-load": async () => (await import("./stop-under-load.ts")).stopUnderLoad,
   "slow-clients": async () => (await import("./slow-clients.ts")).slowClients,

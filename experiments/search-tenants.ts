@@ -19,7 +19,7 @@ const WORKERS = 4;
 interface Stage {
   readonly name: string;
   readonly rowSecurity: boolean;
-  /** Whether the statements are sent without their tenant condition. */
+  /** Whether statements are sent without their tenant condition. */
   readonly brokenSql: boolean;
 }
 
@@ -27,7 +27,10 @@ const plain: Stage = { name: "as built", rowSecurity: false, brokenSql: false };
 const secured: Stage = { name: "row security", rowSecurity: true, brokenSql: false };
 const securedBroken: Stage = { name: "row security, SQL broken", rowSecurity: true, brokenSql: true };
 
-/** Tenants with the same document ids, the same words and some equal vectors; each searches for the others' documents. */
+/**
+ * Fills tables for tenants with the same document ids, the same words and some equal vectors, and searches for other
+ * tenants' documents.
+ */
 export const searchTenants: Experiment = {
   name: "search-tenants",
   description:
@@ -52,7 +55,7 @@ export const searchTenants: Experiment = {
   },
 };
 
-/** Returns the stages of a run: one is enough to detect a broken variant. */
+/** Returns the stages of a run; a broken variant needs only one. */
 function stagesOf(variant: string): readonly Stage[] {
   if (variant === asBuilt) return [plain, secured, securedBroken];
   return variant === "broken-sql" ? [{ ...plain, brokenSql: true }] : [securedBroken];
@@ -68,7 +71,7 @@ function storeOf(server: VectorServer, { rowSecurity, brokenSql }: Stage, seen: 
   });
 }
 
-/** Gives every second tenant an approximate index, so that searches use both kinds of plan. */
+/** Ingests the documents. Every second tenant gets an approximate index, so that searches use both kinds of plan. */
 async function fill(server: VectorServer, stage: Stage, held: readonly Held[]): Promise<void> {
   const store = storeOf(server, stage, { broken: 0 });
   await store.ensureSchema();
@@ -83,7 +86,7 @@ interface Seen {
   broken: number;
 }
 
-/** Removes `tenant_id = $n` from every statement, as a handwritten statement might lack it. */
+/** Replaces `tenant_id = $n` in every statement, as if its author had forgotten the tenant condition. */
 function withoutTenant(db: Database, seen: Seen): Database {
   const broken = (on: Queryable): Queryable => ({
     query<R extends Row>(text: string, values?: unknown[]) {
@@ -108,7 +111,7 @@ interface Found {
   failed: number;
   own: number;
   foreign: number;
-  /** Unfiltered searches by meaning with fewer hits than requested. */
+  /** The number of unfiltered vector searches that returned fewer hits than requested. */
   short: number;
   readonly failures: Set<string>;
 }

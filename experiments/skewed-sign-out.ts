@@ -20,10 +20,13 @@ import type { SessionsSettings } from "./services/sessions.ts";
 const workers = 8;
 const secret = "a secret of the tests, which has more than 32 bytes";
 const revokedText = "401 this session has been revoked";
-/** Less than the leeway of 30 s, so that a replica with the right clock accepts the tokens of the others. */
+/**
+ * Seconds by which a clock is wrong: less than the leeway of 30 s, so that a replica with the right clock accepts the
+ * tokens of the others.
+ */
 const skewSeconds = 25;
 
-/** Signs users out everywhere on one replica, whose sessions began on another one with a clock ahead or behind. */
+/** Signs users out everywhere on one replica, after they signed in on another one whose clock is ahead or behind. */
 export const skewedSignOut: Experiment = {
   name: "skewed-sign-out",
   description: "signing out everywhere, and in again, on replicas whose clocks are 25 s ahead and behind",
@@ -32,7 +35,7 @@ export const skewedSignOut: Experiment = {
     await using stallMonitor = await startStallMonitor();
     const retry = createRetry(stallMonitor);
     const given = run.variant === asBuilt ? {} : { variant: run.variant };
-    // Failing closed: a request is accepted only after the store has answered.
+    // Fail closed, so that a request is accepted only after the store has answered.
     const base: SessionsSettings = { secret, failOpen: false, ...given };
     {
       await using redis = await startRedis();
@@ -91,13 +94,13 @@ async function onOneStore(store: string, settings: SessionsSettings, setup: Setu
   }
 }
 
-/** The answers to one user's sessions. */
+/** The answers to one user's requests. */
 interface Seen {
   readonly signOut: Outcome;
-  /** Answers to the session that began before: the next requests on both replicas, and a refresh. */
+  /** Answers to the next requests of the session that began before the sign-out, on both replicas. */
   readonly old: readonly Outcome[];
   readonly oldRefresh: Outcome;
-  /** Answers to sessions that began afterwards, on both replicas. */
+  /** Answers to requests of sessions that began after the sign-out, on both replicas. */
   readonly next: readonly Outcome[];
 }
 
@@ -162,7 +165,7 @@ async function onePerson(first: Replica, second: Replica): Promise<Seen> {
   };
 }
 
-/** Returns whether a stall may explain the answers: it explains refusals, but not a session that continues after its end. */
+/** Returns whether a stall may explain the answers: it explains refusals, but not that an ended session continues. */
 function mayComeOfStall(seen: readonly Seen[]): boolean {
   const isRefused = ({ status }: Outcome): boolean => status === 401 || status === 503;
   return seen.every(

@@ -17,11 +17,11 @@ interface Case {
   readonly head: string;
   readonly drip: string;
   readonly count: number;
-  /** The deadline that ends the connection. */
+  /** The deadline of the service at which it closes the connection. */
   readonly deadlineSeconds: number;
 }
 
-/** Holds connections open by sending almost no bytes, and requests `/health` meanwhile. */
+/** Keeps connections open by sending hardly any bytes, and meanwhile requests `/health` on another one. */
 export const slowClients: Experiment = {
   name: "slow-clients",
   description:
@@ -38,7 +38,7 @@ export const slowClients: Experiment = {
     await using service = one;
     await using stallMonitor = other;
     const over = new AbortController();
-    // A short run judges no times and needs fewer requests.
+    // A short run does not judge latencies and needs fewer requests.
     const latencies = askHealth(service.port, run.quick ? 50 : 10, over.signal);
     await Promise.all(cases(settings).map((each) => hold(each, { service, stallMonitor, run, report })));
     over.abort();
@@ -82,7 +82,7 @@ async function hold(given: Case, { service, stallMonitor, run, report }: Scene):
   const started = performance.now();
   const held = Array.from({ length: count }, () => slowConnection(service.port, { ...given, everyMs: 1000 }));
   const closed = Promise.all(held.map((each) => each.closed));
-  // This process notices a close later when the machine stalls.
+  // When the machine stalls, this process notices a close late.
   const ours = (from: number): number =>
     performance.now() - from - stallMonitor.between(from, performance.now());
   while (ours(started) < limitMs + 100 && held.some((each) => each.ms === undefined))
@@ -121,7 +121,9 @@ function reportHealth(latencies: readonly number[], run: Run, report: Report): v
   if (!run.quick) report.rule(p99 < healthP99Ms, `/health p99 is under ${healthP99Ms} ms`);
 }
 
-/** Clients that do not read their answer hold its memory; a stop must not wait for them. */
+/**
+ * Opens connections that do not read their answer, which the service holds in memory; stopping must not wait for them.
+ */
 async function slowReaders(service: ServiceProcess, run: Run, report: Report): Promise<void> {
   const head = "GET /page HTTP/1.1\r\nHost: a\r\n\r\n";
   const held = Array.from({ length: otherConnections }, () =>

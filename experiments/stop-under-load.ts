@@ -14,28 +14,28 @@ const workers = 32;
 const quickPauseMs = 150;
 const hurriesBeforeMs = 300;
 const hurriesAfterMs = 1000;
-/** Milliseconds before the signal at which the long requests start. */
+/** Milliseconds before the signal at which the long requests are sent. */
 const inFlightMs = 100;
 const pollMs = 200;
 const propagationMs = [100, 300] as const;
 const uploadParts = 64;
 const partBytes = 16 * 1024;
-/** More than the system's buffers take for a connection that the client does not read. */
+/** More bytes than the system buffers for a connection whose client does not read. */
 const downloadBytes = 32 * 1024 * 1024;
 const downloadPauses = 20;
-/** Minimum number of requests before the signal. */
+/** The least number of requests before the signal is sent. */
 const fewestRequests = 200;
-/** The most stops of a broken variant that are repeated because it got no requests when it was stopped. */
+/** The number of stops of a broken variant that are repeated because the stopped replica got no requests. */
 const mostIdleStops = 2;
 const order = ["drain", "server", "intake", "work", "flush", "close", "done"];
 
 function settingsOf({ variant, quick }: Run): ReplicaSettings {
-  // The load balancer learns of the stop after half a second at most; a machine busy with other tests may need more.
+  // The load balancer notices the stop within half a second; a machine busy with other tests may need more.
   const drainDelaySeconds = variant !== asBuilt ? 0 : quick ? 2 : 1;
   return { drainDelaySeconds, plain: variant === "broken-exit-at-once" };
 }
 
-/** Stops one of two replicas, one run after another, while a load balancer sends requests to both. */
+/** Stops one of two replicas at a time, while a load balancer sends requests to both. */
 export const stopUnderLoad: Experiment = {
   name: "stop-under-load",
   description:
@@ -55,21 +55,21 @@ interface Scene {
   readonly stallMonitor: StallMonitor;
   readonly run: Run;
   readonly report: Report;
-  /** The stops of this run whose results were discarded because the machine stalled: at most one. */
+  /** The number of stops whose results were discarded because the machine stalled: at most one per run. */
   discarded: number;
 }
 
 interface Stopped {
   readonly failures: readonly string[];
-  /** Failures of requests that were in flight at the signal. */
+  /** Failures of requests that were in flight when the signal was sent. */
   readonly cutOff: readonly string[];
   readonly requests: number;
   readonly exitCode: number | null;
   readonly stopMs: number;
   readonly phases: string;
-  /** The stalls that the stall monitor saw: meanwhile the load balancer does not learn of the stop. */
+  /** Milliseconds for which the stall monitor saw a stall, during which the load balancer does not notice the stop. */
   readonly stalledMs: number;
-  /** Requests sent to the stopping replica after the signal. */
+  /** The number of requests sent to the stopping replica after the signal. */
   readonly sentAfter: number;
 }
 
@@ -90,7 +90,7 @@ async function oneCase(name: string, keepAlive: boolean, scene: Scene): Promise<
       balancer.add(stopping);
       const stopped = await stopOne(balancer, [staying, stopping], keepAlive, scene);
       const isIdle = idle < mostIdleStops && run.variant !== asBuilt && isUnasked(stopped);
-      // A second failed stop on a machine that stalls counts, so that the run fails.
+      // Only one result is discarded per run: a second failed stop on a stalled machine counts.
       const isDiscarded = scene.discarded === 0 && isLateNews(stopped, run, given);
       if (isIdle) idle += 1;
       if (isDiscarded) scene.discarded += 1;
@@ -111,13 +111,15 @@ async function oneCase(name: string, keepAlive: boolean, scene: Scene): Promise<
   reportStops(name, stops, doubtful, report);
 }
 
-/** Returns whether a broken variant got no requests when it was stopped. */
+/** Returns whether a broken variant got hardly any requests when it was stopped, so that its fault could not show. */
 function isUnasked({ failures, cutOff, sentAfter }: Stopped): boolean {
   // Each kept connection may have got one more answer.
   return failures.length + cutOff.length === 0 && sentAfter <= 2 * workers;
 }
 
-/** Returns whether failures after the signal may come from a load balancer that learned of it late because the machine stalled. */
+/**
+ * Returns whether requests after the signal may have failed because a stalled load balancer noticed the stop too late.
+ */
 function isLateNews(
   { failures, stalledMs }: Stopped,
   { variant }: Run,
@@ -212,7 +214,7 @@ async function stopOne(
   };
 }
 
-/** Reads an answer slowly, as a client on a slow line does; returns the number of received bytes. */
+/** Reads an answer slowly, like a client with a slow connection; returns the number of received bytes. */
 function download(port: number, path: string, ms: number): Promise<number> {
   return new Promise((resolve) => {
     const req = get({ host: "127.0.0.1", port, path, agent: false }, (res) => {
@@ -246,7 +248,7 @@ function phasesOf({ lines }: ServiceProcess): readonly string[] {
   });
 }
 
-/** Reports the stops. Of doubtful ones, only the results that a stall cannot cause count. */
+/** Reports the stops. Of doubtful ones, only requests cut off at the signal, exit codes and phases count. */
 function reportStops(
   name: string,
   stops: readonly Stopped[],

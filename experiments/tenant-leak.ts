@@ -13,7 +13,7 @@ const workers = 32;
 const connections = 6;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
-// The number of requests by handler. Handlers that break a connection are rare, because a new connection takes time.
+// The number of requests by path. Requests that break a connection are rare, because a new connection takes time.
 const mix: Readonly<Record<string, number>> = {
   "as/careful": 14,
   "as/forgetful": 30,
@@ -33,7 +33,7 @@ const mix: Readonly<Record<string, number>> = {
 };
 const paths = Object.entries(mix).flatMap(([path, share]) => Array.from({ length: share }, () => path));
 
-/** Sends ten thousand requests of two tenants over one pool, with errors and aborts among them. */
+/** Sends ten thousand requests of two tenants over one connection pool; some of them fail or are aborted. */
 export const tenantLeak: Experiment = {
   name: "tenant-leak",
   description:
@@ -57,13 +57,16 @@ export const tenantLeak: Experiment = {
     const settings: TenantsSettings = { url: login.url, secret, connections, variant: run.variant };
     await using service = await startService("tenants.ts", settings);
     const outcomes = await load(service, run);
-    // The transaction of an aborted request continues, and may write.
+    // The transaction of an aborted request continues and may still write: wait for it.
     if (service.exit === undefined) await service.ask("idle");
     await judge(outcomes, { service, admin, report });
   },
 };
 
-/** Makes a table with rows of both tenants, owned by the service's login: the harder case. */
+/**
+ * Creates a table with rows of both tenants. The service's login owns it: row security does not apply to an owner by
+ * default.
+ */
 async function prepare(admin: Database, loginUrl: string, variant: string): Promise<void> {
   await using owner = createDatabase({ url: loginUrl });
   await owner.query(`create table items (id int generated always as identity primary key, tenant_id text not null,
@@ -95,7 +98,7 @@ async function load(service: ServiceProcess, run: Run): Promise<readonly Asked[]
   ];
   const outcomes: Asked[] = [];
   let sent = 0;
-  // In a short run one row is enough to show that a broken variant fails.
+  // In a short run of a broken variant, one foreign row is enough.
   const mayEnd = run.quick && run.variant !== asBuilt;
   let isFound = false;
   const work = async (): Promise<void> => {
@@ -106,7 +109,7 @@ async function load(service: ServiceProcess, run: Run): Promise<readonly Asked[]
       const tenant = stranger === undefined ? tenants[n % 2] : undefined;
       const authorization = stranger?.[1] ?? bearers[n % 2] ?? "";
       const aborts = n % 8 === 3;
-      // The header is not a source of tenants here, so naming the other tenant has no effect.
+      // The header is not a source of tenants here, so naming the other tenant in it must have no effect.
       const other = tenants[(n + 1) % 2] ?? "";
       const outcome = await send(service.port, `/${path}`, {
         agent,
@@ -176,7 +179,7 @@ async function judge(outcomes: readonly Asked[], { service, admin, report }: Sce
   report.rule(lost.length === 0, `every other request was answered (${reasons})`);
 }
 
-/** Returns the other tenants whose rows are in an answer. */
+/** Returns the other tenants whose rows an answer contains. */
 function foreignIn({ status, body, tenant }: Asked): readonly string[] {
   if (status !== 200) return [];
   const rows = JSON.parse(body) as readonly { readonly tenant_id?: string }[];

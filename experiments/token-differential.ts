@@ -9,7 +9,7 @@ import type { Report } from "./harness/report.ts";
 const fullSize = 100_000;
 const samples = 5;
 
-/** Compares the verdicts of jwt-auth's verifier and jose's on generated tokens, and explains every difference. */
+/** Compares the verdicts of jwt-auth's verifier and of jose's on generated tokens, and classifies every difference. */
 export const tokenDifferential: Experiment = {
   name: "token-differential",
   description:
@@ -19,7 +19,7 @@ export const tokenDifferential: Experiment = {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
     const cases = run.cases ?? (run.quick ? 2000 : fullSize);
     report.note(`repeat with: --seed ${seed} --cases ${cases}`);
-    // Loaded on demand, because it generates keys.
+    // Loaded on demand, because the module generates keys.
     const { compare } = await import("../packages/jwt-auth/test/differential/compare.ts");
     const result = await compare({ cases, seed, wrap: brokenVerifiers[run.variant] });
     reportCounts(result, seed, report);

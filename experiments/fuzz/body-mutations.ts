@@ -63,7 +63,7 @@ const noiseBehind = "invalid bytes after a request that has no answer yet: the c
 const behindTheLast =
   "more bytes after a request with Connection: close that has no answer yet: the connection is cut";
 
-/** Returns the mutations of body and framing. `maxBody` is the largest body that the service accepts. */
+/** Returns the mutations of body and framing. `maxBody` is the largest body in bytes that the service accepts. */
 export function bodyMutations(random: Random, maxBody: number): readonly Mutation[] {
   return [
     { name: "JSON", refused: false, apply: (draft) => withBody(draft, random.pick(fineJson)) },
@@ -190,7 +190,7 @@ export function bodyMutations(random: Random, maxBody: number): readonly Mutatio
   ];
 }
 
-/** Sends the body to the route that reads it: other routes may ignore a body. */
+/** Sends the body to `/things`, the route that reads it: other routes may ignore a body. */
 function forThings(draft: Draft, body: string, type?: string): void {
   draft.method = "POST";
   draft.target = "/things";

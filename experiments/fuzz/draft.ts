@@ -3,12 +3,12 @@ export interface Draft {
   method: string;
   target: string;
   version: string;
-  /** Header lines without their line ends. */
+  /** Header lines without their line endings. */
   lines: string[];
   body: string;
-  /** The bytes after the request. */
+  /** Bytes to send after the request. */
   behind: string;
-  /** The bytes before the request. */
+  /** Bytes to send before the request. */
   before: string;
 }
 
@@ -17,7 +17,7 @@ export interface Mutation {
   readonly name: string;
   /** Whether a request with this mutation must not reach a route. */
   readonly refused: boolean;
-  /** Why a service may end the connection without an answer; undefined when it must answer. */
+  /** Why a service may close the connection without an answer; undefined when it must answer. */
   readonly unanswered?: string | undefined;
   apply(draft: Draft): void;
 }

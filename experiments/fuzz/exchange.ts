@@ -2,11 +2,11 @@ import { connect } from "node:net";
 import { readAnswers, type Received } from "../harness/answers.ts";
 import type { Case } from "./generator.ts";
 
-/** The result of one case. */
+/** What the service sent for one case, and how the connection ended. */
 export interface Exchange extends Received {
   /** The local port of the connection, by which the service reports which requests reached a route. */
   readonly localPort: number;
-  /** Whether the service has ended the connection. */
+  /** Whether the service has closed the connection. */
   readonly closed: boolean;
   /** Why the connection failed, if it did. */
   readonly error: string | undefined;

@@ -4,20 +4,22 @@ import { headerMutations } from "./header-mutations.ts";
 import type { Random } from "./random.ts";
 import { requestLineMutations } from "./request-line-mutations.ts";
 
-/** A request and its permitted results. */
+/** A request, and what the service may do with it. */
 export interface Case {
   readonly bytes: Buffer;
-  /** Names of its mutations, in order. */
+  /** Names of the mutations applied to the request, in order. */
   readonly mutations: readonly string[];
-  /** Whether it must not reach a route. */
+  /** Whether the request must not reach a route. */
   readonly refused: boolean;
-  /** Why it may stay without an answer; undefined when it must get one. */
+  /** Why the service may leave the request unanswered; undefined when it must answer. */
   readonly unanswered: string | undefined;
-  /** The number of pieces in which it is sent. */
+  /** The number of pieces in which the request is sent. */
   readonly pieces: number;
 }
 
-/** Returns a function that makes one case per call. `maxBody` is the largest body that the service accepts. */
+/**
+ * Returns a function that generates one case per call. `maxBody` is the largest body in bytes that the service accepts.
+ */
 export function createGenerator(random: Random, maxBody: number): () => Case {
   const mutations = [
     ...requestLineMutations(random),
@@ -31,9 +33,9 @@ export function createGenerator(random: Random, maxBody: number): () => Case {
     const chosen = new Set<Mutation>();
     const isRefused = random.chance(0.5);
     for (let i = random.whole(isRefused ? 3 : 4); i > 0; i--) chosen.add(random.pick(open));
-    // After a request refused for its content, a second request would be valid and reach a route.
+    // A valid second request on the connection would still reach a route after the refused one.
     if (isRefused) for (const each of chosen) if (each.name === "second request behind") chosen.delete(each);
-    // Applied last, so that no other mutation undoes it.
+    // Apply the refused mutation last, so that no other mutation undoes it.
     if (isRefused) chosen.add(random.pick(refused));
     const draft = fineDraft(random);
     for (const each of chosen) each.apply(draft);

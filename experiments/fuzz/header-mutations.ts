@@ -180,7 +180,7 @@ export function headerMutations(random: Random): readonly Mutation[] {
   ];
 }
 
-// Other versions ignore these headers.
+// HTTP/1.0 ignores these headers, so set the version to 1.1.
 function inVersion11(apply: (draft: Draft) => void): (draft: Draft) => void {
   return (draft) => {
     draft.version = "HTTP/1.1";

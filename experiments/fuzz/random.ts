@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that repeat for the same seed. */
+/** A pseudo-random generator that repeats its numbers for the same seed. */
 export interface Random {
   /** Returns a whole number from 0 to `below` - 1. */
   whole(below: number): number;
@@ -8,7 +8,7 @@ export interface Random {
 
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
-  // splitmix32, a counter with mixed bits: short, and good enough to choose test cases.
+  // splitmix32 scrambles the bits of a counter: short, and good enough to choose test cases.
   const next = (): number => {
     state = (state + 0x9e3779b9) >>> 0;
     let bits = state;

@@ -88,7 +88,7 @@ const badVersions: Values = [
   "HTTP/\0.1",
 ];
 
-/** Returns the mutations of method, target and version. */
+/** Returns the mutations of the request line: method, target and version. */
 export function requestLineMutations(random: Random): readonly Mutation[] {
   const set = (part: "method" | "target" | "version", values: Values) => (draft: Draft) => {
     draft[part] = random.pick(values);
@@ -120,7 +120,7 @@ export function requestLineMutations(random: Random): readonly Mutation[] {
   ];
 }
 
-/** Returns 1 to 8 bytes, each at least `lowest`. */
+/** Returns 1 to 8 random bytes, each at least `lowest`. */
 export function randomBytes(random: Random, lowest: number): string {
   const length = 1 + random.whole(8);
   return String.fromCharCode(...Array.from({ length }, () => lowest + random.whole(256 - lowest)));

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy between a service and Redis that drops answers. */
+/** A proxy between a service and Redis that drops selected answers. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
   /** Drops the next answer to a script and closes the connection instead. */

@@ -1,18 +1,18 @@
-/** One response of a connection. */
+/** One response received on a connection. */
 export interface Answer {
   readonly status: number;
-  /** By lower-case name, in order of arrival. */
+  /** Header values by lower-case name, in order of arrival. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly body: Buffer;
 }
 
-/** The data that a connection has received. */
+/** The parsed data of a connection. */
 export interface Received {
   /** Complete final responses; 1xx responses are left out. */
   readonly answers: readonly Answer[];
   /** The number of bytes after the last complete response. */
   readonly rest: number;
-  /** The violation of HTTP, if any. */
+  /** How the data violates HTTP, if it does. */
   readonly fault: string | undefined;
 }
 
@@ -22,7 +22,7 @@ const headerLine = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*$/;
 /**
  * Parses responses strictly: anything that a cautious client would reject is a fault.
  *
- * @param toHead whether the first one answers a HEAD request. @param closed whether the connection has ended
+ * @param toHead whether the first response answers a HEAD request. @param closed whether the connection has ended
  */
 export function readAnswers(bytes: Buffer, toHead: boolean, closed: boolean): Received {
   const answers: Answer[] = [];
@@ -45,7 +45,7 @@ export function readAnswers(bytes: Buffer, toHead: boolean, closed: boolean): Re
       return { answers, rest: bytes.length - at, fault: closed ? "a body that is cut off" : undefined };
     answers.push({ ...head, body: body.body });
     at = body.next;
-    // Node's parser answers a malformed HEAD request with a body, and then closes the connection.
+    // Ignore the body: Node's parser answers a malformed HEAD request with one, and then closes the connection.
     if (none && closed && head.headers.get("connection")?.[0] === "close") at = bytes.length;
   }
   return { answers, rest: 0, fault: undefined };
@@ -108,7 +108,10 @@ export function headerOf(answer: Answer, name: string): string | undefined {
   return values?.length === 1 ? values[0] : undefined;
 }
 
-/** Returns the fault of an answer that should be a problem document with a request id; undefined when it is correct. */
+/**
+ * Returns what is wrong with an answer that should be a problem document with a request id; undefined when it is
+ * correct.
+ */
 export function problemFault(answer: Answer, toHead = false): string | undefined {
   const type = headerOf(answer, "content-type");
   if (type !== "application/problem+json") return `content-type ${type ?? "missing"}`;

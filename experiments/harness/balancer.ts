@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "./client.ts";
 
-/** A server that receives requests. */
+/** A server to which the load balancer sends requests. */
 export interface Replica {
   readonly port: number;
 }
 
-/** A minimal load balancer: it polls `/ready` and acts on the answer after a delay. */
+/** A minimal load balancer: it polls `/ready`, and applies the result after a delay. */
 export interface Balancer<R extends Replica> extends Disposable {
-  /** Returns the next ready replica in turn; undefined when none is ready. */
+  /** Returns the ready replicas in turn; undefined when none is ready. */
   pick(): R | undefined;
   add(replica: R): void;
   remove(replica: R): void;
@@ -21,7 +21,7 @@ interface Routed {
 }
 
 /**
- * @param pollMs milliseconds between two polls of a replica. One failure takes it out of the rotation.
+ * @param pollMs milliseconds between two polls of a replica; one failed poll takes the replica out of the rotation
  * @param propagationMs least and most milliseconds until a poll's result takes effect
  */
 export function createBalancer<R extends Replica>(

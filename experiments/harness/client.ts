@@ -2,12 +2,12 @@ import { Agent, request } from "node:http";
 
 /** The result of one request. */
 export interface Outcome {
-  /** The response status; 0 without a complete response. */
+  /** The response status; 0 when there is no complete response. */
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: string;
   readonly ms: number;
-  /** Why there is no complete response. */
+  /** Why there is no complete response; undefined when there is one. */
   readonly error: string | undefined;
 }
 
@@ -16,21 +16,21 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body, sent as JSON. */
   readonly json?: object | undefined;
-  /** Parts of a body, sent as they come. */
+  /** Parts of the body, sent as the iterable yields them. */
   readonly parts?: AsyncIterable<Uint8Array> | undefined;
-  /** `false` opens a connection for this request alone. */
+  /** `false` opens a connection for this request alone. Default: `false`. */
   readonly agent?: Agent | false;
-  /** The request counts as failed after so many milliseconds without an answer. Default 30,000. */
+  /** Milliseconds without an answer after which the request counts as failed. Default: 30,000. */
   readonly deadlineMs?: number;
 }
 
-/** The shortest deadline that is extended after a stall of this process. */
+/** The shortest deadline in milliseconds that is extended after a stall of this process. */
 const leastMs = 1000;
 const mostExtensions = 5;
-/** The usual delay of a timer in a busy process, in milliseconds. */
+/** Milliseconds by which a timer may be late without counting as a stall. */
 const usualMs = 50;
 
-/** Sends one request over the loopback interface. Never rejects: every failure is an outcome. */
+/** Sends one request over the loopback interface. Never rejects: it resolves with an outcome for every failure too. */
 export function send(port: number, path: string, sent: Sent = {}): Promise<Outcome> {
   const { method = "GET", json, parts, agent = false, deadlineMs = 30_000 } = sent;
   const text = json === undefined ? undefined : JSON.stringify(json);
@@ -58,7 +58,8 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Outco
     let extensions = 0;
     const expire = (): void => {
       const lateMs = performance.now() - due;
-      // After a stall, read the bytes that have arrived before giving up. A short deadline is meant to fail and is not extended.
+      // After a stall, read the bytes that have arrived before giving up. Do not extend a short deadline, which is
+      // meant to expire.
       if (deadlineMs >= leastMs && lateMs > usualMs && extensions++ < mostExtensions) {
         due += 2 * lateMs;
         timer = setTimeout(expire, lateMs);
@@ -91,12 +92,12 @@ function codeOf(error: Error): string {
   return (error as NodeJS.ErrnoException).code ?? error.message;
 }
 
-/** Makes an agent that keeps at most `maxSockets` connections. Destroy it at the end. */
+/** Creates an agent that keeps at most `maxSockets` connections. Destroy it at the end. */
 export function keepAliveAgent(maxSockets: number): Agent {
   return new Agent({ keepAlive: true, maxSockets });
 }
 
-/** Counts equal texts, for example `3 x ECONNRESET, 1 x 503`. */
+/** Counts equal texts and returns a summary such as `3 x ECONNRESET, 1 x 503`. */
 export function tally(texts: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

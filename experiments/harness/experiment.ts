@@ -4,7 +4,7 @@ import type { Report } from "./report.ts";
 export interface Run {
   /** `as-built`, or one of the experiment's broken variants. */
   readonly variant: string;
-  /** Short enough for the test suite; deadlines leave room for a busy machine. */
+  /** Whether the run must be short enough for the test suite; its deadlines leave room for a busy machine. */
   readonly quick: boolean;
   /** The number of repetitions. Default: the experiment's own. */
   readonly runs: number | undefined;
@@ -19,16 +19,16 @@ export interface Run {
 /** A fault to which a service is exposed, and the rules that it has to keep. */
 export interface Experiment {
   readonly name: string;
-  /** One line for the list. */
+  /** One line for the list of experiments. */
   readonly description: string;
-  /** Variants with a fault, for each of which a rule must break. */
+  /** Faulty variants of the service; a run with one of them must break a rule. */
   readonly brokenVariants: readonly string[];
   run(run: Run, report: Report): Promise<void>;
 }
 
 export const asBuilt = "as-built";
 
-/** Returns the default run with the given options. */
+/** Returns the options of a run: the defaults, overridden by `given`. */
 export function runOf(given: Partial<Run> = {}): Run {
   return {
     variant: asBuilt,

@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
 
-/** A job table and a table of the effects of its jobs. */
+/** A job table, and a table in which its jobs record their effects. */
 export interface JobBench extends AsyncDisposable {
   readonly pool: Pool;
   readonly table: JobTable;
-  /** The folder for the notes of workers. */
+  /** The folder in which workers write their notes. */
   readonly folder: string;
   rows(): Promise<readonly JobRow[]>;
-  /** Returns the number of effects by job. */
+  /** Returns the number of recorded effects by job id. */
   effects(): Promise<ReadonlyMap<string, number>>;
-  /** Waits until only dead jobs are left; false after `ms`. Errors of the database do not end the wait. */
+  /** Waits until no job is pending or running; false after `ms`. Keeps waiting when the database fails. */
   drained(ms: number): Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ export interface JobRow {
 const rowsSql =
   "select id, status, attempts, max_attempts, last_error, status = 'pending' and available_at <= now() as free from ";
 
-/** @param name of the job table; the effects are in `<name>_effects` */
+/** @param name name of the job table; the effects are in `<name>_effects` */
 export async function openJobBench(
   url: string,
   visibilityTimeoutSeconds: number,

@@ -2,8 +2,8 @@ import { appendFileSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { WorkerEvent } from "@svc/job-table";
 
 /**
- * What a worker records about a job: its handler has started (`start`), it is at the point where a kill shows the variant's
- * fault (`exposed`), or its outcome is in the table.
+ * An event of a job that a worker records: the handler has started (`start`), it has reached the point where a kill
+ * shows the variant's fault (`exposed`), or the job's outcome.
  */
 export type NoteKind = "start" | "exposed" | "done" | "failed" | "dead" | "released" | "lost";
 
@@ -11,19 +11,19 @@ export interface Note {
   readonly kind: NoteKind;
   readonly id: string;
   readonly attempts: number;
-  /** Milliseconds by {@link sharedNow}. */
+  /** Milliseconds of {@link sharedNow}. */
   readonly at: number;
 }
 
-/** Returns milliseconds of a monotonic clock that all processes of the machine share. */
+/** Returns the milliseconds of a monotonic clock that all processes of the machine share. */
 export function sharedNow(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
 
-/** Writes notes that survive a kill of the process: each is written to the file when the call returns. */
+/** Writes notes synchronously to a file, so that they survive a kill of the process. */
 export interface Notes {
   write(kind: NoteKind, job: { readonly id: string; readonly attempts: number }): void;
-  /** Writes the note of a worker's event; pass it as `onEvent`. */
+  /** Writes a note for an event of a worker; pass it as `onEvent`. */
   record(event: WorkerEvent): void;
 }
 
@@ -40,7 +40,7 @@ export function openNotes(file: string): Notes {
   };
 }
 
-/** Returns the notes of a worker; none if it wrote no file. */
+/** Returns the notes of a worker; an empty array if it has written none. */
 export function readNotes(file: string): readonly Note[] {
   appendFileSync(file, "");
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
@@ -50,14 +50,14 @@ export function readNotes(file: string): readonly Note[] {
   });
 }
 
-/** The time during which a worker held a job; `to` is infinite when it never released the job. */
+/** The time during which a worker held a job; `to` is infinite when it never noted an outcome. */
 export interface Hold {
   readonly id: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns the times from the start of each handler to the note of its end. */
+/** Returns for each handler the time from its start to the note of its outcome. */
 export function holdsOf(notes: readonly Note[]): readonly Hold[] {
   const open = new Map<string, number>();
   const holds: Hold[] = [];

@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 export interface KeyCommands {
   /** @throws Error when the exit code is not 0 */
   run(...args: readonly string[]): Promise<void>;
-  /** Returns the reason why a command is refused; `done` when it succeeds. */
+  /** Returns the reason for which `svc-keys` refuses a command; `done` when it succeeds. */
   refusal(...args: readonly string[]): Promise<string>;
-  /** Returns the ids of the keys in a state. */
+  /** Returns the ids of the keys that are in the given state. */
   kids(state: string): Promise<readonly string[]>;
 }
 
@@ -17,12 +17,14 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs one command and returns its exit code and output. */
+/** The part of `@svc/token-issuer` that runs one command and returns its output. */
 interface Inner {
   readonly runKeyCommand: (given: readonly string[], now: () => number) => Promise<string>;
 }
 
-/** @param isProgram whether each command is a child process; else the same code runs in this process. Default: true */
+/**
+ * @param isProgram whether each command is a child process; if false, the same code runs in this process. Default: true
+ */
 export function createKeyCommands(folder: string, isProgram = true): KeyCommands {
   const source = import.meta.resolve("@svc/token-issuer");
 

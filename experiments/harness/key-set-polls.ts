@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "./client.ts";
 
-/** The results of fetching key sets repeatedly. */
+/** Polls key-set endpoints until `end()`, and collects what they publish. */
 export interface KeySetPolls {
   end(): Promise<void>;
   readonly polls: number;
-  /** Names of private members found in a key. */
+  /** Names of private members found in published keys. */
   readonly leaks: readonly string[];
   readonly kids: ReadonlySet<string>;
-  /** Answers that were not a key set. */
+  /** Failed requests, and answers without keys. */
   readonly faults: readonly string[];
 }
 

@@ -2,13 +2,16 @@ import type { JobTable, Lease } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
 import type { Pool } from "pg";
 
-/** A way to end a job by an owner whose lease has expired; resolves with whether the owner learns that. */
+/**
+ * A way for an owner whose lease has expired to end its job; resolves with true if the owner learns that the lease is
+ * lost.
+ */
 export interface LateOwner {
   readonly name: string;
   end(lease: Lease): Promise<boolean>;
 }
 
-/** Returns every way to end a job, with the condition of a variant. */
+/** Returns every way to end a job. A broken variant checks the lease by its own faulty condition. */
 export function lateOwners(variant: string, table: JobTable, pool: Pool): readonly LateOwner[] {
   const fence = fenceOf(variant);
   if (fence !== undefined) {

@@ -1,6 +1,6 @@
 import type { BulkChunk, Filter, SearchRequest } from "@svc/search-store";
 
-/** Random draws that are the same for the same seed. */
+/** Random draws that repeat for the same seed. */
 export interface Draws {
   below(bound: number): number;
   of<T>(choices: readonly T[]): T;
@@ -25,7 +25,7 @@ export function createDraws(seed: number): Draws {
   };
 }
 
-/** Returns names that sort next to each other, or that break an unquoted statement. */
+/** Returns tenant names: some differ only slightly, some break an unquoted statement. */
 export function tenantNames(count: number): readonly string[] {
   const odd = [
     "acme",
@@ -46,14 +46,14 @@ export function tenantNames(count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => odd[at] ?? `tenant-${at}`);
 }
 
-/** The documents of one tenant. Some of its vectors equal those of its neighbour, to the last bit. */
+/** The documents of one tenant. Some of its vectors are identical to those of the tenant before it. */
 export interface Held {
   readonly tenant: string;
   readonly chunks: readonly BulkChunk[];
   readonly vectors: readonly (readonly number[])[];
 }
 
-/** Returns documents with the same ids for every tenant; only `owner` tells whose they are. */
+/** Returns documents with the same ids for every tenant; `meta.owner` names the tenant. */
 export function documentsOf(tenants: readonly string[], documents: number, draws: Draws): readonly Held[] {
   const held: Held[] = [];
   for (const [at, tenant] of tenants.entries()) {
@@ -77,7 +77,7 @@ function words(draws: Draws, count: number): string {
   return Array.from({ length: count }, () => `word${draws.below(200)}`).join(" ");
 }
 
-/** One search, and whether it has to return the full number of hits. */
+/** One search of a tenant, and the kinds of its query and filter. */
 export interface Asked {
   readonly tenant: string;
   readonly request: SearchRequest;
@@ -85,7 +85,7 @@ export interface Asked {
   readonly filter: "none" | "plain" | "hostile";
 }
 
-/** Draws a search of one tenant; half of them look for another tenant's documents. */
+/** Draws a random search of one tenant; half of the query vectors come from another tenant's documents. */
 export function drawSearch(held: readonly Held[], draws: Draws): Asked {
   const own = draws.of(held);
   const other = draws.of(held);
@@ -117,7 +117,7 @@ export function drawSearch(held: readonly Held[], draws: Draws): Asked {
   };
 }
 
-/** Filters that try to reach another tenant's documents, in many ways. */
+/** Returns filters that try to reach another tenant's documents, or to break the statement. */
 function hostile(own: string, other: string): readonly Filter[] {
   const breaks = `x' or true or 'x`;
   const deep = (levels: number): Filter =>

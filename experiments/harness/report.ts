@@ -1,19 +1,19 @@
 /** Collects the results of an experiment. */
 export interface Report {
-  /** A count or measurement of one case. */
+  /** Records a count or measurement of one case. */
   figure(caseName: string, metric: string, value: number, unit: string): void;
-  /** A rule and whether it held. */
+  /** Records a rule and whether it held. */
   rule(held: boolean, text: string): void;
-  /** A line for people only. */
+  /** Prints a line for people; JSON output leaves it out. */
   note(text: string): void;
 }
 
-/** A report that keeps its figures and broken rules. */
+/** A report that also returns its figures and broken rules. */
 export interface Collected extends Report {
   readonly figures: readonly Figure[];
   /** The rules that did not hold. */
   readonly broken: readonly string[];
-  /** Returns the value of a figure. Throws when there is none. */
+  /** Returns the value of a figure. Throws when the figure is missing. */
   value(caseName: string, metric: string): number;
 }
 
@@ -25,7 +25,7 @@ export interface Figure {
   readonly unit: string;
 }
 
-/** @param print receives each line; default: no output. @param json prints only one JSON object per figure */
+/** @param print receives each line; default: no output. @param json whether to print only one JSON object per figure */
 export function createReport(experiment: string, print?: (line: string) => void, json = false): Collected {
   const figures: Figure[] = [];
   const broken: string[] = [];
@@ -61,7 +61,7 @@ function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** Returns the value below which a share of the values lies; NaN without values. */
+/** Returns the given quantile of the values; NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -4,7 +4,7 @@ import pg from "pg";
 
 const ZONE = "America/Havana";
 
-/** A bucket, given by a moment in it. */
+/** A bucket of the rollup: a tenant, and any moment in its month. */
 export interface Bucket {
   readonly tenant: string | null;
   readonly at: string;
@@ -13,7 +13,8 @@ export interface Bucket {
 export const TENANTS: readonly (string | null)[] = ["a", "b", "o'x; --", null];
 export const CATEGORIES: readonly (string | null)[] = ["food", "travel", "", "x".repeat(64), null];
 /**
- * Moments in three months. In this zone midnight of 1 November 2026 occurs twice, an hour apart; PostgreSQL chooses the second.
+ * Moments in three months. In this zone midnight of 1 November 2026 occurs twice, an hour apart, and PostgreSQL
+ * converts that local time to the second one.
  */
 export const MOMENTS: readonly string[] = [
   "2026-10-01T04:00:00Z",
@@ -28,15 +29,15 @@ export const MOMENTS: readonly string[] = [
   "2026-12-24T18:00:00Z",
 ];
 
-/** Refreshes the buckets of these buckets, within the caller's transaction. */
+/** Refreshes the totals of the buckets, within the caller's transaction. */
 export type Refresh = (tx: Queryable, buckets: readonly Bucket[]) => Promise<void>;
 
-/** Sales and their totals. */
+/** A table of sales, and a rollup of their monthly totals. */
 export interface Books extends AsyncDisposable {
   readonly pool: pg.Pool;
   readonly rollup: Rollup;
   readonly refresh: Refresh;
-  /** Compares all buckets with their rows, and returns those that differ. */
+  /** Compares the totals of all buckets with those of their rows, and returns the buckets that differ. */
   compare(): Promise<Comparison>;
 }
 
@@ -69,7 +70,7 @@ export async function openBooks(url: string, connections: number, variant: strin
     timeZone: ZONE,
   });
   await rollup.ensureSchema(pool);
-  // Without rows no totals are stored, and so no zone.
+  // Without rows this stores no totals, and therefore no time zone.
   await rollup.rebuildAll(pool);
   return {
     pool,
@@ -85,7 +86,8 @@ export async function openBooks(url: string, connections: number, variant: strin
   };
 }
 
-// Uses no time zone arithmetic and no tested code: the local month of a row is what PostgreSQL shows for its time.
+// Independent of the tested code, and of its time-zone arithmetic: PostgreSQL converts the time of each row to a local
+// month.
 const LIVE = `select tenant_id, date_trunc('month', at at time zone '${ZONE}')::date as month, category,
   sum(amount)::numeric as total, count(*) as n, min(amount)::numeric as least, max(amount)::numeric as most
   from sales group by 1, 2, 3`;
@@ -104,7 +106,10 @@ async function compare(pool: pg.Pool): Promise<Comparison> {
   return { buckets: found?.buckets ?? 0, rows: found?.rows ?? 0, wrong: found?.wrong ?? [] };
 }
 
-/** Takes the lock in the summing statement, which then sums up a snapshot from before it waited. */
+/**
+ * Takes the lock in the statement that computes the totals, whose snapshot is older than the lock: the fault of
+ * `broken-one-statement`.
+ */
 async function inOneStatement(tx: Queryable, buckets: readonly Bucket[]): Promise<void> {
   const { rows } = await tx.query<{ tenant: string | null; month: string }>(
     `select distinct tenant, date_trunc('month', at at time zone '${ZONE}')::date::text as month

@@ -7,32 +7,32 @@ import { fileURLToPath } from "node:url";
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The time by `performance.now()`. */
+  /** When the process exited, by `performance.now()`. */
   readonly at: number;
 }
 
-/** A service in a child process. Leaving the block ends it. */
+/** A service in a child process. Disposal kills it. */
 export interface ServiceProcess extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
-  /** The complete lines of its standard output so far. */
+  /** The complete lines of the service's standard output so far. */
   readonly lines: readonly string[];
   readonly exited: Promise<Exit>;
   readonly exit: Exit | undefined;
-  /** How the process ended and the end of its standard error, for a report; "it runs" while it runs. */
+  /** How the process ended, with the end of its standard error; "it runs" while it runs. */
   readonly ending: string;
   signal(name: NodeJS.Signals): void;
-  /** Asks a question that the service answers through `answerQuestions`. */
+  /** Asks a question that the service answers with `answerQuestions()`. */
   ask<T>(question: string): Promise<T>;
-  /** Starts reading its standard output when `readOutput` was false. */
+  /** Starts reading the service's standard output when `readOutput` was false. */
   readOutput(): void;
-  /** Closes this process's end of its standard output. */
+  /** Closes the reading end of the service's standard output. */
   closeOutput(): void;
 }
 
 interface StartOptions {
   readonly execArgv?: readonly string[];
-  /** Default: true. */
+  /** Whether to read standard output from the start. Default: true. */
   readonly readOutput?: boolean;
 }
 
@@ -40,11 +40,11 @@ const startMs = 60_000;
 const answerMs = 20_000;
 
 /**
- * Starts a file of `services/`, which announces its port. Of this process's environment it gets only the variables that it
- * needs to start. It ends when this process ends.
+ * Starts a file of `services/`, and waits until it announces its port. Of this process's environment, the service gets
+ * only the variables that it needs to start. It exits when this process exits.
  *
- * @param settings the value that the file reads with `settingsOfParent`
- * @throws Error with its standard error when it does not start
+ * @param settings the value that the file reads with `settingsOfParent()`
+ * @throws Error with the end of the service's standard error when it does not start
  */
 export async function startService(
   file: string,
@@ -105,7 +105,10 @@ export async function startService(
   }
 }
 
-/** Collects lines that end in "\n"; the text after the last one is incomplete and waits. */
+/**
+ * Appends complete lines, which end in "
+ * ", to `lines`; keeps an incomplete one until the rest of it arrives.
+ */
 function collectLines(stream: Socket, lines: string[]): void {
   let rest = "";
   stream.setEncoding("utf8");
@@ -118,8 +121,8 @@ function collectLines(stream: Socket, lines: string[]): void {
 }
 
 /**
- * Waits for a message of the child. Its channel closes after all its messages; `exit` may come before them when another child
- * ends at the same time.
+ * Waits for a message of the child that contains `key`. The IPC channel closes after the last message; the `exit` event
+ * may precede that message when another child exits at the same time.
  */
 async function message<T extends object>(
   child: ChildProcess,

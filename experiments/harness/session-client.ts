@@ -1,19 +1,19 @@
 import type { Agent } from "node:http";
 import { type Outcome, send } from "./client.ts";
 
-/** The tokens of a sign-in or a refresh. */
+/** The pair of tokens that a sign-in or a refresh returns. */
 export interface Pair {
   readonly access_token: string;
   readonly refresh_token: string;
 }
 
-/** A service that keeps sessions (`services/sessions.ts`), and the connections to it. */
+/** A service that keeps sessions (`services/sessions.ts`), and the agent for requests to it. */
 export interface Sessions {
   readonly port: number;
   readonly agent: Agent;
 }
 
-/** Starts a session of a given user. */
+/** Starts a session of the given user. */
 export async function signInAs({ port, agent }: Sessions, subject: string): Promise<Pair> {
   const { status, body } = await send(port, `/pairs?count=1&subject=${subject}`, { agent, method: "POST" });
   if (status !== 200) throw new Error(`no session was started: ${status} ${body}`);
@@ -21,7 +21,7 @@ export async function signInAs({ port, agent }: Sessions, subject: string): Prom
   return pair;
 }
 
-/** Ends all sessions of the user to whom that token belongs. */
+/** Ends all sessions of the user to whom the token belongs. */
 export function signOutEverywhere({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
   return send(port, "/sign-out-everywhere", { agent, method: "POST", headers: bearer(accessToken) });
 }
@@ -46,17 +46,17 @@ export function logout({ port, agent }: Sessions, accessToken: string): Promise<
   return send(port, "/auth/logout", { agent, method: "POST", headers: bearer(accessToken) });
 }
 
-/** Sends a request that needs a signed-in user. */
+/** Sends a request to a route that needs a signed-in user. */
 export function orders({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
   return send(port, "/orders", { agent, headers: bearer(accessToken) });
 }
 
-/** Returns the new pair of a refresh; undefined when it was refused. */
+/** Returns the new token pair of a refresh; undefined when the refresh was refused. */
 export function pairOf({ status, body }: Outcome): Pair | undefined {
   return status === 200 ? (JSON.parse(body) as Pair) : undefined;
 }
 
-/** Describes an answer in a few words: `200`, or `401 this session has been revoked`. */
+/** Describes an answer briefly, for example `200` or `401 this session has been revoked`. */
 export function inWords({ status, headers, body, error }: Outcome): string {
   if (status === 0) return error ?? "no answer";
   if (headers["content-type"] !== "application/problem+json") return String(status);

@@ -1,22 +1,22 @@
 import { connect } from "node:net";
 import { readAnswers } from "./answers.ts";
 
-/** A connection that sends one byte at a time, and how it ended. */
+/** A connection that sends one byte at a time, or nothing, and how it ended. */
 export interface SlowConnection extends Disposable {
-  /** Resolves with the milliseconds from connecting to the end; never when it does not end. */
+  /** Resolves with the milliseconds from connecting to the close; stays pending while the connection is open. */
   readonly closed: Promise<number>;
-  /** The time by `performance.now()`. */
+  /** When it started to connect, by `performance.now()`. */
   readonly startedAt: number;
-  /** Milliseconds for which it was open; undefined while it still is. */
+  /** Milliseconds for which the connection was open; undefined while it is open. */
   readonly ms: number | undefined;
-  /** The status of the answer before the end, if any. */
+  /** The status of the answer before the close, if there was one. */
   readonly status: number | undefined;
 }
 
 interface Slow {
-  /** The bytes sent at once. */
+  /** The bytes sent at once after connecting. */
   readonly head: string;
-  /** A byte sequence sent again and again, one byte at a time; empty: no more bytes. */
+  /** Bytes sent repeatedly, one at a time; empty: no more bytes are sent. */
   readonly drip: string;
   readonly everyMs: number;
   /** Whether the answer is read. Default: true. */

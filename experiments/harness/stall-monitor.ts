@@ -3,25 +3,28 @@ import { keepAliveAgent, send } from "./client.ts";
 import { startService } from "./service-process.ts";
 
 const everyMs = 50;
-/** The usual time of an answer on a busy machine, in milliseconds. */
+/** Milliseconds that an answer may take on a busy machine without counting as a stall. */
 const usualMs = 100;
 
 type Span = readonly [from: number, to: number];
 
-/** The stalls of the machine. */
+/** The times at which the machine stalled. */
 export interface Stalls {
   /** Returns how many milliseconds of stalls lie between two moments of `performance.now()`. */
   between(from: number, to: number): number;
 }
 
-/** A plain server in another process that runs no tested code: a late answer means that it or this process stalled. */
+/**
+ * Sends requests to a plain server in another process, which runs no tested code: a late answer means that one of the
+ * two processes stalled.
+ */
 export interface StallMonitor extends Stalls, AsyncDisposable {
   readonly pid: number;
   /** Returns the longest stall between two moments of `performance.now()`, in milliseconds. */
   longest(from: number, to: number): number;
 }
 
-/** Sends requests to a plain Node server until it is disposed of. */
+/** Starts the plain server, and sends requests to it until disposal. */
 export async function startStallMonitor(): Promise<StallMonitor> {
   const server = await startService("plain-server.ts", {});
   const agent = keepAliveAgent(1);
@@ -40,11 +43,11 @@ export async function startStallMonitor(): Promise<StallMonitor> {
   }
   const watching = watch();
 
-  /** Returns the lengths of the stalls, as far as they lie between two moments. */
+  /** Returns for each stall the milliseconds of it that lie between two moments. */
   function lengths(from: number, to: number): readonly number[] {
-    // A server that has ended would excuse every delay.
+    // After the server exited, every delay would count as a stall.
     if (server.exit !== undefined) throw new Error(`the stall monitor has ended: ${server.ending}`);
-    // Include the request that still waits for its answer.
+    // Include the request that is still waiting for its answer.
     const all = [...stalls, [due + usualMs, performance.now()] as const];
     return all.map(([a, b]) => Math.max(0, Math.min(to, b) - Math.max(from, a)));
   }
@@ -62,18 +65,21 @@ export async function startStallMonitor(): Promise<StallMonitor> {
   };
 }
 
-/** The shortest stall that counts: with the usual delay of an answer, it can exceed a service's command deadline of 1 s. */
+/**
+ * The shortest stall in milliseconds that counts: together with the usual delay of an answer, it can exceed the command
+ * deadline of a service (1 s).
+ */
 const lateMs = 400;
-/** Milliseconds for which a circuit breaker may stay open after a stall, with room for the next probe. */
+/** Milliseconds for which a circuit breaker may stay open after a stall, including the time until its next probe. */
 const openMs = 5000;
-/** Milliseconds after which a circuit breaker that a stall has opened is closed again. */
+/** Milliseconds after which a circuit breaker that opened because of a stall is closed again. */
 const settleMs = 3000;
 
-/** Runs work, and discards at most one result of a run because the machine stalled. */
+/** Runs work, and discards at most one result per run because the machine stalled. */
 export interface Retry {
   /**
-   * Repeats `work` after a pause when a stall may have caused its result. A second such result of the run counts, so that
-   * the run fails.
+   * Repeats `work` after a pause when a stall may have caused its result. Does not repeat after the first discarded
+   * result, so that a second one fails the run.
    */
   <T>(work: (turn: number) => Promise<T>, mayComeOfStall: (found: T) => boolean): Promise<T>;
   /** The number of discarded results: 0 or 1. */

@@ -6,21 +6,21 @@ import type { Stalls } from "./stall-monitor.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
-/** Milliseconds until a fault counts as noticeable. */
+/** Milliseconds after the start of a fault from which requests are judged as sent during it. */
 const feltMs = 200;
-/** The delay with which an open breaker closes again. */
+/** Milliseconds by which an open breaker may close late. */
 const reopenMs = 500;
-/** The longest time of a request that waits for no store. */
+/** The longest time in milliseconds that a request without a token, which uses no store, may take. */
 const openMs = 1000;
-/** Milliseconds for which a store repeats a command without an answer. */
+/** Milliseconds for which a store repeats a command that got no answer. */
 const storeAgainMs = 3000;
 
-/** The times of a fault by `performance.now()`, and the tolerances by which it is judged. */
+/** The times of a fault by `performance.now()`, and the tolerances of the rules. */
 export interface Stall {
-  /** The time from which all requests succeeded before the fault. */
+  /** The time before the fault since which all requests have succeeded. */
   readonly healthyAt: number;
   readonly begunAt: number;
-  /** When the end of the fault was started. */
+  /** The time at which ending the fault began. */
   readonly endingAt: number;
   readonly endedAt: number;
   readonly healedAt: number;
@@ -28,13 +28,16 @@ export interface Stall {
   readonly knownMs: number;
   readonly commandMs: number;
   readonly windowMs: number;
-  /** Additional milliseconds for a busy machine. */
+  /** Milliseconds added to the limits for a busy machine. */
   readonly roomMs: number;
   /** The stalls that the stall monitor saw. */
   readonly stalls: Stalls;
 }
 
-/** Judges requests with good tokens: accepted without the check, or refused at once; no client waits twice in a window. */
+/**
+ * Judges requests with valid tokens: a service that fails open accepts them, one that fails closed refuses them at
+ * once, and no client waits twice within a breaker window.
+ */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
   const { commandMs, windowMs, roomMs, healthyAt, begunAt, endedAt } = stall;
   const clients = seen.clients.map((each) =>
@@ -51,7 +54,7 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   const waits = new Set(during.filter((each) => each.waitedMs > commandMs / 2));
   const longest = Math.max(...during.map((each) => each.waitedMs));
   const ofEach = clients.map((each) => each.filter((one) => waits.has(one)));
-  // Earlier waits belong to requests that were in flight or came before the service could detect the fault.
+  // Waits that began sooner belong to requests that were in flight, or came before the service could detect the fault.
   const later = [...waits].filter((each) => each.startedAt > begunAt + commandMs + roomMs);
   const windows = Math.ceil((endedAt - begunAt) / windowMs);
   const sooner = ofEach.flatMap((each) => waitsTooSoon(each, stall));
@@ -62,7 +65,8 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   report.figure(name, "waits after the first timeout", later.length, "count");
   report.figure(name, "answered 503 before", early.length, "count");
   const healthy = before.filter((each) => each.startedAt > healthyAt);
-  // On a busy machine a command may miss its deadline before the fault; a service that fails closed then refuses.
+  // On a busy machine a command may miss its deadline before the fault, and a service that fails closed then refuses
+  // requests.
   report.rule(
     healthy.length > 0 && healthy.every((each) => each.status === 200) && earlyFaults.length === 0,
     `${name}: no refusals before the fault, except after missed deadlines (${tally(earlyFaults)})`,
@@ -97,7 +101,7 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
     `${name}: requests without a token are answered 200`,
   );
-  // Not reduced by other requests: these are the requests by which the machine's share is estimated.
+  // Do not subtract concurrent requests: these are the requests whose duration is subtracted from others.
   const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.stalls)));
   report.rule(
     longestOpen <= openMs + roomMs,
@@ -115,8 +119,8 @@ interface Waited extends Timed {
 }
 
 /**
- * Returns the milliseconds of a request less the machine's share: the longest concurrent request that the fault does not
- * affect, or the stalls that the stall monitor saw, whichever is longer.
+ * Returns the milliseconds of a request less those that the machine caused: the longest concurrent request that the
+ * fault does not affect, or the stalls that the stall monitor saw, whichever is longer.
  */
 export function waitedOf(span: Span, others: readonly Span[], stalls: Stalls): number {
   return span.ms - takenFrom(span, others, stalls);
@@ -131,18 +135,18 @@ function takenFrom(
   return Math.max(stalls.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
 }
 
-/** Returns the waits that began less than a window after an earlier wait of the same client. */
+/** Returns the waits of a client that began less than a window after its previous wait ended. */
 function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, stalls }: Stall): readonly Timed[] {
   return waits.filter((each, n) => {
     const last = waits[n - 1];
     if (last === undefined) return false;
-    // A stalled process starts the first wait late, or sees its end late.
+    // A stalled process starts the previous wait late, or notices its end late.
     const lateMs = stalls.between(n === 1 ? begunAt : last.startedAt, last.endedAt);
     return each.startedAt - last.endedAt < windowMs - 150 - lateMs;
   });
 }
 
-/** Returns whether all kinds of judged requests were sent during the fault; `endingAt` is now. */
+/** Returns whether requests of all judged kinds were sent during the fault, if it ended at `endingAt`. */
 export function isAskedMeanwhile(
   seen: Seen,
   stall: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "stalls">,
@@ -158,7 +162,10 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
   return each.startedAt > begunAt + feltMs && each.endedAt < endingAt;
 }
 
-/** Returns the reports requested after the fault must be known; a report from before it is reused for one second. */
+/**
+ * Returns the `/ready` answers requested after the fault must have been detected and an older, reused report has
+ * expired.
+ */
 function reportsOf(
   { ready, open }: Seen,
   { begunAt, endingAt, knownMs, stalls }: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "stalls">,
@@ -168,7 +175,7 @@ function reportsOf(
   return ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
 }
 
-/** Judges refreshes and sign-outs: without the store they are refused, and a refused one can be tried again. */
+/** Judges refreshes and sign-outs: without the store they are refused, and can be repeated after a refusal. */
 export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.refreshes.length === 0) return;
   for (const [what, outcomes, good] of [
@@ -185,7 +192,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     report.figure(name, `${what} answered 503`, refused.length, "count");
     report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
     const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.stalls)));
-    // One deadline for the check; then the store's command, which is repeated for a while, each time for a deadline.
+    // One deadline for the revocation check, then the store's command, which is repeated with a new deadline each time.
     const mostMs = 3 * stall.commandMs + storeAgainMs + stall.roomMs;
     report.rule(longest <= mostMs, `${name}: no request of the ${what} waits longer than ${mostMs} ms`);
     report.rule(
@@ -218,13 +225,13 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
 }
 
 /**
- * Selects times before and after the fault. Leaves out the times after a command missed its deadline because the machine was
- * busy, when the breaker was open.
+ * Returns a filter for requests before and after the fault. It leaves out requests after a command that missed its
+ * deadline because the machine was busy: the breaker was open then.
  */
 function healthyTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
   const { healthyAt, begunAt, healedAt, commandMs, windowMs, stalls } = stall;
   const isHealthyTime = (each: Span): boolean => each.endedAt < begunAt || each.startedAt > healedAt;
-  // A long time without a stall of the machine is a fault of the service.
+  // A request that takes long without a stall of the machine is a fault of the service.
   const isMachineStall = (each: Span): boolean => waitedOf(each, seen.open, stalls) < commandMs / 2;
   const late = lateOf(seen, stall).filter(
     (each) => isHealthyTime(each) && each.startedAt > healthyAt && isMachineStall(each),
@@ -233,7 +240,7 @@ function healthyTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
   return (each) => isHealthyTime(each) && !upsets.some((one) => isUpset(each, one, windowMs));
 }
 
-/** Returns the requests that took as long as a missed command deadline. */
+/** Returns the requests that took long enough to have missed a command deadline. */
 function lateOf(
   { setUp, clients, refreshes, logouts, left, revoked, ready }: Seen,
   { commandMs }: Stall,
@@ -242,14 +249,14 @@ function lateOf(
   return all.filter((each) => each.ms > 0.9 * commandMs);
 }
 
-/** Returns the late requests from before the first time without errors. */
+/** Returns the requests with a missed deadline that started before the service was first free of errors. */
 function missedBefore(seen: Seen, stall: Stall): readonly Span[] {
   return lateOf(seen, stall).filter(
     (each) => each.startedAt <= stall.healthyAt && each.endedAt < stall.begunAt,
   );
 }
 
-/** Returns whether the breaker may have been open during a request because of an earlier late one. */
+/** Returns whether the breaker may have been open during a request because an earlier request missed its deadline. */
 function isUpset(each: Span, late: Span, windowMs: number): boolean {
   return each.endedAt >= late.startedAt && each.startedAt <= late.endedAt + windowMs + reopenMs;
 }
@@ -260,12 +267,12 @@ function noReason(each: Span, missed: readonly Span[], windowMs: number): string
     : "503 without a late request before it";
 }
 
-/** A sign-out whose answer came too late has taken effect, so the next try gets 401. */
+/** Returns whether an earlier sign-out whose answer came too late had taken effect, so that this attempt got 401. */
 function isDone({ status }: Timed, before: Timed | undefined): boolean {
   return status === 401 && before?.status === 503;
 }
 
-/** Judges `/ready`: it stays 200 and names the degraded checks. */
+/** Judges `/ready`: the status stays 200 and the body names the degraded checks. */
 export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.ready.length === 0) return;
   const { begunAt } = stall;
@@ -282,7 +289,7 @@ export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: R
   );
 }
 
-/** Returns the names of the unhealthy checks in a degraded report; undefined for any other answer. */
+/** Returns the names of the unhealthy checks in a degraded `/ready` report; undefined for any other answer. */
 function degradedOf({ status, body }: Timed): string | undefined {
   if (status !== 200) return undefined;
   const { status: word, checks } = JSON.parse(body) as {
@@ -293,7 +300,7 @@ function degradedOf({ status, body }: Timed): string | undefined {
   return word === "degraded" ? failing.toSorted().join() : undefined;
 }
 
-/** Judges the log: the same warning of an outage at most once in ten seconds. */
+/** Judges the log: it contains warnings of the outages, each at most once in ten seconds. */
 export function judgeWarnings(name: string, lines: readonly LogLine[], report: Report): void {
   const warnings = lines.filter(({ message }) => warning.test(message));
   let soonest = Number.POSITIVE_INFINITY;

@@ -14,33 +14,33 @@ import {
   signIn,
 } from "./session-client.ts";
 
-/** An outcome, and its start and end by `performance.now()`. */
+/** The outcome of a request, with its start and end by `performance.now()`. */
 export interface Timed extends Outcome {
   readonly startedAt: number;
   readonly endedAt: number;
 }
 
-/** Start and end by `performance.now()`, and the duration in milliseconds. */
+/** The start and end of a request by `performance.now()`, and its duration in milliseconds. */
 export type Span = Pick<Timed, "ms" | "startedAt" | "endedAt">;
 
-/** The answers that clients of a service got while its Redis was stalled. */
+/** The answers that the clients of a service got before, during and after a fault of its Redis. */
 export interface Seen {
   readonly failOpen: boolean;
-  /** Requests of the preparation. */
+  /** Requests that sign users in and out to prepare the load. */
   readonly setUp: readonly Span[];
-  /** Requests with good tokens, by client. */
+  /** Requests with valid tokens, by client. */
   readonly clients: readonly (readonly Timed[])[];
   /** Requests with a token that was revoked before the fault. */
   readonly revoked: readonly Timed[];
   readonly refreshes: readonly Timed[];
   readonly logouts: readonly Timed[];
-  /** The first request after each sign-out. */
+  /** The first request after each sign-out, with the token that signed out. */
   readonly left: readonly Timed[];
   readonly ready: readonly Timed[];
-  /** Requests without a token, to routes that need none. */
+  /** Requests without a token to a route that needs none. */
   readonly open: readonly Timed[];
   readonly lives: boolean;
-  /** How the process ended, and the end of its standard error. */
+  /** How the process ended, with the end of its standard error. */
   readonly ending: string;
 }
 
@@ -53,26 +53,29 @@ export interface LogLine {
 export interface StalledServiceOptions {
   readonly name: string;
   readonly failOpen: boolean;
-  /** The number of clients, each with one request in flight. With one client, no other request uses Redis. */
+  /** The number of clients, each with one request in flight. With one client, no other requests use Redis. */
   readonly inFlight: number;
   readonly redisUrl: string;
   readonly variant: string;
-  /** Milliseconds that a client waits between two requests: at a fast rate, and at the normal rate. */
+  /** Milliseconds that a client pauses between two requests: at the fast rate, and at the normal rate. */
   readonly pausesMs: readonly [number, number];
 }
 
 /** A service under load. */
 export interface StalledService extends AsyncDisposable {
   readonly name: string;
-  /** The lines of its log since its start. */
+  /** The log records of the service since its start. */
   readonly lines: readonly LogLine[];
-  /** The answers since `begin`. */
+  /** The answers since the last `begin()`. */
   readonly seen: Seen;
   begin(): Promise<void>;
   hurry(hurries: boolean): void;
-  /** Whether no request has failed since a moment, and requests of each kind were sent. */
+  /** Returns whether no request has failed since `since`, and requests of each kind were sent. */
   isWell(since: number, forgets: boolean): boolean;
-  /** Returns the milliseconds until half a second without an error began; undefined when that did not happen in time. */
+  /**
+   * Returns the milliseconds from `from` until half a second without an error began; undefined when there was none
+   * within `withinMs`.
+   */
   isHealed(from: number, withinMs: number, forgets: boolean): Promise<number | undefined>;
   end(): Promise<Seen>;
 }
@@ -104,7 +107,10 @@ export async function createStalledService(options: StalledServiceOptions): Prom
 
   const pauseOf = (): number => pauseMs;
 
-  /** Repeats a refresh with the same token until it succeeds: a refresh refused during an outage uses up no token. */
+  /**
+   * Returns a function that refreshes with the same token until it succeeds: a refresh refused during an outage uses up
+   * no token.
+   */
   function refreshing(pair: Pair): () => Promise<Outcome> {
     let current = pair.refresh_token;
     return async () => {
@@ -114,7 +120,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
     };
   }
 
-  /** Repeats a sign-out until it succeeds, as a user would. */
+  /** Returns a function that signs out with the same token until it succeeds, as a user would. */
   function leaving(): () => Promise<Outcome> {
     let pair: Pair | undefined;
     let tries = 0;
@@ -122,7 +128,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       pair ??= (await signIn(sessions, 1))[0];
       const token = pair?.access_token ?? "";
       const outcome = await logout(sessions, token);
-      // A sign-out answered 503 may have taken effect after its deadline.
+      // 401 after a 503: that sign-out took effect after its deadline.
       if (outcome.status === 204 || (outcome.status === 401 && tries > 0)) {
         pair = undefined;
         tries = 0;
@@ -155,7 +161,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       loads.push(repeat(open, 100, () => send(service.port, "/open", { agent })));
       const [left, refreshed] = pairs.slice(-2);
       if (inFlight > 1 && left !== undefined && refreshed !== undefined) {
-        // On a busy machine this sign-out may need several tries, like any other.
+        // On a busy machine this sign-out may need several attempts.
         for (let tries = 0; tries < 10; tries++) {
           const tried = await timed(() => logout(sessions, left.access_token));
           setUp.push(tried);

@@ -1,11 +1,11 @@
-/** Services that are being started; undefined ones are not wanted. */
+/** Pending starts; an undefined element is skipped. */
 type Starting<T extends readonly unknown[]> = readonly [...{ [K in keyof T]: Promise<T[K]> | undefined }];
 
 /**
- * Returns what `Promise.all` returns. When one of them fails, first ends those that started: a process left running would
- * keep this one from ending.
+ * Returns what `Promise.all()` returns. When a start fails, first waits for the others and disposes of their services:
+ * a running child process would keep this process alive.
  *
- * @throws the error of the first failure
+ * @throws the error of the first failed start
  */
 export async function together<T extends readonly unknown[]>(starts: Starting<T>): Promise<T> {
   const all = starts.map((each) => Promise.resolve(each));

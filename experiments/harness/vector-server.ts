@@ -5,7 +5,7 @@ import type { Database, Queryable } from "@svc/sql";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 
-/** A PostgreSQL with pgvector, and a login that owns the tables it makes. */
+/** A PostgreSQL server with pgvector, and a login that owns the tables that it creates. */
 export interface VectorServer extends AsyncDisposable {
   readonly name: string;
   /** A connection pool of the login, which is not a superuser. */
@@ -20,14 +20,17 @@ export interface LoginOptions {
   readonly bypassesRowSecurity: boolean;
 }
 
-/** Starts an installed server if it has pgvector, else the embedded one. */
+/** Starts the installed PostgreSQL if it has pgvector, otherwise the embedded one. */
 export async function startVectorServer(options: LoginOptions): Promise<VectorServer> {
   return (await startReal(options)) ?? startEmbedded(options);
 }
 
 let running: { readonly server: Promise<PostgresServer | undefined>; users: number } | undefined;
 
-/** Starts the installed server once and shares it; the last user ends it. Undefined when none is installed. */
+/**
+ * Starts the installed server once and shares it; the last user stops it. Resolves with undefined when none is
+ * installed.
+ */
 async function holdServer(): Promise<
   { readonly url: string; readonly version: string; release(): Promise<void> } | undefined
 > {

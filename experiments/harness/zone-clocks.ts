@@ -1,12 +1,12 @@
 import type { Queryable } from "@svc/sql";
 
-/** A zone's offset from UTC in seconds, from a moment in epoch seconds until the next change. */
+/** A zone's offset from UTC in seconds, valid from a moment in epoch seconds until the next change. */
 export interface Clock {
   readonly from: number;
   readonly offset: number;
 }
 
-/** A time span without its end, in epoch seconds. */
+/** A half-open time span in epoch seconds: `from` belongs to it, `to` does not. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -15,8 +15,8 @@ export interface Stretch {
 const STEP_SECONDS = 6 * 3600;
 
 /**
- * Returns all changes of a zone's clocks as the server has them, to the second. Asks the server only to convert moments to
- * local times, which is unambiguous; the reverse is computed here.
+ * Returns all changes of a zone's UTC offset, to the second, by the server's time-zone data. Asks the server only to
+ * convert moments to local times, which is unambiguous; the reverse is computed here.
  */
 export async function clocksOf(db: Queryable, zone: string, from: string, to: string): Promise<Clock[]> {
   const local = (at: string): string => `(${at} at time zone $1) - (${at} at time zone 'UTC')`;
@@ -52,7 +52,10 @@ export async function clocksOf(db: Queryable, zone: string, from: string, to: st
   return rows.map(({ at, offset }) => ({ from: at, offset }));
 }
 
-/** Returns when a zone's clocks show a time in [`from`, `to`), local times given as epoch seconds as if in UTC. */
+/**
+ * Returns the spans during which a zone's clocks show a time in [`from`, `to`): local times as epoch seconds, as if the
+ * zone were UTC.
+ */
 export function momentsOf(clocks: readonly Clock[], { from, to }: Stretch): Stretch[] {
   const moments: Stretch[] = [];
   clocks.forEach(({ from: begins, offset }, n) => {

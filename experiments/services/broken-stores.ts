@@ -9,10 +9,10 @@ import { setTimeout as delay } from "node:timers/promises";
 type Store = TokenStore & RevocationCheck;
 
 const keyPrefix = "svc:auth:";
-// Has the length of a real nonce and differs from every other argument of the scripts.
+// Has the length of a real nonce, and differs from every other argument of the scripts.
 const anyNonce = "00000000-0000-4000-8000-000000000000";
 
-/** Returns a store with a fault; undefined for variants with the fault elsewhere. */
+/** Returns a store with the fault of a variant; undefined for variants whose fault is elsewhere. */
 export function brokenStore(variant: string, url: string): Store | undefined {
   if (variant === "broken-own-store") return createMemoryTokenStore();
   const { redis } = createCache({ url });
@@ -25,7 +25,7 @@ export function brokenStore(variant: string, url: string): Store | undefined {
   return variant === "broken-remembered" ? rememberedAnswers(built) : undefined;
 }
 
-/** Returns a request to Redis without a breaker, or without a deadline; undefined for other variants. */
+/** Returns a function that asks Redis without a breaker, or also without a deadline; undefined for other variants. */
 export function brokenWait(variant: string, url: string): (() => Promise<void>) | undefined {
   const deadlineMs = { "broken-no-breaker": 1000, "broken-no-deadline": 60_000 }[variant];
   if (deadlineMs === undefined) return undefined;
@@ -43,7 +43,7 @@ export function brokenWait(variant: string, url: string): (() => Promise<void>) 
     });
 }
 
-/** Rotates with two commands instead of an atomic step: other requests run in between. */
+/** Rotates with two commands instead of one atomic script, so that other requests run in between. */
 function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
   return {
     ...built,
@@ -52,7 +52,7 @@ function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
       const until = await redis.call("get", key);
       if (until === null) {
         const text = String(Date.now() + graceSeconds * 1000);
-        // Long enough for the other requests, even on a busy machine.
+        // Long enough for the other requests to read the key, even on a busy machine.
         await delay(20);
         await redis.call("set", key, text, "EX", Math.ceil(usedTtlSeconds));
         return "rotated";
@@ -64,7 +64,7 @@ function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
   };
 }
 
-/** Behaves like a lock that is given up: the first token takes almost a second, and no request rotates it. */
+/** Behaves like a lock whose holder gave up: the first token waits for almost a second, and no request rotates it. */
 function withoutWinner(built: RedisTokenStore): Store {
   let first: string | undefined;
   return {
@@ -78,7 +78,7 @@ function withoutWinner(built: RedisTokenStore): Store {
   };
 }
 
-/** Draws a new nonce for each command, so that a repeated command counts as another presentation. */
+/** Draws a new nonce for each command, so that a repeated command counts as another presentation of the token. */
 function withoutNonce(redis: GuardedRedis): Store {
   const drawn = (args: readonly string[]): readonly string[] =>
     args.map((each) => (each === anyNonce ? randomUUID() : each));
@@ -106,7 +106,7 @@ function withoutFamily(built: RedisTokenStore, redis: GuardedRedis): Store {
   };
 }
 
-/** Dates sign-ins and sign-outs by the clock of the replica that handles them. */
+/** Dates sign-ins and sign-outs by the clock of the replica that handles them, instead of the store's. */
 export function withoutClock(built: Store): Store {
   return {
     shared: true,
@@ -118,7 +118,7 @@ export function withoutClock(built: Store): Store {
   };
 }
 
-/** Remembers every token that was once valid. */
+/** Remembers every token that was once valid, and does not check it again. */
 function rememberedAnswers(built: RedisTokenStore): Store {
   const good = new Set<string | undefined>();
   return {

@@ -12,7 +12,10 @@ interface Parts {
 
 const slots = 4;
 
-/** Runs a faulty worker: one that acknowledges a job before its work, or one that reads and then writes. */
+/**
+ * Runs a faulty worker: one that acknowledges a job before it runs, or one that claims with a read and a separate
+ * write.
+ */
 export function workBadly(
   variant: "broken-ack-first" | "broken-read-then-write",
   { pool, table, notes, handler }: Parts,
@@ -50,9 +53,9 @@ async function claimAndForget(table: JobTable): Promise<readonly Job[]> {
   return jobs;
 }
 
-/** Waits until two workers have read, so that the first write conflicts for certain and not by chance. */
+/** Waits until two workers have read, so that their writes are certain to conflict. */
 async function untilTwoHaveRead(pool: Pool): Promise<void> {
-  // Never released: the process holds the lock until it ends.
+  // Never release the connection: the process holds the lock until it exits.
   const client = await pool.connect();
   client.on("error", () => undefined);
   await client.query("select pg_advisory_lock_shared(1)");
@@ -74,7 +77,7 @@ async function readThenWrite(pool: Pool): Promise<readonly Job[]> {
   );
   // Both workers read the same jobs, because neither has written. Without jobs there is no conflict to wait for.
   if (found.length > 0) twoHaveRead ??= untilTwoHaveRead(pool).catch(() => undefined);
-  // Gives the other worker time to read, even on a busy machine.
+  // Give the other worker time to read, even on a busy machine.
   await Promise.all([twoHaveRead, delay(50)]);
   const { rows } = await pool.query<{ id: string; attempts: number; max_attempts: number; lease: string }>(
     `update svc_jobs set status = 'running', attempts = attempts + 1, locked_until = now() + interval '3 seconds'

@@ -5,12 +5,12 @@ import { announce, listenAndAnnounce, settingsOfParent } from "../harness/within
 export interface EdgeSettings {
   readonly headersTimeoutSeconds: number;
   readonly receiveTimeoutSeconds: number;
-  /** Whether to use Node's server with its defaults. */
+  /** Whether to use Node's HTTP server with its defaults. */
   readonly plain: boolean;
 }
 
 const settings = settingsOfParent<EdgeSettings>();
-// More than the system's buffers take for a connection that the client does not read.
+// More bytes than the system buffers for a connection whose client does not read.
 const page = Buffer.alloc(32 * 1024 * 1024, "a");
 
 async function asBuilt(): Promise<void> {

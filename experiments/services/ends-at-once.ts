@@ -1,5 +1,5 @@
 import { announce } from "../harness/within-service.ts";
 
-/** A service that ends as soon as it has announced its port. */
+/** A service that exits as soon as it has announced its port. */
 announce(1);
 process.exit(0);

@@ -11,7 +11,7 @@ export interface FuzzedSettings {
 
 const { maxBody, variant } = settingsOfParent<FuzzedSettings>();
 let reached: (readonly [port: number, turn: number, target: string])[] = [];
-/** The number of connections by client port: the system assigns a port again as soon as it is free. */
+/** The number of connections from each client port: the system assigns a port again as soon as it is free. */
 let turns = new Map<number, number>();
 const turnOf = new WeakMap<Socket, number>();
 answerQuestions({

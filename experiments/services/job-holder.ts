@@ -9,7 +9,7 @@ export interface HolderSettings {
   readonly jobs: number;
 }
 
-// A worker that claims all jobs, keeps them running, and is killed.
+// A worker that claims all jobs, and runs them until it is killed.
 const { url, name, visibilitySeconds, jobs } = settingsOfParent<HolderSettings>();
 const pool = new Pool({ connectionString: url, max: 4 });
 pool.on("error", () => undefined);

@@ -12,12 +12,12 @@ export type Moment = "before" | "after";
 export interface KilledSettings {
   readonly url: string;
   readonly visibilitySeconds: number;
-  /** The file for the notes of starts and ends. */
+  /** The file for the worker's notes. */
   readonly notes: string;
   /** The longest duration of a handler in milliseconds. */
   readonly longestMs: number;
   readonly variant: string;
-  /** Where a handler waits for the kill of its worker: before or after its effect. */
+  /** Whether a handler waits for the kill of its worker before or after its effect; undefined: it does not wait. */
   readonly staysAt?: Moment | undefined;
 }
 
@@ -61,7 +61,7 @@ const work: JobHandler = async (_payload, job) => {
 if (variant === "broken-ack-first" || variant === "broken-read-then-write") {
   workBadly(variant, { pool, table, notes, handler: work });
 } else {
-  // With the default prefetch and concurrency.
+  // Default prefetch and concurrency.
   createWorker({ table, handlers: { work }, onEvent: (event) => notes.record(event) }).start();
 }
 announce(process.pid);

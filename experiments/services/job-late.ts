@@ -13,7 +13,7 @@ export interface LateSettings {
   readonly variant: string;
 }
 
-/** How a job of the task `late` ends, and after which time. */
+/** How a job of the task `late` ends, and after how many milliseconds. */
 export interface LatePayload {
   readonly ms: number;
   readonly ends: "done" | "failed" | "stopped";
@@ -40,7 +40,7 @@ const worker = createWorker({
     },
     killer(_payload, job) {
       notes.write("start", job);
-      // Some exit instead of throwing.
+      // Jobs with an odd number exit the process, the others kill it.
       if (Number(job.id.at(-1)) % 2 === 1) process.exit(0);
       process.kill(process.pid, "SIGKILL");
       return new Promise(() => undefined);
@@ -55,7 +55,7 @@ process.on("SIGTERM", () => {
   void worker.stop().then(() => process.exit(0));
 });
 
-/** Claims like the contract's statement but without the limit on attempts: a job that lost its worker is claimed again. */
+/** Claims as the job table does, but without the limit on attempts: a job that killed its worker is claimed again. */
 async function claimForEver(): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ id: string; task: string; attempts: number }>(

@@ -14,11 +14,11 @@ export interface StoppedSettings {
   readonly drainSeconds: number;
   readonly notes: string;
   readonly variant: string;
-  /** Whether every job ends at once: for the last worker, which runs the released jobs. */
+  /** Whether every job finishes at once: for the worker that runs the released jobs. */
   readonly quickly: boolean;
 }
 
-/** The kinds of jobs: ends within the drain, reacts to its abort signal, or ignores it. */
+/** A job that finishes within the drain (`short`), reacts to its abort signal (`heeding`), or ignores it (`deaf`). */
 export interface StoppedPayload {
   readonly kind: "short" | "heeding" | "deaf";
   readonly ms: number;
@@ -49,7 +49,10 @@ const work: JobHandler = async ({ kind, ms }: StoppedPayload, job) => {
   });
 };
 
-/** Claims the same number of jobs, and ends those that still run as failed. */
+/**
+ * Claims `concurrency` jobs itself. On stop, fails the jobs that still run after the drain, which uses up their
+ * attempts.
+ */
 async function keepAttempts(): Promise<() => Promise<void>> {
   const jobs = await table.claim(concurrency);
   const running = new Map<string, Job>(jobs.map((job) => [job.id, job]));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
 
 export interface KeyIssuerSettings {
-  /** The directory of its signing keys, which the experiment changes. */
+  /** The directory of the signing keys, which the experiment changes. */
   readonly keys: string;
 }
 
@@ -14,7 +14,7 @@ interface Ring {
 }
 
 const { keys } = settingsOfParent<KeyIssuerSettings>();
-/** The number of key-set fetches that a verifier has started. */
+/** The number of key-set fetches that the verifier has started. */
 let fetches = 0;
 answerQuestions({ fetches: () => fetches });
 
@@ -38,12 +38,12 @@ async function start(): Promise<void> {
       `,
     },
     routes(app, { issuer }) {
-      // Publishes the file of signing keys by mistake, with private members.
+      // Publishes the file of signing keys with its private members: the fault of `broken-private-members`.
       app.get("/leaky-keys.json", async (_req, res) => {
         const ring = JSON.parse(await readFile(join(keys, "keys.json"), "utf8")) as Ring;
         res.json({ keys: ring.keys.map(({ kid, jwk }) => ({ kid, ...jwk })) });
       });
-      // Tokens that expire much sooner than those of a pair, so that a whole rotation takes seconds.
+      // Issues tokens that expire much sooner than those of a pair, so that a rotation takes seconds.
       app.get("/token", async (req, res) => {
         const now = Math.floor(Date.now() / 1000);
         const exp = now + Number(req.query["seconds"]);

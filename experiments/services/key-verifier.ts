@@ -4,16 +4,16 @@ import { announce, answerQuestions, settingsOfParent } from "../harness/within-s
 
 export interface KeyVerifierSettings {
   readonly jwksUrl: string;
-  /** The maximum age of the keys. */
+  /** The maximum age of the cached keys, in seconds. */
   readonly maxAgeSeconds: number;
-  /** Milliseconds between two ticks of the timer by which the time between two fetches is judged. */
+  /** Milliseconds between two ticks of the timer that measures the time between two fetches. */
   readonly tickMs: number;
 }
 
-/** The time between two fetches of the key set. */
+/** The time between the end of one key-set fetch and the start of the next. */
 export interface KeyRest {
   readonly ms: number;
-  /** Ticks of a timer of this process: a stall delays it as it delays the fetch. */
+  /** Ticks of a timer of this process, which a stall delays just as it delays the fetch. */
   readonly ticks: number;
 }
 

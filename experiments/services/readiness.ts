@@ -5,7 +5,7 @@ import { announce, answerQuestions, listenAndAnnounce, settingsOfParent } from "
 
 export interface ReadinessSettings {
   readonly checkMs: number;
-  /** Whether every request for `/ready` asks the dependency. */
+  /** Whether every request to `/ready` runs the check. */
   readonly naive: boolean;
 }
 

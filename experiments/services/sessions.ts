@@ -6,19 +6,19 @@ import { announce, answerQuestions, settingsOfParent } from "../harness/within-s
 
 export interface SessionsSettings {
   readonly secret: string;
-  /** URL for the plugin cache, and for broken stores. Default: no cache. */
+  /** URL of Redis for the `cache` plugin and for broken stores. Default: no cache. */
   readonly redisUrl?: string;
-  /** Keeps sessions in PostgreSQL, in a store passed as a code option. Default: in the cache's store. */
+  /** Keeps sessions in PostgreSQL, in a store passed as a code option. Default: in the store of the `cache` plugin. */
   readonly postgresUrl?: string;
-  /** Whether the service issues tokens; false: it only verifies them. Default: true. */
+  /** Whether the service issues tokens; if false, it only verifies them. Default: true. */
   readonly issues?: boolean;
   readonly graceSeconds?: number;
   readonly failOpen?: boolean;
-  /** Seconds by which the clock of this process is ahead of the machine's; negative: behind. Default: 0. */
+  /** Seconds by which the clock of this process is ahead of the machine's; negative if it is behind. Default: 0. */
   readonly skewSeconds?: number;
   /** Whether a second such service runs in this process; the question `other` returns its port. Default: false. */
   readonly isTwo?: boolean;
-  /** Default: as built. */
+  /** The broken variant to run. Default: as built. */
   readonly variant?: string;
 }
 
@@ -45,7 +45,7 @@ async function storeInCode(broken: BrokenStores | undefined): Promise<Store | un
 }
 
 async function start(): Promise<number | undefined> {
-  // Loaded on demand: most services run without a fault.
+  // Loaded on demand: most services run as built.
   const broken = variant === undefined ? undefined : await import("./broken-stores.ts");
   const revocation = await storeInCode(broken);
   const wait =

@@ -15,15 +15,15 @@ export interface TenantsSettings {
   readonly variant: string;
 }
 
-/** The rows that handlers have seen, including those of aborted requests. */
+/** What the handlers saw in the database, including those of aborted requests. */
 export interface Seen {
-  /** Rows of the request's tenant. */
+  /** The number of rows of the request's tenant. */
   readonly own: number;
-  /** Rows of another tenant. */
+  /** The number of rows of another tenant. */
   readonly foreign: number;
-  /** Rows seen when no tenant was set. */
+  /** The number of rows seen while no tenant was set. */
   readonly unset: number;
-  /** How often a connection served a different tenant than before. */
+  /** How often a connection served another tenant than before. */
   readonly turns: number;
   readonly ready: string;
 }
@@ -41,12 +41,12 @@ let foreign = 0;
 let unset = 0;
 let turns = 0;
 const lastTenant = new Map<number, string>();
-// For the variant that keeps a request's tenant in a module variable.
+// Used by the variant that keeps a request's tenant in a module variable.
 let shared = "";
 
 type Handler = (tx: Queryable, tenant: string) => Promise<unknown>;
 
-/** Most of these handlers do not filter by tenant. */
+/** Handlers by name. Most of them do not filter by tenant. */
 const handlers: Readonly<Record<string, Handler>> = {
   careful: (tx, tenant) => tx.query(`${items} where tenant_id = $1 order by id desc limit 20`, [tenant]),
   forgetful: (tx) => tx.query(`${items} order by id desc limit 20`),

@@ -2,7 +2,9 @@ import { expect } from "chai";
 import { asBuilt, type Experiment, type Run, runOf } from "../../harness/experiment.ts";
 import { type Collected, createReport } from "../../harness/report.ts";
 
-/** Runs an experiment as the test suite does. Prints the results when a rule is broken unexpectedly. */
+/**
+ * Runs an experiment as the test suite does. Prints the results when a rule is broken although no variant was given.
+ */
 export async function quickRun(experiment: Experiment, given: Partial<Run> = {}): Promise<Collected> {
   const said: string[] = [];
   const report = createReport(experiment.name, (line) => said.push(line));
