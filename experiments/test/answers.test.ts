@@ -5,7 +5,7 @@ const read = (text: string, { toHead = false, closed = true } = {}): ReturnType<
   readAnswers(Buffer.from(text, "latin1"), toHead, closed);
 
 describe("readAnswers()", () => {
-  it("reads several responses by length, by chunks and to the end of the connection, without 1xx", () => {
+  it("reads responses framed by a length, by chunks or by the end of the connection, and skips 1xx responses", () => {
     const { answers, rest, fault } = read(
       "HTTP/1.1 100 Continue\r\n\r\n" +
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" +

@@ -28,7 +28,7 @@ describe("fuzz", function () {
     expectBroken(report, /every log line is one record/);
   });
 
-  it("fails for Node's own server around the same application", async () => {
+  it("fails for Node's own HTTP server in front of the same application", async () => {
     const report = await quickRun(fuzz, { seed, cases: 150, variant: "broken-plain-server" });
     expectBroken(report, /every refusal a problem/);
     expectBroken(report, /reaches a route/);

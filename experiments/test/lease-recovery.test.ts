@@ -8,7 +8,7 @@ describe("lease-recovery", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of the time is waiting for leases to expire.
+  // Most of the time is waiting for leases to expire, so both run at once.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(leaseRecovery),
@@ -16,7 +16,7 @@ describe("lease-recovery", function () {
     ]);
   });
 
-  it("recovers the leases of a killed worker in time and before newer jobs (JOB-34 JOB-16)", () => {
+  it("starts the jobs of a killed worker within the limit and before newer jobs (JOB-34 JOB-16)", () => {
     expectHeld(built);
   });
 

@@ -5,7 +5,7 @@ import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 describe("log-pressure", function () {
   this.timeout(120_000);
 
-  it("LOG-1 serves while its log is unread, reports lost lines, and survives the end of its output", async () => {
+  it("LOG-1 responds while its output is not read, reports lost lines, and keeps running after its output is closed", async () => {
     const report = await quickRun(logPressure);
     expectHeld(report);
     expect(report.value("read again", "lines lost without a report")).to.equal(0);

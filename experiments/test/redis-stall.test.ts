@@ -20,7 +20,7 @@ describe("redis-stall", function () {
     ]);
   });
 
-  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 RDY-22 keeps its rules while Redis is frozen or killed, and recovers", () => {
+  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 RDY-22 keeps every deadline while Redis is frozen or killed, and recovers", () => {
     expectHeld(built);
   });
 

@@ -18,7 +18,7 @@ describe("refresh-race", function () {
     [built] = await Promise.all([quickRun(refreshRace), ...refreshRace.brokenVariants.map(variant)]);
   });
 
-  it("REF-4 REF-5 REF-6 REF-19 rotates one of many concurrent presentations, and ends the session at a replay", () => {
+  it("REF-4 REF-5 REF-6 REF-19 rotates a token once for many concurrent requests, and ends the session at a replay", () => {
     expectHeld(built);
   });
 

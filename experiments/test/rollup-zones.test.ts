@@ -17,7 +17,7 @@ describe("rollup-zones", function () {
     expectHeld(built);
   });
 
-  it("fails with months that start at the midnight that PostgreSQL computes", () => {
+  it("fails when months start at the midnight that PostgreSQL computes", () => {
     expectBroken(broken, /every month has the moments/);
   });
 });

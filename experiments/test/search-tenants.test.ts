@@ -3,13 +3,13 @@ import { searchTenants } from "../search-tenants.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("search-tenants", function () {
-  // Without an installed server with pgvector, the embedded one runs in this process.
+  // Without an installed PostgreSQL with pgvector, the embedded one runs in this process, which is slow.
   this.timeout(300_000);
 
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // No time is judged; concurrent runs share a server.
+  // No latency is judged, so all run at once; they share a server.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(searchTenants, { variant: name, cases: 40 }));

@@ -7,7 +7,7 @@ import { startService } from "../harness/service-process.ts";
 describe("startService()", function () {
   this.timeout(60_000);
 
-  /** Blocks repeatedly while a socket is read, so that processes end between two turns of the event loop. */
+  /** Blocks this process repeatedly, so that child processes exit between two turns of its event loop. */
   async function standStill(): Promise<Disposable> {
     const wait = new Int32Array(new SharedArrayBuffer(4));
     const answer = (socket: Socket): Socket =>
@@ -29,7 +29,7 @@ describe("startService()", function () {
     };
   }
 
-  it("starts a service that ends as soon as it has announced its port", async () => {
+  it("resolves for a service that exits as soon as it has announced its port", async () => {
     using _ = await standStill();
     const ends = await Promise.all(
       Array.from({ length: 24 }, async () => {
@@ -40,7 +40,7 @@ describe("startService()", function () {
     expect(ends).to.deep.equal(Array.from({ length: 24 }, () => 0));
   });
 
-  it("rejects with the exit code of a service that ends before it announces its port", async () => {
+  it("rejects with the exit code of a service that exits before it announces its port", async () => {
     const says = { execArgv: ["--import", "data:text/javascript,console.error('no'); process.exit(7)"] };
     const started = startService("ends-at-once.ts", {}, says);
     expect((await rejection(started)).message).to.equal(

@@ -28,7 +28,7 @@ describe("startStallMonitor()", () => {
     expect(stallMonitor.longest(from, to)).to.be.within(350, to - from);
   });
 
-  it("throws after the plain server has ended", async () => {
+  it("throws after the plain server has exited", async () => {
     await using stallMonitor = await startStallMonitor();
     process.kill(stallMonitor.pid, "SIGKILL");
     await delay(300);
@@ -39,7 +39,7 @@ describe("startStallMonitor()", () => {
 });
 
 describe("createRetry()", () => {
-  /** A stall of `ms` milliseconds at one moment of `performance.now()`. */
+  /** Returns a stall monitor that saw a stall of `ms` milliseconds at one moment of `performance.now()`. */
   const stalled = (ms: number, at = performance.now()): Parameters<typeof createRetry>[0] => ({
     longest: (from, to) => (from <= at && at <= to ? ms : 0),
   });
@@ -61,7 +61,7 @@ describe("createRetry()", () => {
     expect(retry.discarded).to.equal(1);
   });
 
-  it("returns the second doubtful result of a run, so that the run's rules fail", async () => {
+  it("returns the second result that a stall may have caused, so that the run fails", async () => {
     const retry = createRetry(stalled(500), 1);
     const works = [0, 0];
     for (const n of works.keys())
@@ -73,7 +73,7 @@ describe("createRetry()", () => {
     expect(retry.discarded).to.equal(1);
   });
 
-  it("returns the first result without a stall, or after a short or old stall", async () => {
+  it("returns the first result if there was no stall, or only a short or old one", async () => {
     const old = performance.now() - 6000;
     for (const stallMonitor of [stalled(0), stalled(300), stalled(5000, old)]) {
       const retry = createRetry(stallMonitor, 1);
