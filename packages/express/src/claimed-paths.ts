@@ -1,4 +1,4 @@
-/** The members of an Express application, of either major version, that are read here. */
+/** The properties of an Express application that this module reads, in Express 4 and 5. */
 export interface RoutedApp {
   /** The router in Express 5. */
   readonly router?: unknown;
@@ -37,7 +37,7 @@ export function claimOn(app: RoutedApp, path: string): Readonly<Claim> {
   return claim;
 }
 
-/** Whether an application has a route or a mounted application for a path. Middleware does not count. */
+/** Returns whether an application has a route or a mounted application for a path. Middleware does not count. */
 export function hasRoute(app: RoutedApp, path: string): boolean {
   const { methods, open } = claimOn(app, path);
   return open || methods.size > 0;
@@ -73,7 +73,8 @@ function collect(stack: readonly Layer[], path: string, claim: Claim): void {
     if (layer.route !== undefined) {
       claim.claimed = true;
       const methods = Object.keys(layer.route.methods ?? {});
-      // `route.all` registers the entry `_all`, and `app.all` registers every method.
+      // `route.all()` registers the entry `_all`. `app.all()` registers every method; TRACE identifies it, because
+      // applications hardly ever have a route for TRACE alone.
       if (methods.includes("_all") || methods.includes("trace")) claim.open = true;
       else for (const method of methods) claim.methods.add(method.toUpperCase());
     } else if (layer.handle.stack !== undefined) {

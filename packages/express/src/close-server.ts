@@ -22,9 +22,9 @@ export function watchConnections(server: Server): void {
 }
 
 /**
- * Stops accepting connections, and closes each open connection when it has no request in progress. It does not use
- * `server.close()`, which cuts responses that a slow client is still reading. It also switches off the deadlines, so
- * that a client with an unfinished request would delay the stop until its timeout.
+ * Stops accepting connections, and closes each open connection when it has no request in progress. Does not use
+ * `server.close()`, which has two faults: it cuts responses that a slow client is still reading, and it switches off
+ * the deadlines, so that a client with an unfinished request would delay the stop until its time limit.
  */
 export async function closeServer(server: Server, inFlight: InFlight): Promise<void> {
   if (!server.listening) return;
@@ -36,7 +36,7 @@ export async function closeServer(server: Server, inFlight: InFlight): Promise<v
     if (turn++ === looks) closeSilent(server);
   };
   closeIdle();
-  // Repeat this, because connections that become idle later would stay open for their keep-alive time.
+  // Repeat this: a connection that becomes idle during the stop would stay open for its keep-alive time.
   const timer = setInterval(closeIdle, tickMs);
   await closed;
   clearInterval(timer);

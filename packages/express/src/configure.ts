@@ -23,7 +23,8 @@ export type AnyConfig = Config<SettingsByName, Record<never, object>>;
 export function configure(options: object | undefined, serviceOf: () => Service) {
   const errors: ConfigurationError[] = [];
   const resolved = attempt(() => resolveServiceOptions(options, serviceOf), errors);
-  // When an option was refused, the options that locate the configuration may still be valid.
+  // When an option is invalid, the options that locate the configuration may still be valid: report the configuration's
+  // faults too.
   const places = resolved ?? attempt(() => resolveServiceOptions(placeOf(options), serviceOf), []);
   const config = places && attempt(() => loadConfig(sourceOf(places)), errors);
   if (resolved !== undefined && config !== undefined) return { resolved, config };

@@ -3,12 +3,14 @@ import type { FrameworkRoute } from "@svc/plugin";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
 
-/** Returns the framework's routes. Most of them run after the application's routes; some must run before. */
+/** Returns the framework's routes. Most of them run after the application's routes; some must run before them. */
 export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
   const behind = new Map<string, Answer>();
   const inFront = new Map<string, Answer>();
   const dispatchFront = dispatcher(inFront);
-  /** Runs before the application's routes, and passes on other requests. */
+  /**
+   * Handles requests for the framework routes that must run before the application's routes, and passes on all others.
+   */
   const front: Middleware = (req, res, next) => {
     if (inFront.size === 0) next();
     else dispatchFront(req, res, next);
@@ -17,11 +19,11 @@ export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
 
   return {
     front,
-    /** Runs after the application's routes. */
+    /** Handles requests for all framework routes, after the application's routes. */
     behind: dispatcher(behind),
     /**
      * Moves each framework route before the application's routes if the application would respond to its path
-     * (ROUTE-2). The other routes stay after the application's routes, at no cost for its requests.
+     * (ROUTE-2). The other framework routes stay behind, where they cost the application's requests nothing.
      */
     place(app: RoutedApp): void {
       for (const { path, handler } of routes) {
@@ -36,11 +38,11 @@ export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
 
 const reads: readonly string[] = ["GET", "HEAD"];
 
-/** A route, with the handling of other methods. */
+/** A framework route, with the methods of its path. */
 interface Answer {
   readonly handler: Middleware;
   readonly allow: readonly string[];
-  /** Whether the application itself handles a method. */
+  /** Returns whether the application itself handles a method. */
   passes(method: string): boolean;
 }
 

@@ -50,8 +50,8 @@ export function createHttpServer(
  */
 function cutStalledReaders(server: Server, inFlight: InFlight, sendTimeoutMs: number): void {
   server.timeout = sendTimeoutMs;
-  // Node emits this event when a connection has had no traffic for that time. It closes the connection only if there is
-  // no listener.
+  // Node emits this event when a connection has had no traffic for `sendTimeoutMs`. It closes the connection only if
+  // there is no listener.
   server.on("timeout", (socket: Socket) => {
     if (socket.writableLength > 0 || !inFlight.isAnswering(socket)) socket.destroy();
   });

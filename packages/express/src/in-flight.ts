@@ -8,7 +8,7 @@ export interface InFlight {
   /** The listener to attach to the server. It tracks each request and passes it on. */
   readonly listener: RequestListener;
   readonly size: number;
-  /** Whether a connection has a request without a complete response. */
+  /** Returns whether a connection has a request without a complete response. */
   isAnswering(socket: Socket): boolean;
   /** Makes every further response close its connection, including responses to requests in progress. */
   closeConnections(): void;
@@ -18,7 +18,7 @@ export interface InFlight {
 export interface TrackOptions {
   /** Time limit for the first byte of a response; 0 means no limit. */
   readonly requestTimeoutMs: number;
-  /** Limit for a body that is still arriving after the response. */
+  /** Maximum number of bytes of a body that are read after the response was sent. */
   readonly maxBodyBytes: number;
 }
 
@@ -152,7 +152,8 @@ function cutOff(res: ServerResponse): void {
   const { req } = res;
   const fault = new ProblemError(408, "the request did not arrive in time");
   res.shouldKeepAlive = false;
-  // Without this, the reader would wait forever or continue with data that arrives later.
+  // Destroy the request with the fault: its reader would otherwise wait forever, or continue with data that arrives
+  // later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
 }

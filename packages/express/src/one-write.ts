@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { ResponseLayer } from "./response-layer.ts";
 
-/** For larger bodies, copying the bytes into a string costs more than writing a second buffer. */
+/** Largest body in bytes that is sent as a string: for larger ones, copying costs more than writing a second buffer. */
 const largestBytes = 16 * 1024;
 
 type End = (this: ServerResponse, ...args: unknown[]) => ServerResponse;

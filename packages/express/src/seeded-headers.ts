@@ -19,12 +19,15 @@ const store = Object.getOwnPropertySymbols(new OutgoingMessage()).find(
   ({ description }) => description === "kOutHeaders",
 );
 
-/** Whether this version of Node stores headers where {@link seedHeaders} expects them. */
+/**
+ * Whether this version of Node stores headers where {@link seedHeaders} expects them; if false, it sets them in the
+ * normal way.
+ */
 export const canSeedHeaders: boolean = store !== undefined;
 
 /**
  * Sets headers that a response does not have yet. Skips Node's check of names and values, which would cost more per
- * response than all other work in the service. These headers were checked once.
+ * response than all other work in the service: the values are fixed and have been checked once.
  */
 export function seedHeaders(res: ServerResponse, headers: readonly Header[]): void {
   const stored = storedIn(res);
@@ -35,7 +38,7 @@ export function seedHeaders(res: ServerResponse, headers: readonly Header[]): vo
   for (const { key, name, value } of headers) stored[key] ??= [name, value, true];
 }
 
-/** Whether a header is unchanged since {@link seedHeaders} set it. */
+/** Returns whether a header is unchanged since {@link seedHeaders} set it. */
 export function isSeeded(res: ServerResponse, { key, value }: Header): boolean {
   const stored = storedIn(res);
   if (stored === undefined) return res.getHeader(key) === value;
@@ -56,7 +59,7 @@ export function markAsPassingOn(setHeader: SetHeader): void {
 }
 
 /**
- * Whether checked headers can be stored without calling `setHeader`, because it is Node's own method.
+ * Returns whether checked headers can be stored without calling `setHeader`, because it is Node's own method.
  *
  * @param beneath the prototype whose `setHeader` is called by this package's method
  */

@@ -11,7 +11,7 @@ export type ServiceRole = "server" | "worker" | "both";
 /** The database for jobs. */
 export type JobDatabase = JobTableOptions["db"];
 
-/** The resolved job options of a service. The functions receive the service as their last argument. */
+/** The resolved job options of a service. The functions are bound to the service: callers pass no service argument. */
 export interface JobCode {
   readonly jobs: Readonly<Record<string, JobHandler>>;
   readonly subscribers: Readonly<Record<string, Readonly<Record<string, Subscriber>>>>;
@@ -108,7 +108,7 @@ function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unkn
     .map(([name]) => ({ key: `${option}.${name}`, message: "must be a function" }));
 }
 
-/** Whether a value is a plain object. The entries of a Map and the methods of a class would never be called. */
+/** Returns whether a value is a plain object. The entries of a Map and the methods of a class would never be called. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -126,7 +126,7 @@ function refuseInReduced({ role, ...code }: JobOptions): void {
   }
 }
 
-/** The plugins that run a service's code. */
+/** The settings of the plugins that run a service's jobs and subscribers; undefined for a disabled plugin. */
 interface JobSettings {
   readonly queue?: object | undefined;
   readonly events?: EventsSettings | undefined;

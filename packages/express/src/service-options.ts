@@ -47,8 +47,8 @@ type CodeOf<P extends OwnPlugins> = {
 export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
 
 /**
- * The options that belong to no plugin. Some are written out, because `routes` and `plugins` depend on the custom
- * plugins, and the declaration of a derived type would make handler parameters strict.
+ * The options that belong to no plugin. Some are written out here: `routes` and `plugins` depend on the custom plugins,
+ * and a derived type would check the parameters of handlers strictly.
  */
 interface BuiltInOptions<P extends OwnPlugins> extends Omit<
   OptionsOf<typeof serviceOptions>,

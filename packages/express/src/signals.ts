@@ -9,7 +9,7 @@ const stopSignals = process.platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHU
 /** Time limit for a stop after an uncaught error, in milliseconds. */
 const fatalTimeoutMs = 5_000;
 
-// Every service in the process receives the signal. The last one to stop ends the process with the worst exit code.
+// Every service in the process receives the signal. The last one to stop exits the process with the worst exit code.
 const tied = new Set<Runner>();
 let worstCode = 0;
 
@@ -24,7 +24,7 @@ const hurryMs = 2_000;
 
 const hurried = new Map<Runner, Promise<void>>();
 
-/** Ends the process as soon as all its services have released their background work. */
+/** Exits the process as soon as all its services have released their background work. */
 function exitHurried(runner: Runner): void {
   worstCode = 1;
   hurried.set(runner, runner.hurry());
@@ -36,7 +36,7 @@ function exitHurried(runner: Runner): void {
 /**
  * Connects a runner to the process's signals. The first signal stops the service in order and exits with 0. The second
  * releases jobs and exits with 1 immediately. The third does not wait for the release. An uncaught error or rejection
- * logs one fatal line (or writes to standard error if there is no logger), stops the service and exits with 1. A
+ * logs one fatal record (or writes to standard error if there is no logger), stops the service and exits with 1. A
  * process manager that cannot send signals may send the message `shutdown`.
  *
  * @returns a function that disconnects the runner
@@ -74,7 +74,8 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   }
 
   function onUncaught(err: unknown, origin: string): void {
-    // A request with a wrong content type must not stop the service, even if a callback reads the body.
+    // Reading `req.body` throws for a wrong content type. In a callback that error is uncaught: answer it with a 415
+    // instead of stopping the service.
     if (!answerRefusal(err)) onFatal(err, origin);
   }
 

@@ -30,12 +30,12 @@ export interface RunnerOptions {
   readonly shutdownTimeoutMs: number;
 }
 
-/** Starts a server and stops it without losing a request. */
+/** Starts and stops a server; the stop loses no request. */
 export interface Runner {
   start(): Promise<void>;
   /**
-   * Stops the server; further calls return the same result. Resolves with the exit code: 0, or 1 if the time limit cut
-   * the stop short.
+   * Stops the server; further calls return the same result. Resolves with the exit code: 0, or 1 if the time limit
+   * ended the stop early.
    */
   stop(options?: { readonly drainDelayMs?: number; readonly timeoutMs?: number }): Promise<number>;
   /** Releases the running background work immediately. */
@@ -44,10 +44,10 @@ export interface Runner {
   readonly stopping: boolean;
 }
 
-/** The share of a stop that is reserved for its hooks, in milliseconds; at most a quarter of the stop. */
+/** Time reserved for the stop hooks, in milliseconds; at most a quarter of the time limit of the stop. */
 const hookReserveMs = 5_000;
 
-/** Minimum pause between two log lines about connections that cannot be accepted, in milliseconds. */
+/** Minimum pause between two log records about connections that cannot be accepted, in milliseconds. */
 const errorPauseMs = 10_000;
 
 export function createRunner(options: RunnerOptions): Runner {

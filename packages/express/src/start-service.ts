@@ -7,9 +7,9 @@ import type { ServiceOptions } from "./service-options.ts";
 export const configurationExitCode = 2;
 
 /**
- * Runs a service's start command: `createService` and `start()`. The process's first argument, if given, is the path of
- * the configuration file (CFG-2). An error is written to standard error and ends the process, with exit code 2 for an
- * invalid configuration and 1 for other errors.
+ * Runs a service's start command: `createService()` and `start()`. The process's first argument, if given, is the path
+ * of the configuration file (CFG-2). An error is written to standard error and exits the process, with exit code 2 for
+ * an invalid configuration and 1 for other errors.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   process.on("SIGTERM", stopEarly);

@@ -66,7 +66,7 @@ export function answerJsonInOneStep(
   };
   define("json", json);
 
-  /** Whether responses have a weak ETag; undefined for a strong ETag or the application's own function. */
+  /** Returns whether responses have a weak ETag; undefined for a strong ETag or the application's own function. */
   function usesTag({ "etag fn": make }: ExpressApp["settings"]): boolean | undefined {
     if (make === undefined) return false;
     return make === weakEtag || make === expressTag ? true : undefined;

@@ -12,7 +12,10 @@ import { schedulesPlugin } from "@svc/scheduler/plugin";
 import { tenancyPlugin } from "@svc/tenancy/plugin";
 import { issuingPlugin, type TokenStores } from "@svc/token-issuer/plugin";
 
-/** Provides the queue with features that its package must not depend on. */
+/**
+ * Provides the plugin `queue` with the role check and the job metrics, whose packages its own package must not depend
+ * on.
+ */
 const queueTools = definePlugin({
   name: "queue",
   start({ part }) {
@@ -32,7 +35,7 @@ const queueTools = definePlugin({
   },
 });
 
-/** Provides the verifier and the issuer with the stores for revoked tokens, one of which uses the cache. */
+/** Provides the verifier and the issuer with stores for revoked tokens: one in the cache, one in this process. */
 const tokenStores = definePlugin({
   name: "auth",
   // Declared here so that the verifier's options come first, although the issuer starts earlier.

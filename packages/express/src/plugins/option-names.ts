@@ -12,7 +12,7 @@ export function optionNames({ name, options }: AnyPlugin, profile: "full" | "red
   };
 }
 
-/** Returns the setting for a key such as `plugin.queue.name`; undefined for a key that no plugin has. */
+/** Returns the value of the setting with a key such as `plugin.queue.name`; undefined if no plugin has such a key. */
 export function settingOf(
   plugins: readonly AnyPlugin[],
   settings: Readonly<Record<string, unknown>>,

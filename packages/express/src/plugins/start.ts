@@ -30,9 +30,9 @@ export interface PluginSurroundings {
   readonly hasRoute: PluginContext["hasRoute"];
   /** Receives each plugin's stop hook as soon as the plugin has started. */
   readonly hooks: StopHooks;
-  /** Faults that were found earlier. */
+  /** Faults that were found before the plugins start; they are listed in the same error. */
   readonly faults: readonly Fault[];
-  /** Time limit for one start, in milliseconds. */
+  /** Time limit for the start of one plugin, in milliseconds. */
   readonly startTimeoutMs: number;
 }
 
@@ -98,7 +98,7 @@ export async function startPlugins(
         message: `contains ${plugin.name}, which needs ${name}: add ${name}`,
       });
     }
-    // The needed plugin's fault is already listed.
+    // Skip the plugin without another fault: the fault of the plugin that it needs is already listed.
     if (missing.length > 0 || plugin.needs.some((name) => refused.has(name))) return;
     const before = faults.length;
     const made = await add(plugin, (context) => plugin.start(context));
@@ -106,7 +106,10 @@ export async function startPlugins(
     if (made !== undefined) started.set(plugin.name, made);
   }
 
-  /** Runs a plugin's function and stores its result. Returns undefined if the result was refused. */
+  /**
+   * Runs a function of a plugin, and registers the stop hook and the members in its result. Resolves with undefined if
+   * the result is refused.
+   */
   function add(plugin: AnyPlugin, run: Run): Promise<PluginParts | undefined> {
     return attempt(async () => {
       const made = await within(startTimeoutMs, plugin.name, contextOf(plugin), run, stopLate);
@@ -137,7 +140,7 @@ export async function startPlugins(
     }));
   }
 
-  // Do this before all other checks, so that a plugin whose parts are refused is stopped too.
+  // Call this before all checks, so that a plugin whose parts are refused is stopped too.
   function addStop(made: unknown): void {
     const { stop } = (made ?? {}) as { readonly stop?: unknown };
     if (isStop(stop)) hooks.add(...stop);
@@ -244,7 +247,7 @@ async function within(
     return await withDeadline(timeoutMs, start, { onTimeout: () => (isLate = true) });
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    // Check this flag, because the plugin may itself have thrown an error of the same class.
+    // Check this flag instead of the error's class: the plugin may itself have thrown a timeout error.
     if (isLate) {
       const message = `did not start within ${timeoutMs} ms: its start() must not wait for a server`;
       throw new ConfigurationError("the service", [{ key, message }]);

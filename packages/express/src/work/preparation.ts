@@ -3,7 +3,10 @@ import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "@svc/plugin";
 import { endsWithin } from "@svc/resilience";
 
-/** How long a start waits for the tables, and the shortest and longest pause between retries, in milliseconds. */
+/**
+ * How long a start waits for the tables, and the shortest and longest pause between two attempts to create them, in
+ * milliseconds.
+ */
 const firstMs = 3000;
 const pauseMs = 500;
 const longestPauseMs = 10_000;
@@ -38,7 +41,7 @@ export function createPreparation(
     finish();
   }
 
-  /** Returns the key of another table that has the same name. */
+  /** Returns the key of another table that has the same name; undefined if there is none. */
   function namesake({ key }: SchemaPart): string | undefined {
     const name = settingOf(key);
     return schemas.find((each) => name !== undefined && each.key !== key && settingOf(each.key) === name)
@@ -60,7 +63,7 @@ export function createPreparation(
   }
 
   return {
-    /** Resolves when all tables exist. Never resolves if stopped before. */
+    /** Resolves when all tables exist; never if the service stops before that. */
     done,
     /**
      * Resolves when the tables exist, or at the time limit for the start.

@@ -3,7 +3,7 @@ import type { BackgroundPart, SchemaPart } from "@svc/plugin";
 import { endsWithin } from "@svc/resilience";
 import { createPreparation } from "./preparation.ts";
 
-/** Maximum wait for the release, in milliseconds; never more than a fifth of the time limit. */
+/** Maximum wait for the release of running work, in milliseconds; never more than a fifth of the time limit. */
 const longestGraceMs = 2000;
 
 export type Work = ReturnType<typeof createWork>;

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LogLine } from "./test-service.ts";
 
-/** A service in a child process. Leaving the block kills it. */
+/** A service in a child process. Disposal kills it. */
 export interface Child extends AsyncDisposable {
   readonly url: () => string;
   readonly port: () => number;
   readonly lines: () => LogLine[];
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves with the first log line that fits; rejects when the process ends without one. */
+  /** Resolves with the first log line that `fits` accepts; rejects when the process exits without one. */
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
   /** Resolves when the service logs that it listens. */
   listening(): Promise<void>;
@@ -21,15 +21,15 @@ export interface Child extends AsyncDisposable {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** Options of a program besides its source. */
+/** Options of {@link runChild}. */
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly args?: readonly string[] | undefined;
-  /** Files in its working directory. */
+  /** Contents of files in the program's working directory, by name. */
   readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Runs a program, an ES module that logs JSON lines to standard output, in a new folder. */
+/** Writes an ES module to a new folder, and runs it. The module logs JSON lines to standard output. */
 export async function runChild(
   source: string,
   { env = {}, args = [], files = {} }: ChildOptions = {},

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Request, Response } from "express";
 import fc from "fast-check";
 
-/** One request, and the answer of its handler. */
+/** One request, and how its handler answers. */
 export interface Answer {
   readonly method: string;
   readonly conditions: Conditions;
@@ -13,7 +13,7 @@ export interface Answer {
   readonly how: How;
 }
 
-/** Conditional headers of a request. `etag` is replaced by the ETag of the answer without conditions. */
+/** Conditional headers of a request. `etag` makes a header value from the ETag of the unconditional answer. */
 export interface Conditions {
   readonly etag?: ((known: string) => string) | undefined;
   readonly modifiedSince?: string | undefined;
@@ -73,7 +73,7 @@ const fixed: readonly unknown[] = [
   new Map([[1, 2]]),
 ];
 
-/** Values with a `toJSON` that changes their response. */
+/** Functions that return a value whose `toJSON()` changes the response which sends it. */
 const meddling: readonly ((res: Response) => unknown)[] = [
   (res) => ({ toJSON: () => (res.status(201), { late: true }) }),
   (res) => ({ toJSON: () => (res.setHeader("ETag", '"late"'), { late: true }) }),
@@ -90,7 +90,7 @@ const value: fc.Arbitrary<(res: Response) => unknown> = fc.oneof(
 type Loose = Record<string, (...args: unknown[]) => Response>;
 const loose = (res: Response): Loose => res as unknown as Loose;
 
-/** Replaces numbers, because some call forms of Express 4 read a number as a status. */
+/** Wraps a number in an object, because some call forms of Express 4 read a number as a status. */
 function noNumber(body: unknown): unknown {
   return typeof body === "number" ? { body } : body;
 }
@@ -138,7 +138,10 @@ const ways: readonly How[] = [
   (res, body) => void res.writeHead(200, { "X-Head": "1" }).end(JSON.stringify(body) ?? ""),
 ];
 
-/** Answers where an error would not reach an error handler, so it catches the error itself. */
+/**
+ * Answers after the handler has returned or the headers were sent, when no error handler could answer an error; so it
+ * catches errors itself.
+ */
 function answerLate(res: Response, body: unknown): void {
   try {
     res.json(body);

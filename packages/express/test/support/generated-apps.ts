@@ -6,7 +6,7 @@ import type { Answer } from "./generated-answers.ts";
 
 type ExpressFactory = (typeof expressMajors)["express 5"];
 type Factory = (...args: unknown[]) => RequestHandler;
-/** Records a line about a call that middleware has observed. */
+/** Records one line about a call that middleware has observed. */
 type Note = (line: string) => void;
 
 const require = createRequire(import.meta.url);
@@ -16,17 +16,17 @@ const responseTime = require("response-time") as Factory;
 const morgan = require("morgan") as Factory;
 const onHeaders = require("on-headers") as (res: Response, listener: (this: Response) => void) => void;
 
-/** The plan of an application, which can be built twice. */
+/** The plan of an application, from which a tuned and an untuned application are built. */
 export interface AppPlan {
   readonly settings: Settings;
-  /** The settings of the outer application, if any. */
+  /** The settings of the outer application, if there is one. */
   readonly outerSettings: Settings;
   readonly place: "top" | "mounted" | "mounted twice" | "in a router";
   readonly middleware: readonly (keyof typeof middleware)[];
   readonly override: keyof typeof overrides;
   readonly overridden: "before" | "after";
   readonly tuned: "first" | "last";
-  /** Whether the server gets the classes, or only the application. */
+  /** Whether the server uses the classes that `tune()` returns; if false, only the application is tuned. */
   readonly classes: boolean;
 }
 
@@ -144,13 +144,13 @@ export const appPlans: fc.Arbitrary<AppPlan> = fc.record({
   classes: fc.boolean(),
 });
 
-/** Returns the path prefix of the answers of a plan; the number of the answer follows it. */
+/** Returns the path prefix of a plan's answers; the index of an answer follows it. */
 export function prefixOf({ place }: AppPlan): string {
   return { top: "/", mounted: "/a/", "mounted twice": "/a/b/", "in a router": "/a/" }[place];
 }
 
 /**
- * Builds the application of a plan with these answers.
+ * Builds the application of a plan; its routes send the given answers.
  *
  * @param tune called once with the application of the server; a no-op for the untuned application
  */

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { listen } from "@svc/test-support";
 
-/** A server for an issuer's key set on a free port. */
+/** A server that publishes an issuer's key set on a free port. */
 export interface KeySetServer extends AsyncDisposable {
   readonly url: string;
   /** The number of fetches so far. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import express5 from "express";
 import { createService, type Service, type ServiceOptions } from "@svc/express";
 
-/** A line of the log, parsed. */
+/** A parsed log line. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** A service that listens on a free port and stores its log lines. */
@@ -11,7 +11,7 @@ export interface TestService extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly lines: LogLine[];
-  /** Resolves with the first line that fits, past or future. */
+  /** Resolves with the first log line, past or future, that `fits` accepts. */
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
 }
 
@@ -20,7 +20,7 @@ export interface TestServiceOptions extends ServiceOptions {
   readonly toml?: string | undefined;
 }
 
-/** Creates a service that does not listen; for supertest and for errors at the start. */
+/** Creates a service that does not listen, for supertest and for tests of errors in createService(). */
 export async function makeService({ toml = "", ...options }: TestServiceOptions = {}): Promise<{
   readonly service: Service;
   readonly lines: LogLine[];
@@ -57,7 +57,7 @@ export async function makeService({ toml = "", ...options }: TestServiceOptions 
   return { service, lines, line };
 }
 
-/** Creates a service and starts it. Leaving the block stops it. */
+/** Creates a service and starts it. Disposal stops it. */
 export async function startService(options?: TestServiceOptions): Promise<TestService> {
   const made = await makeService(options);
   await made.service.start();

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A connection that sends requests one after another and returns all bytes of each answer. */
+/** A keep-alive connection that sends one request after another and returns all bytes of each answer. */
 export interface WireClient {
-  /** @param head the request line and the headers, each with its line break, without Connection */
+  /** @param head the request line and the headers, each with its line break, without the header Connection */
   send(head: string, method: string): Promise<string>;
   close(): void;
 }
@@ -48,7 +48,7 @@ export function createWireClient(port: number): WireClient {
   };
 }
 
-/** Whether a text contains a complete answer, with one character per byte. */
+/** Returns whether a text contains a complete answer, with one character per byte. */
 function isWhole(text: string, method: string): boolean {
   const split = text.indexOf("\r\n\r\n");
   if (split === -1) return false;
