@@ -33,7 +33,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
 }
 
 describe("the plugin auth", () => {
-  it("VER-4 AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies with the secret from the environment", async () => {
+  it("VER-4 AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies tokens with the secret from the environment", async () => {
     await using test = await startService({ toml: inSecretMode, env, routes });
     const get = (path: string, token?: string): request.Test =>
       token === undefined
@@ -69,7 +69,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.not.contain(token.split(".")[1]);
   });
 
-  it("AUTH-2 CFG-4 is in mode jwks by default, and uses the URL from the environment", async () => {
+  it("AUTH-2 CFG-4 is in mode jwks by default, and prefers the key-set URL and issuer in the environment to those in the file", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     await using keys = await createKeySetServer([{ ...publicKey.export({ format: "jwk" }), kid: "k1" }]);
     const toml = `${plugins}[plugin.auth]\njwks_url = "http://127.0.0.1:1/nowhere"\nissuer = "file"\n`;
@@ -84,14 +84,14 @@ describe("the plugin auth", () => {
     ).to.equal(401);
   });
 
-  it("CFG-4 lets the file win for mode and algorithms", async () => {
+  it("CFG-4 prefers the mode and algorithms in the file to those in the environment", async () => {
     const around = { ...env, SVC_AUTH_MODE: "jwks", SVC_AUTH_ALGORITHMS: "RS256,RS512" };
     const { service } = await makeService({ toml: inSecretMode, env: around });
     expect(service.config.plugin.auth).to.deep.include({ mode: "secret", algorithms: ["HS256"] });
     expect(service.config.notes.join()).to.contain("SVC_AUTH_MODE").and.to.contain("SVC_AUTH_ALGORITHMS");
   });
 
-  it("AUTH-5 AUTH-32 AUTH-31 KEY-14 refuses to start with invalid keys, and names key and variable", async () => {
+  it("AUTH-5 AUTH-32 AUTH-31 KEY-14 refuses to start with an invalid secret, algorithm list or key-set URL, and names setting and variable", async () => {
     const mixed = `${plugins}[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256", "RS256"]\n`;
     expect(await refusal({ toml: mixed, env }))
       .to.contain("plugin.auth.algorithms (SVC_AUTH_ALGORITHMS)")
@@ -122,7 +122,7 @@ describe("the plugin auth", () => {
     expect(quiet.lines.filter(({ message }) => /audience/.test(String(message)))).to.have.length(0);
   });
 
-  it("AUTH-1 is off by default: guards refuse requests, and a variable that is set adds a note", async () => {
+  it("AUTH-1 is off by default: guards refuse requests, and the log notes that a variable is not used", async () => {
     await using test = await startService({ env, routes });
     const answer = await request(test.url)
       .get("/scoped")
@@ -132,7 +132,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.contain("SVC_AUTH_SECRET is not used");
   });
 
-  it("REV-3 calls the given revocation check for every request, and shows its outage in /ready", async () => {
+  it("REV-3 calls the revocation check passed in code for every request, and reports its outage in /ready", async () => {
     const revoked = new Set<string>();
     let isOut = false;
     const revocation = {

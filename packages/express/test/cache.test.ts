@@ -27,7 +27,7 @@ describe("the plugin cache", function () {
   const redis = testRedis();
   const env = (): Record<string, string> => ({ REDIS_URL: redis.url, SVC_AUTH_SECRET: secret });
 
-  it("CFG-9 RDY-16 starts in the reference set, and gives its connection to the application", async () => {
+  it("CFG-9 RDY-16 starts together with auth, and provides the application with its connection as service.cache", async () => {
     await using test = await startService({ toml: reference, env: env(), routes });
     const { cache } = test.service;
     await cache?.redis.call("set", "a", "1");
@@ -57,7 +57,7 @@ describe("the plugin cache", function () {
     expect(await statuses()).to.deep.equal([401, 401]);
   });
 
-  it("RDY-16 starts without Redis, and shows no password", async () => {
+  it("RDY-16 starts while Redis is down, and shows its password neither in /ready nor in the log", async () => {
     const url = "redis://somebody:hunter2@127.0.0.1:1/0";
     await using test = await startService({ toml: reference, env: { ...env(), REDIS_URL: url }, routes });
     const { status, text } = await request(test.url).get("/ready");
@@ -69,7 +69,7 @@ describe("the plugin cache", function () {
     expect(JSON.stringify(test.lines)).to.not.contain("hunter2");
   });
 
-  it("rejects an invalid URL and names the key", async () => {
+  it("refuses to start with an invalid URL, and names the key", async () => {
     const wrong = makeService({ toml: reference, env: { ...env(), REDIS_URL: "http://x" } });
     const error = await wrong.then(
       () => "it started",

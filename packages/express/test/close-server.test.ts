@@ -46,7 +46,7 @@ describe("closing the server", function () {
     socket.destroy();
   });
 
-  it("stops the deadline timer after it is closed", async () => {
+  it("stops Node's deadline timer when the server is closed", async () => {
     await using started = await startService();
     const { server } = started.service;
     const keys = Object.getOwnPropertySymbols(server);

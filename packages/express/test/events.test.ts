@@ -25,7 +25,7 @@ inbox_table = "${name}_inbox"
 ${more}
 `;
 
-/** Returns the first report with the check in this state. The test's own timeout is the limit. */
+/** Returns the first `/ready` response in which the check has this state. The test's own timeout is the limit. */
 async function readyOnce(test: TestService, check: string, healthy: boolean): Promise<request.Response> {
   for (;;) {
     const answer = await request(test.url).get("/ready");
@@ -126,18 +126,18 @@ describe("the plugin events", function () {
   describe("on Redis", () => {
     const redis = testRedis();
 
-    it("EVT-2 carries events from a transaction to another service's subscribers", () =>
+    it("EVT-2 delivers events published in a transaction to another service's subscribers", () =>
       carries("redis", redis.url));
   });
 
   describe("on NATS", () => {
     const nats = testNats();
 
-    it("EVT-2 carries events from a transaction to another service's subscribers", () =>
+    it("EVT-2 delivers events published in a transaction to another service's subscribers", () =>
       carries("nats", nats.url));
   });
 
-  it("RDY-19 starts without its bus, is degraded, keeps published events, and shows no password", async () => {
+  it("RDY-19 starts while its bus is down, reports degraded, keeps published events, and shows no password", async () => {
     await using test = await startService({
       toml: plugins("lone", 'bus = "redis"\nurl = "${BUS_URL}"'),
       env: env({ BUS_URL: "redis://user:hunter2@127.0.0.1:1" }),
@@ -154,7 +154,7 @@ describe("the plugin events", function () {
     expect(await test.service.stop()).to.equal(0);
   });
 
-  it("stops the start when a bus's packages are not installed, and prints the install command", async () => {
+  it("refuses to start when a bus's packages are not installed, and prints the install command", async () => {
     await using child = await runChild(
       `import { registerHooks } from "node:module";
       registerHooks({
@@ -198,7 +198,7 @@ describe("misconfigured events", () => {
     return expect.fail("it started");
   }
 
-  it("log a warning about settings for a bus that is not used", async () => {
+  it("log a warning for each setting of a bus that is not used", async () => {
     const { service, lines } = await makeService({
       ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
       env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },
@@ -210,7 +210,7 @@ describe("misconfigured events", () => {
     expect(JSON.stringify(lines)).not.to.contain("hunter2");
   });
 
-  it("stop the start with an error that names the setting and no secret", async () => {
+  it("prevent the start with an error that names the setting and contains no secret", async () => {
     expect(await refusal({ subscribers })).to.contain("subscribers: has no effect without the plugin events");
     expect(await refusal({ ...on("", '"database", "events"'), subscribers })).to.contain(
       "subscribers: run as jobs: enable the plugin queue",

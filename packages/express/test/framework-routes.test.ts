@@ -89,7 +89,7 @@ describe("framework routes", () => {
       });
     }
 
-    it("ROUTE-3 keep the position of a parameterised route that also matches other paths", async () => {
+    it("ROUTE-3 leave an application's parameterised route in its position for all other paths", async () => {
       const order: string[] = [];
       await using test = await startService({
         app: express(),
@@ -106,7 +106,7 @@ describe("framework routes", () => {
       expect(order).to.deep.equal(["param fixed"]);
     });
 
-    it("ROUTE-2 leave a path's other methods to the application's route and list all methods in Allow", async () => {
+    it("ROUTE-2 leave PUT to the application's route for the same path, and list all methods in Allow", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.put("/health", (_req, res) => void res.send("put")),
@@ -119,7 +119,7 @@ describe("framework routes", () => {
       expect(post.headers["content-type"]).to.equal("application/problem+json");
     });
 
-    it("ERR-9 ERR-10 respond to other methods with 405, even when middleware follows the routes", async () => {
+    it("ERR-9 ERR-10 respond with 405 to methods other than GET and HEAD, even when middleware follows the routes", async () => {
       await using plain = await startService({ app: express() });
       await using trailing = await startService({
         app: express(),
@@ -134,7 +134,7 @@ describe("framework routes", () => {
       }
     });
 
-    it("ROUTE-2 leave other methods to an application route for all methods", async () => {
+    it("ROUTE-2 leave methods other than GET and HEAD to an application route for all methods", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.all(star, (req, res) => void res.send(`app ${req.method}`)),
@@ -143,7 +143,7 @@ describe("framework routes", () => {
       expect((await request(test.url).get("/health")).body).to.include({ status: "ok" });
     });
 
-    it("SYS-8 have exact paths: with a trailing slash or in capitals, the application responds", async () => {
+    it("SYS-8 match only their exact paths, without a trailing slash and not in capitals", async () => {
       await using test = await startService({ app: express() });
       for (const path of ["/health/", "/HEALTH", "/health/x"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(404);

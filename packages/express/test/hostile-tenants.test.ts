@@ -35,7 +35,7 @@ function routes(app: Express, { db }: Service): void {
 }
 
 onBothMajors((express) => {
-  describe("signed tokens with unusual names", function () {
+  describe("signed tokens with unusual names of users or tenants", function () {
     this.timeout(60_000);
     const database = testDatabase({ name: "hostile-tenants" });
     const start = () =>

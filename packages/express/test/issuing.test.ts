@@ -100,7 +100,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     expect(text).to.contain("does not survive a restart or reach other replicas");
   });
 
-  it("REF-9 REF-10 calls the given onRefresh hook", async () => {
+  it("REF-9 REF-10 lets the hook onRefresh reduce a session's scopes, or end the session", async () => {
     let isMember = true;
     const onRefresh = (): { scopes: string[] } | undefined => (isMember ? { scopes: [] } : undefined);
     await using test = await startService({ toml: withSecret, env, routes, auth: { onRefresh } });
@@ -112,7 +112,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     expect((await asked(test.url, changed.access_token)).status).to.equal(401);
   });
 
-  it("ISS-15 signs with a file from svc-keys, verifies with it, and publishes its public half", async () => {
+  it("ISS-15 signs and verifies with a key file from svc-keys, and publishes only the public key", async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
     try {
       const file = join(folder, "keys.json");
@@ -164,7 +164,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     expect(await refusal({ toml: idle, env })).to.contain("plugin.auth.signing_keys: has no effect");
   });
 
-  it("ISS-5 REV-11 writes sign-outs to the given store, and does not stop that store", async () => {
+  it("ISS-5 REV-11 writes sign-outs to a store passed in code, and does not stop that store", async () => {
     let stops = 0;
     const memory = createMemoryTokenStore();
     const revocation = { ...memory, shared: true, stop: () => void (stops += 1) };
@@ -194,7 +194,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     revocation.stop();
   });
 
-  it("issues no tokens and has no routes by default", async () => {
+  it("adds neither service.issuer nor its routes without issue_tokens", async () => {
     const toml = withSecret.replace("issue_tokens = true\n", "");
     await using test = await startService({ toml, env, routes });
     expect(test.service.issuer).to.equal(undefined);

@@ -79,7 +79,7 @@ describe("log lines from a service", () => {
       expect(memberNames(line).at(-1)).to.equal("message");
     });
 
-    it("have every member once, and no secret, after hostile headers (LOG-1, LOG-2)", async () => {
+    it("contain every member only once, and no secret, after requests with hostile headers (LOG-1, LOG-2)", async () => {
       await using test = await loggingService(express());
       // prettier-ignore
       const credentials = [

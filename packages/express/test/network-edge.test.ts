@@ -9,7 +9,7 @@ function routes(app: Express): void {
   app.get("/who", (req, res) => void res.json({ ip: req.ip, host: req.hostname, secure: req.secure }));
 }
 
-describe("proxies in front", () => {
+describe("a service behind a proxy", () => {
   onBothMajors((express) => {
     const forwarded = {
       "X-Forwarded-For": "6.6.6.6, 203.0.113.9, 10.0.0.2",
@@ -33,7 +33,7 @@ describe("proxies in front", () => {
       expect(body).to.deep.equal({ ip: "127.0.0.1", host: "127.0.0.1", secure: false });
     });
 
-    it("EDGE-2 reads the chain from the right to the first untrusted address", async () => {
+    it("EDGE-2 takes the first untrusted address from the right of X-Forwarded-For as the client's", async () => {
       const toml = 'trusted_proxies = ["loopback", "10.0.0.0/8"]\n';
       await using test = await startService({ app: express(), routes, toml });
       const { body } = await request(test.url).get("/who").set(forwarded);
@@ -42,7 +42,7 @@ describe("proxies in front", () => {
   });
 });
 
-describe("host names", () => {
+describe("the check of host names", () => {
   const toml = 'trusted_hosts = ["api.example.com", "*.tenants.example.com"]\n';
 
   onBothMajors((express) => {
@@ -88,7 +88,7 @@ describe("host names", () => {
       });
     }
 
-    it("EDGE-3 responds to probes and scrapers that use a replica's address", async () => {
+    it("EDGE-3 exempts the paths of probes and scrapers, which use a replica's address", async () => {
       await using test = await startService({ app: express(), routes, toml });
       for (const path of ["/health", "/ready?verbose", "/metrics"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(200);
@@ -96,7 +96,7 @@ describe("host names", () => {
       expect((await request(test.url).get("/info")).status).to.equal(400);
     });
 
-    it("EDGE-3 uses X-Forwarded-Host only from a trusted proxy", async () => {
+    it("EDGE-3 checks X-Forwarded-Host instead of Host only behind a trusted proxy", async () => {
       const spoofed = { Host: "evil.test", "X-Forwarded-Host": "api.example.com" };
       await using far = await startService({ app: express(), routes, toml });
       expect((await request(far.url).get("/who").set(spoofed)).status).to.equal(400);
@@ -107,7 +107,7 @@ describe("host names", () => {
   });
 });
 
-describe("pages from other origins", () => {
+describe("a service called by pages from other origins", () => {
   const origin = "https://app.example.com";
 
   onBothMajors((express) => {

@@ -20,7 +20,7 @@ async function fetchBytes(url: string): Promise<{ response: IncomingMessage; byt
 describe("a binary body", () => {
   onBothMajors((express) => {
     for (const size of [0, 1, 256, 16_384, 16_385, 100_000]) {
-      it(`of ${size} arrives byte for byte`, async () => {
+      it(`of ${size} bytes arrives unchanged`, async () => {
         const body = Buffer.alloc(size, everyByte);
         await using test = await startService({
           app: express(),
@@ -43,7 +43,7 @@ describe("a binary body", () => {
       });
     }
 
-    it("keeps text in UTF-8, and the length of a JSON response", async () => {
+    it("of JSON text arrives in UTF-8, with its length in Content-Length", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.get("/", (_req, res) => void res.json({ text: "grün ✓ 日本 \u{1f600}" })),
@@ -67,7 +67,7 @@ describe("a binary body", () => {
       expect((await fetchBytes(`${test.url}/none`)).bytes).to.have.lengthOf(0);
     });
 
-    it("calls a callback given as second or third argument after the body is sent", async () => {
+    it("is sent, and a callback in the second or third argument of end() is called", async () => {
       const called: string[] = [];
       await using test = await startService({
         app: express(),

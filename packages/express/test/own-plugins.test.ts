@@ -14,7 +14,7 @@ function tomlOf(enabled: readonly string[], more = ""): string {
   return `[service]\nname = "orders"\nport = 0\n[plugins]\nenabled = ${JSON.stringify(enabled)}\n${more}`;
 }
 
-/** Returns the message with which a service is refused. */
+/** Returns the message of the error with which createService() rejects these plugins. */
 async function refusal(
   plugins: Readonly<Record<string, AnyPlugin>>,
   {
@@ -49,7 +49,7 @@ const audit = definePlugin({
 describe("custom plugins", function () {
   this.timeout(30_000);
 
-  it("run as in the README: table, code options, position in the request, info, stop and a part", async () => {
+  it("work as in the README: settings, code options, request order, /info, stop hook and service member", async () => {
     await using sample = await runSample(readme, 7);
     const url = await sample.url;
     const entries = await fetch(`${url}/entries`, { headers: { "x-by": "ann" } });
@@ -119,7 +119,7 @@ describe("custom plugins", function () {
     expect(seen).to.deep.equal(["identity", "admission, body unread", 'behind {"id":1}']);
   });
 
-  describe("are refused by name, with started plugins stopped, when a plugin", () => {
+  describe("are stopped, and refused with an error that names the faulty one, when it", () => {
     const thenable = ["th", "en"].join("");
     const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
       throws: [
@@ -134,7 +134,7 @@ describe("custom plugins", function () {
         "plugin.faulty: returned invalid edge: must be a function",
       ],
       "returns an unknown slot": [() => ({ edges: [] }), "plugin.faulty: returned edges, which is unknown"],
-      "adds a member that is taken": [
+      "adds a member that already exists": [
         () => ({ parts: { log: {} } }),
         "plugin.faulty: adds service.log, which already exists",
       ],
@@ -149,11 +149,11 @@ describe("custom plugins", function () {
         },
         "plugins: disk is configured wrongly",
       ],
-      "has a route of the service": [
+      "adds a route that the service has": [
         () => ({ routes: [{ path: "/health", handler: () => undefined }] }),
         "plugin.faulty: has the route /health, which already exists",
       ],
-      "has a route of another plugin": [
+      "adds a route that another plugin has": [
         () => ({ routes: [{ path: "/first", handler: () => undefined }] }),
         "plugin.faulty: has the route /first, which already exists",
       ],
@@ -161,7 +161,7 @@ describe("custom plugins", function () {
         () => ({ checks: [{ check: () => undefined }] }),
         "plugin.faulty: returned invalid checks: must be a list in which each entry is a readiness check such as",
       ],
-      "has a check of another plugin": [
+      "adds a check with the name of another plugin's check": [
         () => ({ checks: [{ name: "first", critical: false, check: () => undefined }] }),
         "plugin.faulty: has the check first, which already exists",
       ],
@@ -196,7 +196,7 @@ describe("custom plugins", function () {
     }
   });
 
-  it("are named in the error when the application also has their job", async () => {
+  it("are named in the error when the application has a handler for the same task", async () => {
     const more = '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n';
     const start = (): object => ({ handlers: { clean() {} } });
     const cleaner = definePlugin({ name: "cleaner", start });
@@ -207,7 +207,7 @@ describe("custom plugins", function () {
     );
   });
 
-  it("are refused when they need a disabled plugin, or each other", async () => {
+  it("are refused when they need a disabled plugin, or depend on each other", async () => {
     const needy = definePlugin({ name: "needy", needs: ["cache"], start: () => ({}) });
     expect(await refusal({ needy })).to.contain(
       "plugins.enabled: contains needy, which needs cache: add cache",
@@ -217,7 +217,7 @@ describe("custom plugins", function () {
     expect(await refusal({ a, b })).to.contain("plugins.a: depends on itself: a -> b -> a");
   });
 
-  it("are refused with a name that is taken, under another key, or without definePlugin()", async () => {
+  it("are refused if their name is taken or differs from their key, or if definePlugin() did not create them", async () => {
     const start = (): object => ({});
     const taken = definePlugin({ name: "cache", start });
     expect(await refusal({ cache: taken })).to.contain("plugins.cache: is the name of a built-in plugin");
@@ -229,7 +229,7 @@ describe("custom plugins", function () {
     expect(await refusal({ audit: { start } as never })).to.contain("plugins: must be an object of plugins");
   });
 
-  it("start after the plugins that they need, whatever the list order", async () => {
+  it("start after the plugins that they need, regardless of their order in the list", async () => {
     const order: string[] = [];
     const plugin = (name: string, needs: readonly string[]): AnyPlugin =>
       definePlugin({ name, needs, start: () => (order.push(name), {}) });
@@ -288,7 +288,7 @@ describe("custom plugins", function () {
     expect(stopped).to.equal(1);
   });
 
-  it("start their background parts after those of the plugins that they need, and stop them first", async () => {
+  it("start their background parts after those of the plugins that they need, and stop in reverse order", async () => {
     const order: string[] = [];
     const plugin = (name: string, needs: readonly string[]): AnyPlugin => {
       const stop = (): Promise<void> => (order.push(`stop ${name}`), Promise.resolve());
@@ -306,7 +306,7 @@ describe("custom plugins", function () {
     expect(order).to.deep.equal(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
   });
 
-  it("handle no requests in a worker, except on their routes", async () => {
+  it("handle only requests to their own routes in a worker", async () => {
     const answers: Middleware = (_req, res) => res.end("page");
     const status: Middleware = (_req, res) => res.end("status");
     const pages = definePlugin({
@@ -325,7 +325,7 @@ describe("custom plugins", function () {
     expect((await request(worker.app).get("/anything")).status).to.equal(404);
   });
 
-  it("are refused with their fault even if a stop hook throws and another hangs", async () => {
+  it("are refused with the fault of one of them, even if one stop hook throws and another hangs", async () => {
     const plugin = (name: string, hook: () => Promise<void>): AnyPlugin =>
       definePlugin({ name, start: () => ({ stop: ["close", hook] as const }) });
     const throws = plugin("throws", () => Promise.reject(new Error("cannot stop")));
@@ -357,7 +357,7 @@ function onlyOne(name: string): Parameters<typeof startPlugins>[1] {
   return { plugins: [name], plugin: {} };
 }
 
-/** The inputs of plugins with short time limits. */
+/** Returns the inputs of `startPlugins()`, with a time limit of 20 ms for each start and stop phase. */
 function surroundings(): PluginSurroundings {
   return {
     service: { profile: "full" },

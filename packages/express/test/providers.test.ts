@@ -54,7 +54,9 @@ async function readyOf({ url }: TestService): Promise<Readonly<Record<string, un
   return { ...checks["oidc-login"] };
 }
 
-/** Signs in at the provider, and returns to a replica, by default the same one. */
+/**
+ * Starts a sign-in at `from`, signs in at the provider, and completes the sign-in at `to`, by default the same replica.
+ */
 async function signIn(
   from: TestService,
   { name = "acme", at = browser(), to = from }: { name?: string; at?: Browser; to?: TestService } = {},
@@ -101,7 +103,7 @@ describe("the plugin auth with providers", function () {
       const orders = await request(test.url).get("/orders").set("Authorization", `Bearer ${access_token}`);
       expect(orders.status).to.equal(200);
       expect((await request(test.url).post("/auth/refresh").send({ refresh_token })).status).to.equal(200);
-      // Other paths and methods are not affected.
+      // Other names, methods and paths are not routes of the provider.
       expect((await request(test.url).get("/auth/other/start")).status).to.equal(404);
       expect((await request(test.url).post("/auth/acme/start")).status).to.equal(405);
       expect((await request(test.url).get("/auth/acme/else")).status).to.equal(404);
@@ -128,7 +130,7 @@ describe("the plugin auth with providers", function () {
         own: "callback",
       });
       expect((await request(service.app).get("/auth/google/start")).status).to.equal(302);
-      // The application's error handlers get this refusal too.
+      // The refusal of an unknown provider also reaches the application's error handler.
       const { status, text } = await request(service.app).get("/auth/nobody/start");
       expect([status, text]).to.deep.equal([404, "a page of our own"]);
       await service.stop();
@@ -139,7 +141,7 @@ describe("the plugin auth with providers", function () {
     });
   }
 
-  it("warns about an invalid redirect_uri and missing functions, using the names in the file", async () => {
+  it("warns about missing functions and a redirect_uri without a route, by their names in code and file", async () => {
     const toml = auth + client("github").replace("/auth/github/callback", "/github/back");
     const { service, lines } = await makeService({ toml, env });
     await service.stop();
@@ -187,7 +189,7 @@ describe("the plugin auth with providers", function () {
     expect(warning).to.include({ level: "warn", provider: "github" });
   });
 
-  it("OIDC-18 OIDC-15 calls onAccessToken with the identity from an access token, with all optional keys set", async () => {
+  it("OIDC-18 OIDC-15 takes the identity from onAccessToken for a provider without ID tokens, with all optional keys set", async () => {
     const { issuer, authorizationEndpoint, tokenEndpoint } = provider.options;
     const keys = `scopes = ["openid"]\nissuer = "${issuer}"\nauthorization_endpoint = "${authorizationEndpoint}"\ntoken_endpoint = "${tokenEndpoint}"
 client_authentication = "client_secret_post"\nauthorization_parameters = { prompt = "login" }\niss_required = false\nalgorithms = ["RS256"]`;
@@ -200,7 +202,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(await answer.json()).to.deep.equal({ federated_id: "github:github-true" });
   });
 
-  it("OIDC-11 returns 500 with a log line, and warns at the start, when onIdentity is missing", async () => {
+  it("OIDC-11 returns 500, and warns at the start, when onIdentity is missing", async () => {
     await using test = await startService({ toml: auth + acme(), env });
     expect(test.lines.find(({ message }) => String(message).includes("onIdentity"))).to.include({
       level: "warn",
@@ -227,7 +229,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
         auth: { onIdentity: ({ federated_id }) => ({ federated_id }) },
       });
 
-    it("OIDC-6 can be read only by replicas with the same secret in mode secret", async () => {
+    it("OIDC-6 in mode secret can be read only by replicas with the same secret", async () => {
       await using a = await replica(auth, {});
       await using b = await replica(auth, {});
       await using other = await replica(auth, { SVC_AUTH_SECRET: draw() });
@@ -235,7 +237,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect((await signIn(a, { to: other })).status).to.equal(401);
     });
 
-    it("OIDC-6 has a separate secret that can be rotated while people sign in", async () => {
+    it("OIDC-6 in mode jwks has a separate secret, which can be rotated while people sign in", async () => {
       const [old, fresh] = [draw(), draw()];
       const pair = `${verifying}cookie_secret = ["\${COOKIE_SECRET}", "\${COOKIE_SECRET_BEFORE:-}"]\n`;
       const alone = `${verifying}cookie_secret = "\${COOKIE_SECRET}"\n`;
@@ -247,7 +249,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect((await signIn(before, { to: behind })).status).to.equal(401);
     });
 
-    it("OIDC-6 CFG-12 stops the start with a missing or invalid secret", async () => {
+    it("OIDC-6 CFG-12 prevents the start if its secret is missing or invalid", async () => {
       const refused = (more: string, around = {}): Promise<string> =>
         refusal({ toml: more + acme(), env: { ...env, ...around } });
       expect(await refused(verifying)).to.match(
@@ -278,14 +280,14 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect(await refused(unset)).to.contain(
         "plugin.auth.cookie_secret: names the environment variable COOKIE_SECRET, which is not set",
       );
-      // The error lists the faults of both settings.
+      // One error lists the faults of `algorithms` and `cookie_secret`.
       expect(await refused(auth.replace('"HS256"', '"none"') + 'cookie_secret = "short"\n'))
         .to.contain("plugin.auth.algorithms")
         .and.to.contain("plugin.auth.cookie_secret: has 5 bytes");
     });
   });
 
-  it("OIDC-15 CFG-12 stops the start with an invalid provider, and names its keys as in the file", async () => {
+  it("OIDC-15 CFG-12 refuses to start with an invalid provider, and names the key as in the file", async () => {
     const faults: Readonly<Record<string, string>> = {
       [client("google").replace(/^client_id.*$/m, "")]:
         "plugin.auth.providers.google.client_id: is required and must be",
@@ -338,7 +340,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     }
   });
 
-  it("names invalid code options", async () => {
+  it("refuses to start with invalid code options, and names them", async () => {
     // JavaScript callers can pass any value.
     const given: Record<string, unknown> = { onIdentity: "a path", onAccessToken: 5 };
     const message = await refusal({ toml: auth + acme(), env, auth: given });
@@ -355,7 +357,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     );
   });
 
-  it("PROF-1 rejects the handlers in the reduced profile, which has no providers", async () => {
+  it("PROF-1 rejects onIdentity and onAccessToken in the reduced profile, which has no providers", async () => {
     const code: AuthCode = { onIdentity: () => ({}), onAccessToken: () => ({ subject: "1" }) };
     const reduced = { ...env, SVC_APP_NAME: "small" };
     const message = await refusal({ config: undefined, profile: "reduced", env: reduced, auth: code });

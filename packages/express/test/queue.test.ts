@@ -27,7 +27,7 @@ interface Report {
   readonly checks: Readonly<Record<string, { healthy: boolean; critical: boolean; detail: string }>>;
 }
 
-/** Calls `look` until its result fits. The test's own timeout is the limit. */
+/** Calls `look` until `fits` accepts its result, and returns that result. The test's own timeout is the limit. */
 async function until<T>(look: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
   for (;;) {
     const value = await look();
@@ -145,7 +145,7 @@ describe("the plugin queue", function () {
     await test.line(({ message }) => message === "job done");
   });
 
-  it("RDY-15 is critical while its table is missing, and creates the table once that is permitted", async () => {
+  it("RDY-15 makes /ready unavailable while its table is missing, and creates the table once its login may", async () => {
     await using login = await openTestLogin({ url: database.url });
     await using test = await startService({
       toml: plugins('name = "late_jobs"', '"database", "queue"'),
@@ -172,7 +172,7 @@ describe("the plugin queue", function () {
     });
   });
 
-  it("CFG-12 stops the start for tables with a different structure, and names keys and columns", async () => {
+  it("CFG-12 refuses to start with tables of a different structure, and names keys and columns", async () => {
     await using db = createDatabase({ url: database.url });
     await db.query("create table other_jobs (id integer)");
     await db.query("create table other_ticks (id integer)");
@@ -189,7 +189,7 @@ describe("the plugin queue", function () {
     expect(await service.stop()).to.equal(0);
   });
 
-  it("CFG-12 stops the start when two plugins, or two parts of a plugin, name the same table", async () => {
+  it("CFG-12 refuses to start when two plugins, or two parts of a plugin, name the same table", async () => {
     const refused = async (toml: string): Promise<string> => {
       const { service } = await makeService({
         toml: plugins(toml, '"database", "queue", "events"'),
@@ -247,7 +247,7 @@ describe("the plugin queue", function () {
   });
 
   onBothMajors((express) => {
-    it("JOB-32 leaves its path to an application route, and moves to the path in the file", async () => {
+    it("JOB-32 leaves the path of its page to an application route, and moves the page to the path in the file", async () => {
       await using test = await startService({
         app: express(),
         toml: plugins('page = "/jobs"', '"database", "queue"'),
@@ -262,7 +262,7 @@ describe("the plugin queue", function () {
       expect((await request(test.url).get("/jobs/stats")).status).to.equal(200);
     });
 
-    it("JOB-32 JOB-12 runs the guard after the application's middleware, and retries dead jobs", async () => {
+    it("JOB-32 JOB-12 guards its page after the application's middleware, and retries dead jobs from it", async () => {
       const operators = new WeakSet();
       await using test = await startService({
         app: express(),
@@ -300,7 +300,7 @@ describe("the plugin queue", function () {
     });
   });
 
-  it("runs only jobs with role worker, and serves only requests with role server", async () => {
+  it("runs no jobs with role server, and serves no application routes with role worker", async () => {
     const ran: string[] = [];
     const options = {
       toml: plugins('name = "role_jobs"'),
@@ -337,7 +337,7 @@ describe("the plugin queue", function () {
     await worker.line(({ message }) => message === "job done");
   });
 
-  it("SCH-1 queues scheduled jobs, and shows the next ticks of schedules", async () => {
+  it("SCH-1 queues scheduled jobs, and lists the next ticks in /info and on its page", async () => {
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     const schedules = {
       often: { everySeconds: 1, task: "note", payload: { of: "often" } },
@@ -360,7 +360,7 @@ describe("the plugin queue", function () {
     expect(next.map(({ name }) => name)).to.deep.equal(["often", "nightly"]);
     expect(Date.parse(next[1]?.at ?? "")).to.be.above(Date.now());
     expect((await request(test.url).get("/queue")).text).to.contain("nightly");
-    // A process with role server shows schedules, but only workers run them.
+    // A process with the role `server` shows schedules, but only workers run them.
     await using server = await startService({
       toml: plugins('name = "untold_jobs"\nticks_table = "untold_ticks"'),
       env: env(),
@@ -403,7 +403,7 @@ describe("the plugin queue", function () {
   it("JOB-11 releases running jobs at the time limit of a stop", async () => {
     const began = Promise.withResolvers<void>();
     const test = await startService({
-      // A quarter of it is reserved for the release, which is longer than an event-loop stall on a busy machine.
+      // A quarter of this time is reserved for releasing jobs: longer than an event-loop stall on a busy machine.
       toml: `shutdown_timeout = 10\n${plugins('name = "given_jobs"')}`,
       env: env(),
       jobs: {
@@ -441,7 +441,7 @@ describe("the plugin queue", function () {
     expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
   });
 
-  it("uses a given database instead of the plugin's, and leaves it open", async () => {
+  it("uses a database passed in code instead of the plugin's, and leaves it open", async () => {
     await using db = createDatabase({ url: database.url });
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     {
@@ -472,7 +472,7 @@ describe("misconfigured jobs", () => {
     return expect.fail("it started");
   }
 
-  it("stop the start with an error that names the setting", async () => {
+  it("prevent the start with an error that names the setting", async () => {
     const on = plugins();
     expect(await refusal({ toml: plugins("nmae = 1") })).to.contain("plugin.queue.nmae: is unknown");
     expect(await refusal({ toml: plugins("", '"queue"') })).to.contain("plugins.enabled: contains queue");
@@ -528,7 +528,7 @@ describe("misconfigured jobs", () => {
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
   });
 
-  it("CFG-12 report all faults in tables, schedules and subscribers together", async () => {
+  it("CFG-12 are reported together: all faults in tables, schedules and subscribers", async () => {
     const message = await refusal({
       toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
         [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,

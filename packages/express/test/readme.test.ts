@@ -20,7 +20,7 @@ describe("README of @svc/express", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "express-readme" });
 
-  it("starts a service in five lines", async () => {
+  it("the first sample starts a service in five lines", async () => {
     await using sample = await runSample(readme, 0, { files: { "service.toml": await toml(0) } });
     const url = await sample.url;
     const answer = await fetch(`${url}/orders/7`, { headers: { "X-Request-ID": "r-1" } });
@@ -37,7 +37,7 @@ describe("README of @svc/express", function () {
     expect((await sample.ended).code).to.equal(0);
   });
 
-  it("creates a service, starts it and stops it", async () => {
+  it("the main sample creates a service, starts it and stops it", async () => {
     await using sample = await runSample(readme, 1);
     const { code, stdout, stderr } = await sample.ended;
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: "" });
@@ -47,7 +47,7 @@ describe("README of @svc/express", function () {
       .and.to.contain("no order is half done");
   });
 
-  it("returns 415 for a body that is not JSON in its examples with a POST route (ERR-18)", async () => {
+  it("the main sample returns 415 for a body that is not JSON (ERR-18)", async () => {
     const stop = 'console.log("exit code", await service.stop());';
     await using sample = await runSample(readme, 1, { replace: { [stop]: "" } });
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
@@ -56,7 +56,7 @@ describe("README of @svc/express", function () {
     }
   });
 
-  it("OIDC-15 redirects to a provider for sign-in", async () => {
+  it("OIDC-15 the sign-in sample redirects to a provider", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
     const files = { "service.toml": `[service]\nname = "orders"\n${await toml(7)}` };
     await using sample = await runSample(readme, 2, { env, files });
@@ -67,7 +67,7 @@ describe("README of @svc/express", function () {
     ]);
   });
 
-  it("runs jobs, events and schedules", async () => {
+  it("the jobs sample runs jobs, events and schedules", async () => {
     const enabled = '[plugins]\nenabled = ["database", "queue", "events"]\n';
     const file = `[service]\nname = "orders"\n${enabled}[plugin.database]\nurl = "\${DATABASE_URL}"\n`;
     await using db = createDatabase({ url: database.url });
@@ -90,7 +90,7 @@ describe("README of @svc/express", function () {
     expect(await (await fetch(`${url}/info`)).text()).to.match(/"name":"monthly","task":"report.month"/);
   });
 
-  it("serves an existing application", async () => {
+  it("the serve() sample serves an existing application", async () => {
     await using sample = await runSample(readme, 4);
     const url = await sample.url;
     expect(await (await fetch(url)).text()).to.equal("as before");
@@ -100,17 +100,17 @@ describe("README of @svc/express", function () {
     expect((await sample.ended).code).to.equal(1);
   });
 
-  it("tunes an application with its own server", async () => {
+  it("the tune() sample tunes an application with its own server", async () => {
     await using sample = await runSample(readme, 5);
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "a tuned application" });
   });
 
-  it("runs from CommonJS", async () => {
+  it("the CommonJS sample runs", async () => {
     await using sample = await runSample(readme, 6, { commonjs: true });
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
   });
 
-  it("CFG-18 shows every key in the file with its default", async () => {
+  it("CFG-18 shows every key of the TOML file with its default", async () => {
     const shown = await configOf(await toml(1));
     const defaults = await configOf('[service]\nname = "orders"\n');
     expect(shown).to.deep.equal(defaults);

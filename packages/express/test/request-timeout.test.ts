@@ -38,7 +38,7 @@ describe("the request timeout", () => {
       });
       const line = await test.line((each) => each["message"] === "request");
       expect(line).to.include({ http_status: 504, request_id: "slow-1" });
-      // The request for the metrics has the same short time limit, so it may need several attempts.
+      // The request for `/metrics` has the same short time limit, so it may need several attempts.
       const { text } = await until("the metrics", async () => {
         const answer = await request(test.url).get("/metrics");
         return answer.status === 200 && answer;
@@ -70,7 +70,7 @@ describe("the request timeout", () => {
       expect((await request(test.url).get("/head").buffer(true)).text).to.equal("late");
     });
 
-    /** Uses of a response by its handler after the client got its 504. */
+    /** Ways in which a handler uses its response after the client has got a 504. */
     const late: Readonly<Record<string, (res: Response, app: Express) => unknown>> = {
       "res.json": (res) => res.json({ late: true }),
       "res.send": (res) => res.status(201).send("late"),
@@ -155,7 +155,7 @@ describe("the request timeout", () => {
     );
     expect(answers.map(({ status }) => status)).to.deep.equal([504, 504, 504]);
     await child.line((line) => line["message"] === "a response failed after its head had been sent");
-    // This request has the same short time limit, so it may need several attempts.
+    // The request for `/done` has the same short time limit, so it may need several attempts.
     await until("an answer", async () => (await fetch(`${child.url()}/done`)).status === 204);
     child.kill("SIGTERM");
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
@@ -164,7 +164,7 @@ describe("the request timeout", () => {
     expect(child.lines().filter((line) => line["level"] === "fatal")).to.deep.equal([]);
   });
 
-  it("LIM-4 also applies to a bare listener with serve()", async () => {
+  it("LIM-4 also applies to a request listener without Express that serve() runs", async () => {
     await using serving = await serve(() => undefined, {
       host: "127.0.0.1",
       port: 0,
@@ -177,7 +177,7 @@ describe("the request timeout", () => {
     expect(await answer.json()).to.include({ status: 504, request_id: answer.headers.get("x-request-id") });
   });
 
-  it("LIM-4 has no limit when the timeout is 0", async () => {
+  it("LIM-4 does not limit a handler when it is 0", async () => {
     const asked = Promise.withResolvers<() => void>();
     await using serving = await serve((_req, res) => asked.resolve(() => void res.end("at last")), {
       host: "127.0.0.1",
@@ -191,7 +191,7 @@ describe("the request timeout", () => {
     expect(await (await answer).text()).to.equal("at last");
   });
 
-  it("LIM-4 keeps a handler's Connection: close when the body is still arriving", async () => {
+  it("LIM-4 keeps the header Connection: close that a handler has set when the body is still arriving", async () => {
     await using test = await startService({
       toml,
       routes: (app) => {

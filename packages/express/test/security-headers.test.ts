@@ -66,12 +66,12 @@ async function namesOnTheWire(port: number, path: string): Promise<readonly stri
 }
 
 describe("security headers", () => {
-  it("can be added before the headers are sent in this version of Node", () => {
+  it("can be stored directly in responses of this version of Node", () => {
     expect(canSeedHeaders).to.equal(true);
   });
 
   onBothMajors((express) => {
-    it("EDGE-6 EDGE-7 are sent once each, and are the same on another server", async () => {
+    it("EDGE-6 EDGE-7 are each sent once, also when service.app runs on another server", async () => {
       await using test = await startService({ app: express(), routes });
       const { service } = await makeService({ app: express(), routes });
       await using plain = await listen(service.app);
@@ -83,7 +83,7 @@ describe("security headers", () => {
       }
     });
 
-    it("EDGE-6 are the page headers after a failed attempt to write data headers", async () => {
+    it("EDGE-6 are the page headers when the handler sends a page after writeHead() has thrown", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {

@@ -21,7 +21,7 @@ async function refusal(options: object): Promise<string> {
 
 describe("serve()", () => {
   onBothMajors((express) => {
-    it("stops an existing application in order: /ready 503, hooks, closed", async () => {
+    it("stops an existing application in order: drains it, runs the hooks, and closes the server", async () => {
       const probes = health({ service: "old", version: "1", env: "local" });
       const app = express();
       app.use(probes);
@@ -38,7 +38,7 @@ describe("serve()", () => {
     });
   });
 
-  it("serves a bare listener, with problems for requests that never reach the listener", async () => {
+  it("serves a request listener without Express, and answers requests that never reach it with problems", async () => {
     await using serving = await serve((_req, res) => void res.end("bare"), quiet);
     expect(await (await fetch(`http://127.0.0.1:${serving.address.port}`)).text()).to.equal("bare");
     const answer = await rawRequest(serving.address.port, "NONSENSE\r\n\r\n");

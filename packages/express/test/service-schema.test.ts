@@ -34,7 +34,7 @@ describe("service.schema.json", () => {
       expect(faultsOf(text), `${file}\n${text}`).to.deep.equal([]);
   });
 
-  it("accepts a reference as a value of any kind", () => {
+  it("accepts a reference to a variable in place of a value of any kind", () => {
     const text =
       '[service]\nport = "${PORT}"\ndebug = "${DEBUG:-false}"\nenv = "${WHERE}"\ntrusted_hosts = "${HOSTS}"';
     expect(faultsOf(text)).to.deep.equal([]);
@@ -61,7 +61,7 @@ describe("service.schema.json", () => {
     }
   });
 
-  it("accepts a disabled plugin's incomplete table, and a service's custom plugins", () => {
+  it("accepts an incomplete table of a disabled plugin, and tables of custom plugins", () => {
     expect(faultsOf("[plugin.database]\nmax = 5")).to.deep.equal([]);
     expect(faultsOf('[plugins]\nenabled = ["motd"]\n[plugin.motd]\ntext = "hello"')).to.deep.equal([]);
   });
@@ -104,7 +104,7 @@ describe("service.schema.json", () => {
   });
 });
 
-/** Returns the places of the faults in a file, as JSON pointers. */
+/** Returns the locations of the faults in a file, as JSON pointers. */
 function faultsOf(toml: string): readonly string[] {
   return validate(parse(toml)) ? [] : (validate.errors ?? []).map(({ instancePath }) => instancePath);
 }

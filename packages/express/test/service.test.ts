@@ -144,7 +144,7 @@ describe("a service", () => {
     }
   });
 
-  it("CFG-7 CFG-8 rejects plugins that are unknown or not built yet, and names the built ones", async () => {
+  it("CFG-7 CFG-8 rejects plugins that are unknown or not built yet, and names the available ones", async () => {
     const inCode = (name: string, its: string): string =>
       `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
@@ -225,7 +225,7 @@ describe("a service", () => {
   });
 
   onBothMajors((express) => {
-    it("rejects an application with routes that would run before the edge", async () => {
+    it("rejects an application with routes, which would run before the service's own middleware", async () => {
       const app = express();
       app.get("/early", (_req, res) => void res.send("unprotected"));
       const message = await refusal({ app, config: { toml: '[service]\nname = "x"\n' } });

@@ -7,7 +7,7 @@ import { startService, type TestService } from "./support/test-service.ts";
 
 interface SlowClient {
   readonly socket: Socket;
-  /** All data until the server closes the connection. */
+  /** Resolves with all received data when the server has closed the connection. */
   readonly closed: Promise<string>;
 }
 
@@ -69,7 +69,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("ERR-21 end the body for a handler that reads it as a stream, after the 408", async () => {
+  it("ERR-21 cause an error in the request stream that a handler reads, after the 408", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     await using test = await startService({
       toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 5\n",
@@ -91,12 +91,12 @@ describe("slow clients", () => {
     expect(await ended).to.include({ status: 408 });
   });
 
-  it("LIM-4 end the body for a handler that still reads after the 504, when they disconnect", async () => {
+  it("LIM-4 cause an error in the request stream that a handler still reads after the 504, when they disconnect", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
     await using test = await startService({
-      // Long enough for all data to arrive before the request timeout.
+      // Leaves enough time for both parts of the body to arrive before the request timeout.
       toml: "request_timeout = 2\nheaders_timeout = 1\nreceive_timeout = 8\n",
       routes: (app) =>
         void app.post("/stream", async (req) => {
@@ -154,7 +154,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("do not block others: 300 connections without headers are closed while /health responds", async () => {
+  it("do not block other clients: 300 connections without headers are closed while /health responds", async () => {
     await withService("headers_timeout = 2\n", async ({ port, url }) => {
       const clients = await Promise.all(
         Array.from({ length: 300 }, () => open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")),
@@ -190,7 +190,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("are subject to deadlines that are not whole milliseconds", async () => {
+  it("may have deadlines such as 2.3 s, with which other requests still succeed", async () => {
     await withService(
       "headers_timeout = 2.3\nreceive_timeout = 8.2\nkeep_alive_timeout = 4.1\n",
       async ({ url }) => {
@@ -203,7 +203,7 @@ describe("slow clients", () => {
 describe("clients that do not read", () => {
   it("lose their connection when they read no part of their response for send_timeout", async () => {
     await using test = await startService({
-      // The limit also closes a connection without a request in that time.
+      // This limit also closes a connection that sends no request within it.
       toml: "send_timeout = 2\n",
       routes(app) {
         app.get("/large", (_req, res) => void res.end(Buffer.alloc(64 * 1024 * 1024)));
@@ -227,7 +227,8 @@ describe("clients that do not read", () => {
         });
       },
     });
-    // On a busy machine the request may arrive after the short limit, which closes its connection.
+    // On a busy machine the connection may be idle for longer than the short limit before its request arrives, and is
+    // then closed.
     const response = await until("an answer", () => fetch(`${test.url}/events`).catch(() => undefined));
     const reader = response.body?.getReader();
     await reader?.read();

@@ -95,7 +95,7 @@ describe("startService()", () => {
     holder.close();
   });
 
-  it("exits with 1 and the stack trace for any other error", async () => {
+  it("exits with 1 and prints the stack trace for an error other than an invalid configuration", async () => {
     await using child = await runChild(
       start('config: "one.toml", routes() { throw new Error("no schema"); }'),
       {
@@ -106,7 +106,7 @@ describe("startService()", () => {
     expect(child.stderr()).to.contain("Error: no schema").and.to.contain("service.mjs");
   });
 
-  it("exits with 0 on SIGTERM before it listens", async function () {
+  it("exits with 0 on a SIGTERM that arrives while asynchronous routes are being registered", async function () {
     if (process.platform === "win32") this.skip();
     const routes =
       'async routes(app, service) { service.log.info({}, "slow"); await new Promise((done) => setTimeout(done, 60_000)); }';
@@ -118,7 +118,7 @@ describe("startService()", () => {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("handles a SIGTERM that arrives while the service is being created", async function () {
+  it("exits with 0 on a SIGTERM that is pending when the service has been created", async function () {
     if (process.platform === "win32") this.skip();
     const routes = 'routes() { process.kill(process.pid, "SIGTERM"); }';
     await using child = await runChild(start(`config: "one.toml", ${routes}`), {

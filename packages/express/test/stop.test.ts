@@ -16,7 +16,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends one request over an agent, which keeps the connection. */
+/** Sends one request, and resolves with the answer. With an agent, the connection stays open. */
 async function ask(url: string, agent?: Agent): Promise<Answer> {
   const [answer] = (await once(get(url, { agent }), "response")) as [IncomingMessage];
   answer.setEncoding("utf8");
@@ -151,7 +151,7 @@ describe("a service that stops", () => {
     expect(line).to.include({ level: "error", in_flight: 1, timeout_ms: 3000 });
   });
 
-  it("also cuts upgraded connections, and runs the hooks", async () => {
+  it("cuts upgraded connections at the time limit, and runs the hooks", async () => {
     const test = await startService({ toml: "shutdown_timeout = 4\n" });
     test.service.server.on("upgrade", (_req, socket) => {
       socket.on("error", () => undefined);
@@ -239,7 +239,7 @@ describe("a process that receives a signal to stop", () => {
     });
   }
 
-  it("exits with 0 on the message shutdown, for process managers that cannot send signals", async () => {
+  it("exits with 0 on the IPC message `shutdown`, for process managers that cannot send signals", async () => {
     await using child = await runChild(program(""));
     await child.listening();
     child.send("something else");
@@ -318,7 +318,7 @@ describe("a process that receives a signal to stop", () => {
     ["reject", "rejected here", "late"],
     ["odd", undefined, "late"],
   ] as const) {
-    it(`exits with 1 and one fatal line for an uncaught error (/${path})`, async () => {
+    it(`logs one fatal record and exits with 1 for an uncaught error (/${path})`, async () => {
       await using child = await runChild(program("drain_delay = 20\nshutdown_timeout = 60\n"));
       await child.listening();
       await ask(`${child.url()}/health`);

@@ -127,7 +127,7 @@ describe("the plugin tenancy", () => {
     ]);
   });
 
-  it("TEN-9 grants the tenant from the first source that has one when callers are not verified", async () => {
+  it("TEN-9 when callers are not verified, grants the tenant of the first source that names one", async () => {
     const toml = `${alone}[plugin.tenancy]\nsources = ["path", "subdomain", "header"]\n`;
     await using test = await startService({ toml, env, routes });
     const headers = { Host: "sub.example.com", "X-Tenant-ID": "head" };
@@ -193,7 +193,7 @@ describe("the plugin tenancy", () => {
     expect(empty).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a list");
   });
 
-  it("starts with values for another environment in a disabled table, or where a variable wins", async () => {
+  it("ignores invalid values in the table of a disabled plugin, or where a variable replaces them", async () => {
     const values =
       'sources = ["tokn"]\nbase_domain = "https://x/"\npath_prefix = "/t/"\n' +
       'reserved_subdomains = ["WWW"]\nexempt_paths = ["hooks"]\n';

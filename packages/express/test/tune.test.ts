@@ -36,7 +36,7 @@ describe("tune()", () => {
       return app;
     }
 
-    /** Returns the prototypes of the request and the response when a server creates them. */
+    /** Returns the prototypes of the request and the response at their creation, before Express handles them. */
     async function prototypesAtBirth(app: Express, classes: object): Promise<unknown[]> {
       await using server = await listen(createServer(classes, app));
       const born: unknown[] = [];
@@ -69,7 +69,7 @@ describe("tune()", () => {
       expect(Object.keys(app.response)).to.deep.equal(["app"]);
     });
 
-    it("returns the same classes for a second call, and changes nothing", async () => {
+    it("returns the same classes when it is called again, and changes nothing", async () => {
       const app = makeApp();
       const classes = tune(app);
       const chain = Object.getPrototypeOf(app.response) as object;
@@ -77,7 +77,7 @@ describe("tune()", () => {
       expect(Object.getPrototypeOf(app.response)).to.equal(chain);
     });
 
-    it("changes no response when it is called after the start", async () => {
+    it("changes no response when it is called while the server runs", async () => {
       const app = makeApp();
       await using server = await listen(app);
       const answers = async (): Promise<unknown[]> =>
@@ -107,7 +107,7 @@ describe("tune()", () => {
       expect(calls).to.deep.equal([[Buffer.from('{"own":true}'), undefined]]);
     });
 
-    it("follows settings that change afterwards", async () => {
+    it("respects settings that change after the call", async () => {
       const app = makeApp();
       await using server = await listen(createServer(tune(app), app));
       const tagOf = async (): Promise<string | undefined> =>
@@ -276,7 +276,7 @@ describe("tune()", () => {
       });
     }
 
-    it("also tunes applications that were mounted before, and an application that is mounted elsewhere later", async () => {
+    it("keeps applications working that were mounted before the call, and applications that mount the tuned one later", async () => {
       const inner = makeApp();
       const app = express();
       app.use("/in", inner);
@@ -290,7 +290,7 @@ describe("tune()", () => {
     });
 
     for (const wanted of [true, false]) {
-      it(`is ${wanted ? "called by serve()" : "omitted by serve() with tune: false"}`, async () => {
+      it(`is ${wanted ? "called by serve()" : "not called by serve() with tune: false"}`, async () => {
         const app = makeApp();
         await using serving = await serve(app, {
           port: 0,
@@ -307,7 +307,7 @@ describe("tune()", () => {
     }
   });
 
-  it("is omitted by serve() for a listener that is not an Express application", async () => {
+  it("is not called by serve() for a listener that is not an Express application", async () => {
     await using serving = await serve((_req, res) => void res.end("plain"), {
       port: 0,
       host: "127.0.0.1",

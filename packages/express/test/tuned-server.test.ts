@@ -5,7 +5,7 @@ import request from "supertest";
 import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService } from "./support/test-service.ts";
 
-/** Returns the objects whose prototypes really change while the requests of `run` are answered. */
+/** Returns the requests and responses whose prototype `Object.setPrototypeOf()` changes during `run`. */
 async function changesOfPrototype(run: () => Promise<void>): Promise<object[]> {
   const original = Object.setPrototypeOf.bind(Object);
   const changed: object[] = [];
@@ -46,7 +46,7 @@ describe("the tuned server", () => {
       expect(Object.getPrototypeOf(seen?.res)).to.equal(test.service.app.response);
     });
 
-    it("creates them with the application's prototypes from the start", async () => {
+    it("creates requests and responses with the application's prototypes, before Express handles them", async () => {
       await using test = await startService({ app: express() });
       const born: unknown[] = [];
       test.service.server.prependListener("request", (req, res) => {
@@ -70,7 +70,7 @@ describe("the tuned server", () => {
       expect(changed).to.deep.equal([]);
     });
 
-    it("has the extensions that the application's request and response got before and after the start", async () => {
+    it("creates requests and responses with the extensions that the application made before and after its creation", async () => {
       const app = express();
       Object.assign(app.request, { before: () => "before" });
       await using test = await startService({

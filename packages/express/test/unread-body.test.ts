@@ -21,7 +21,7 @@ const bodies: Readonly<Record<string, string>> = {
 };
 const form = "application/x-www-form-urlencoded";
 
-/** Counts the handlers that continue after they have read `req.body`. */
+/** The number of handlers that continued after they had read `req.body`. */
 let reached = 0;
 
 const echo: RequestHandler = (req, res) => {
@@ -30,7 +30,7 @@ const echo: RequestHandler = (req, res) => {
   res.status(201).json({ got: body ?? null });
 };
 
-/** Sets a body of its own and then reads the stream, as multer does. */
+/** Sets `req.body` to a new object and then reads the stream, as multer does. */
 const upload: RequestHandler = (req, _res, next) => {
   if (req.is("multipart") !== "multipart") return next();
   req.body = Object.create(null) as object;
@@ -42,7 +42,7 @@ const upload: RequestHandler = (req, _res, next) => {
   sink.once("end", () => next());
 };
 
-/** Sets `_body`, a placeholder and then the value, as parsers for Express 4 do. */
+/** Sets `_body` and a placeholder in `req.body`, and later replaces the placeholder, as parsers for Express 4 do. */
 const xml: RequestHandler = (req, _res, next) => {
   const flagged = req as Request & { _body?: boolean };
   if (flagged._body === true) return next();
@@ -57,7 +57,7 @@ const xml: RequestHandler = (req, _res, next) => {
 
 function routes(express: typeof express5): (app: Express) => void {
   return (app) => {
-    // Sanitizers read req.body of every request like this.
+    // Sanitizers read `req.body` of every request in this way.
     app.use((req, _res, next) => {
       const body: unknown = req.body;
       if (typeof body === "object" && body !== null) delete (body as Record<string, unknown>)["$where"];
@@ -84,7 +84,7 @@ function routes(express: typeof express5): (app: Express) => void {
     app.post("/data", (req, res) => {
       let text = "";
       req.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      // After the handler has added a listener, `req.body` is undefined.
+      // `req.body` is undefined after the handler has added a listener.
       const body: unknown = req.body;
       req.on("end", () => res.json({ got: text, body: body ?? null }));
     });
@@ -185,13 +185,13 @@ describe("a body whose type no parser in the route accepts", () => {
       expect(heard.body).to.deep.equal({ got: "hello", body: null });
       const piped = await request(test.url).post("/pipe").type("application/yaml").buffer(true).send("a: 1");
       expect(piped.status).to.equal(200);
-      // This body is still arriving when the handler begins.
+      // The body of the next request is still arriving when the handler begins.
       const head = "POST /data HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
       const chunked = await rawRequest(test.port, `${head}2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`);
       expect(JSON.parse(chunked.body)).to.deep.equal({ got: "hello", body: null });
     });
 
-    it("is accepted when it is empty (ERR-18)", async () => {
+    it("does not get a 415 when it is empty (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       for (const [method, more] of [
         ["POST", ""],
@@ -206,7 +206,7 @@ describe("a body whose type no parser in the route accepts", () => {
       }
     });
 
-    it("is refused after 404, 405 and 401 (ERR-18)", async () => {
+    it("does not get a 415 where the request gets a 404, 405 or 401 (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       const status = async (method: "post" | "put", path: string): Promise<number> =>
         (await request(test.url)[method](path).type("text/plain").send("x")).status;
@@ -224,14 +224,14 @@ describe("a body whose type no parser in the route accepts", () => {
       expect(text.match(/HTTP\/1\.1 (\d+)/g)).to.deep.equal(["HTTP/1.1 415", "HTTP/1.1 200"]);
     });
 
-    it("is refused by service.app in another server (ERR-18)", async () => {
+    it("also gets a 415 when service.app runs on another server (ERR-18)", async () => {
       const { service } = await makeService({ app: express(), routes: routes(express) });
       const answer = await request(service.app).post("/name").type("form").send("name=ann");
       expect(answer.status).to.equal(415);
       await service.stop();
     });
 
-    it("is not refused in middleware after a route, because a parser may follow (ERR-18)", async () => {
+    it("does not get a 415 in middleware that reads it after a route, because a parser may follow (ERR-18)", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {
@@ -274,7 +274,7 @@ describe("a body whose type no parser in the route accepts", () => {
       expect([answer.status, seen]).to.deep.equal([500, ["order 7", undefined]]);
     });
 
-    it("can be handled by the application's own error handler (ERR-18)", async () => {
+    it("passes its 415 to the application's own error handler (ERR-18)", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {
@@ -290,7 +290,7 @@ describe("a body whose type no parser in the route accepts", () => {
   });
 
   for (const name of ["express", "express4"]) {
-    it(`also gets its 415 from a promise or callback in a handler in ${name}, without ending the process (ERR-18)`, async () => {
+    it(`gets a 415 when a promise or callback of a handler in ${name} reads it, and the process keeps running (ERR-18)`, async () => {
       await using child = await runChild(
         `import express from "${name}";
          import { startService } from "@svc/express";
@@ -320,7 +320,7 @@ describe("a body whose type no parser in the route accepts", () => {
     });
   }
 
-  it("gets its 415 from an asynchronous Express 4 handler behind serve() (ERR-18)", async () => {
+  it("gets a 415 when an asynchronous Express 4 handler reads it behind serve() (ERR-18)", async () => {
     await using child = await runChild(
       `import express from "express4";
        import { serve } from "@svc/express";

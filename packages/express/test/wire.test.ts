@@ -38,7 +38,7 @@ describe("responses of a service", () => {
       expect(missing.body).to.include({ status: 404, request_id: "abc-2" });
     });
 
-    it("COR-2 COR-9 COR-12 have a generated id, and the access line has the caller's trace", async () => {
+    it("COR-2 COR-9 COR-12 have a generated request id if the caller sends none, and the access line has that id and the caller's trace", async () => {
       await using test = await startService({ app: express(), routes });
       const traceId = "0af7651916cd43dd8448eb211c80319c";
       const answer = await request(test.url)
@@ -133,7 +133,7 @@ describe("responses of a service", () => {
       expect(answer.text).not.to.contain("wire.test");
     });
 
-    it("LIM-1 LIM-2 reject a body over max_body_bytes, of any content type, before any route", async () => {
+    it("LIM-1 LIM-2 are a 413 problem for a body over max_body_bytes of any content type, before any route runs", async () => {
       let reached = 0;
       await using test = await startService({
         app: express(),
@@ -181,7 +181,7 @@ describe("responses of a service", () => {
       expect(untagged.headers).not.to.have.property("etag");
     });
 
-    it("pass the application's middleware after the request id and before the routes", async () => {
+    it("include headers from the application's middleware, which runs after the request id is set and before the routes", async () => {
       const seen: unknown[] = [];
       await using test = await startService({
         app: express(),
@@ -204,7 +204,7 @@ describe("responses of a service", () => {
     });
   });
 
-  it("are problems when the application's middleware rejects on Express 5", async () => {
+  it("are a 500 problem when the application's middleware rejects on Express 5", async () => {
     await using test = await startService({
       routes,
       middleware: [
