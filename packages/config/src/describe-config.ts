@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@svc/options";
 
-// Stored separately from the configuration, because only the reader knows which values are secret.
+// Stored separately from the configuration: the object itself does not show which of its values are secret.
 const descriptions = new WeakMap<object, object>();
 
 export function rememberDescription(config: object, description: object): void {
@@ -8,7 +8,7 @@ export function rememberDescription(config: object, description: object): void {
 }
 
 /**
- * Returns the configuration for a log line: settings by name, with `***` for values that are secret, look secret, or
+ * Returns the configuration for a log record: settings by name, with `***` for values that are secret, look secret, or
  * were inserted into the file from the environment.
  *
  * @param config the object that `loadConfig` returned, not a copy of it

@@ -12,9 +12,9 @@ export interface Reading extends Pick<Resolved, "fromEnvironment" | "broken"> {
   readonly environment: EnvironmentName;
   readonly faults: FaultList;
   readonly notes: string[];
-  /** False if the file could not be read; missing keys are then not reported. */
+  /** Whether the file could be read; if not, missing keys are not reported. */
   readonly fileIsKnown: boolean;
-  /** False without a file, when only the environment is read. */
+  /** Whether there is a file; if not, only the environment is read. */
   readonly hasFile: boolean;
 }
 
@@ -28,7 +28,7 @@ type Path = readonly string[];
 
 interface Found {
   readonly value: unknown;
-  /** True if the value came from the environment, so that it must be hidden whatever its key is. */
+  /** Whether the value came from the environment, and must be hidden under any key. */
   readonly concealed: boolean;
 }
 

@@ -120,7 +120,8 @@ const kinds = {
   ),
 };
 
-// Other defaults depend on the environment, so it is read first; the full pass reports its faults.
+// Reads `service.env` before all other settings, because some of their defaults depend on it. Discards its faults:
+// reading the whole file reports them again.
 function environmentOf(
   root: FileTable,
   shared: Pick<Reading, "fromEnvironment" | "broken" | "env" | "fileIsKnown" | "hasFile">,

@@ -1,12 +1,12 @@
 /** The replacement for hidden values. */
 export const mask = "***";
 
-/** Whether the name of a key suggests a secret value. */
+/** Returns whether the name of a key suggests a secret value. */
 export function isSecretName(name: string): boolean {
   return /pass(word|wd|phrase|code)?|pwd|secret|token|credential|key|dsn|cookie|salt|private/i.test(name);
 }
 
-/** Whether a string looks like a credential or contains one. */
+/** Returns whether a string looks like a credential or contains one. */
 export function isSecretText(text: string): boolean {
   // A long string is not useful in a message, and would be slow to search.
   return text.length > 200 || credentials.some((each) => each.test(text));

@@ -65,7 +65,7 @@ const corsTable = defineOptions("[service.cors]", {
   return [fault("origins", message)];
 });
 
-/** `[service.cors]`. */
+/** The settings in `[service.cors]`. */
 export type CorsSettings = ResolvedOptions<(typeof corsTable)["keys"]>;
 
 /** The keys of `[service]` and `[service.cors]`, with their defaults (CFG-3, CFG-18). */
@@ -168,7 +168,7 @@ export const serviceTable = defineOptions("[service]", {
   }
 });
 
-/** `[service]`. */
+/** The settings in `[service]`. */
 export type ServiceSettings = ResolvedOptions<(typeof serviceTable)["keys"]>;
 
 /** The keys of `[logging]`, with their defaults (CFG-18). */
@@ -179,5 +179,5 @@ export const loggingTable = defineOptions("[logging]", {
   json: { key: "json_logs", kind: k.withDefault(k.boolean(), true), env: "SVC_LOG_JSON_LOGS" },
 });
 
-/** `[logging]`. */
+/** The settings in `[logging]`. */
 export type LoggingSettings = ResolvedOptions<(typeof loggingTable)["keys"]>;

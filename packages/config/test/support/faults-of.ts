@@ -2,7 +2,7 @@ import { loadConfig } from "@svc/config";
 import { ConfigurationError } from "@svc/options";
 import { authTable, databaseTable } from "./tables.ts";
 
-/** Returns the error of a refused configuration; fails when it is accepted. */
+/** Returns the error with which `load` rejects a configuration; throws if `load` accepts it. */
 export function errorOf(load: () => unknown): ConfigurationError {
   try {
     load();
@@ -13,7 +13,9 @@ export function errorOf(load: () => unknown): ConfigurationError {
   throw new Error("the configuration was taken");
 }
 
-/** Returns the faults of a text and an environment, read with the two plugins, each as `key: message`. */
+/**
+ * Returns the faults of a file's text and an environment, for a service with the two plugins, each as `key: message`.
+ */
 export function faultsOf(text: string, env: Readonly<Record<string, string>> = {}): string[] {
   const plugins = { database: databaseTable, auth: authTable };
   const { faults } = errorOf(() => loadConfig({ text, env: { SVC_APP_NAME: "shop", ...env }, plugins }));
