@@ -48,12 +48,12 @@ function load(
 }
 
 describe("a table defined by options", () => {
-  it("has their defaults, and omits options that can only be set in code", () => {
+  it("has the options' defaults, and omits options that can only be set in code", () => {
     expect(load("").thing).to.deep.equal({ timeoutMs: 2000, region: undefined, strict: false });
     expect(load("on_end = 1").fault).to.contain("plugin.thing.on_end: is unknown");
   });
 
-  it("converts the file's unit, and checks values in that unit", () => {
+  it("converts values from the file's unit, and checks them in that unit", () => {
     expect(load("timeout = 0.25").thing).to.include({ timeoutMs: 250 });
     expect(load("timeout = 61").fault).to.contain("plugin.thing.timeout: must be a number from 0.001 to 60");
   });
@@ -70,7 +70,7 @@ describe("a table defined by options", () => {
     );
   });
 
-  it("describes settings in the option's unit", () => {
+  it("appears in describeConfig() with values in the option's unit", () => {
     const text = '[service]\nname = "a"\n[plugins]\nenabled = ["thing"]\n[plugin.thing]\ntimeout = 3\n';
     const config = loadConfig({ text, env: {}, plugins: { thing } as never });
     expect(describeConfig(config)).to.have.nested.property("plugin.thing.timeoutMs", 3000);

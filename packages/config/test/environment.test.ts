@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { errorOf, faultsOf } from "./support/faults-of.ts";
 import { authTable } from "./support/tables.ts";
 
-describe("the environment", () => {
-  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 sets name, env, port, debug and JSON logs without a file", () => {
+describe("loadConfig() with environment variables", () => {
+  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 reads name, env, port, debug and JSON logs from variables without a file", () => {
     const { service, logging } = loadConfig({
       env: {
         SVC_APP_NAME: "shop",
@@ -111,11 +111,11 @@ describe("the environment", () => {
     expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).notes).to.deep.equal([]);
   });
 
-  it("is available before the configuration is read", () => {
+  it("processEnvironment() returns process.env", () => {
     expect(processEnvironment()).to.equal(process.env);
   });
 
-  it("is process.env by default", () => {
+  it("reads process.env by default", () => {
     const before = process.env["SVC_APP_NAME"];
     process.env["SVC_APP_NAME"] = "from-the-process";
     try {

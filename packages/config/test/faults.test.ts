@@ -37,7 +37,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("CFG-12 include those in the environment when the file cannot be read, but none for keys in the file", () => {
+  it("CFG-12 include faults in the environment when the file cannot be read, but none for missing keys", () => {
     const error = errorOf(() => loadConfig({ file: "no/such.toml", env: { SVC_PORT: "x" } }));
     expect(error.faults.map(({ key }) => key)).to.deep.equal(["no/such.toml", "SVC_PORT"]);
   });
@@ -156,7 +156,7 @@ describe("the file", () => {
     });
   }
 
-  it("is only a name in messages when its content is given", () => {
+  it("is not read, but named in errors, when its content is passed as text", () => {
     const error = errorOf(() => loadConfig({ file: "x.toml", text: "[servce]", env: { SVC_APP_NAME: "a" } }));
     expect(error.message).to.match(/^x\.toml is configured wrongly/);
   });

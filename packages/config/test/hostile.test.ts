@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { faultsOf } from "./support/faults-of.ts";
 import { authTable, databaseTable } from "./support/tables.ts";
 
-describe("hostile input", () => {
+describe("loadConfig() with hostile input", () => {
   for (const key of ["__proto__", "constructor"]) {
     for (const [text, path] of [
       [`[${key}]\npolluted = true`, key],

@@ -96,7 +96,7 @@ describe("loadConfig()", () => {
     });
   }
 
-  it("CFG-3 lets the environment win for env, debug and port, with a note without values", () => {
+  it("CFG-3 prefers the environment to the file for env, debug and port, and adds notes without values", () => {
     const text = `${named} env = "dev"\n debug = false\n port = 9000`;
     const env = { SVC_ENV: "prod", SVC_DEBUG: "true", SVC_PORT: "9100" };
     const { service, notes } = loadConfig({ text, env });
@@ -108,7 +108,7 @@ describe("loadConfig()", () => {
     ]);
   });
 
-  it("CFG-4 lets the environment win for keys with wins: env, such as issuer, audience and secret", () => {
+  it("CFG-4 prefers the environment to the file for keys with `wins: env`, such as issuer, audience and secret", () => {
     const { plugin } = loadConfig({
       text: `${named}[plugins]\nenabled = ["auth"]\n[plugin.auth]\nissuer = "a"\naudience = "a"\nsecret = "a"`,
       env: { SVC_AUTH_ISSUER: "b", SVC_AUTH_AUDIENCE: '["b", "c"]', SVC_AUTH_SECRET: "b" },
@@ -117,7 +117,7 @@ describe("loadConfig()", () => {
     expect(plugin.auth).to.deep.include({ issuer: "b", audience: ["b", "c"], secret: "b" });
   });
 
-  it("CFG-5 lets the file win for all other keys that both can set", () => {
+  it("CFG-5 prefers the file to the environment for keys without `wins: env`", () => {
     const { service, logging, plugin, notes } = loadConfig({
       text: `${named}[logging]\njson_logs = true\n[plugins]\nenabled = ["auth"]\n[plugin.auth]\nmode = "secret"`,
       env: { SVC_APP_NAME: "other", SVC_LOG_JSON_LOGS: "false", SVC_AUTH_MODE: "jwks" },
@@ -135,7 +135,7 @@ describe("loadConfig()", () => {
     expect(loadConfig({ text: `${named}port = 9000`, env: { SVC_PORT: "9000" } }).notes).to.deep.equal([]);
   });
 
-  it("reads an application's sections with its own tables", () => {
+  it("reads an application's sections with the tables in the option sections", () => {
     const { sections } = loadConfig({
       text: `${named}[mail]\nurl = "smtp://mail"\npool_size = 3`,
       env: {},
@@ -164,7 +164,7 @@ describe("loadConfig()", () => {
     expect(service.cors).to.deep.include({ origins: ["*"], credentials: false });
   });
 
-  it("rejects times that contradict each other", () => {
+  it("rejects timeouts that contradict each other", () => {
     expect(faultsOf("[service]\nheaders_timeout = 61\ndrain_delay = 30")).to.deep.equal([
       "service.headers_timeout: must not be longer than receive_timeout",
       "service.drain_delay: must be shorter than shutdown_timeout, the time limit of the whole shutdown",

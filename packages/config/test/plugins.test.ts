@@ -7,7 +7,7 @@ const env = { SVC_APP_NAME: "shop" };
 const plugins = { database: databaseTable, auth: authTable };
 
 describe("plugins", () => {
-  it("CFG-6 are enabled by the list enabled in [plugins], in list order and once each", () => {
+  it("CFG-6 are enabled in the order of [plugins] enabled, each only once", () => {
     const config = loadConfig({
       text: '[plugins]\nenabled = ["auth", "database", "auth"]\n[plugin.database]\nurl = "x"',
       env,
@@ -17,7 +17,7 @@ describe("plugins", () => {
     expect(config.plugin).to.have.all.keys("auth", "database");
   });
 
-  it("CFG-6 default to the caller's plugins when the file has no such list", () => {
+  it("CFG-6 default to those in defaultPlugins when the file does not set [plugins] enabled", () => {
     expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal(["auth"]);
     const text = "[plugins]\nenabled = []";
     expect(loadConfig({ text, env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal([]);
@@ -32,7 +32,7 @@ describe("plugins", () => {
     );
   });
 
-  it("CFG-8 are rejected when they are unknown or not built, with the names of the built ones", () => {
+  it("CFG-8 are rejected when they are unknown or not built, and the error names the available ones", () => {
     expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
       "plugins.enabled: cache is not built yet; available plugins: database, auth",
       'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (available plugins: database, auth)',
@@ -66,7 +66,7 @@ describe("plugins", () => {
     expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");
   });
 
-  it("require no settings and read no variable while disabled, and cause a note about their section", () => {
+  it("need no settings while disabled, and notes say that their sections and variables are not used", () => {
     const config = loadConfig({
       text: "[plugin.database]\npool_size = 5\n[plugin.cache]\nurl = 'x'",
       env: { ...env, SVC_AUTH_LEEWAY: "never" },
@@ -80,13 +80,13 @@ describe("plugins", () => {
     ]);
   });
 
-  it("have the keys in their inner tables checked while disabled", () => {
+  it("are rejected for an invalid key in a nested table even while disabled", () => {
     const off = { keys: { inner: { key: "inner", table: databaseTable } } };
     const text = "[plugin.off.inner]\npool_size = 0";
     expect(() => loadConfig({ text, env, plugins: { off } })).to.throw("plugin.off.inner.pool_size: must be");
   });
 
-  it("have their keys checked while disabled", () => {
+  it("are rejected for an unknown or invalid key even while disabled", () => {
     const text =
       '[plugin.database]\npool_sise = 5\n[plugin.auth.providers.a]\nclient_id = ""\n[plugin.auth]\nmode = 1';
     expect(faultsOf(text)).to.deep.equal([
