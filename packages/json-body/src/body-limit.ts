@@ -16,7 +16,7 @@ export type BodyLimitOptions = OptionsOf<typeof bodyLimitOptions>;
 /**
  * Limits bodies of every type, including those that the application reads as a stream. Rejects a `Content-Length` over
  * the limit before the body is read (LIM-2). Counts a chunked body as it arrives (LIM-3): over the limit, the client
- * gets a 413 and the stream's reader an error. `jsonBody()` has its own limit and does not need this.
+ * gets a 413 and the stream's reader an error. `jsonBody()` has a limit of its own and works without `bodyLimit()`.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -56,7 +56,7 @@ function countChunks(req: IncomingMessage, res: ServerResponse, maxBytes: number
     res.once("close", () => req.destroy(fault));
     const isAnswered = !res.headersSent;
     sendProblem(req, res, fault);
-    // The handler may not be reading the body and may respond later.
+    // Ignore a later response: the handler may not be reading the body, and may respond without noticing the error.
     if (isAnswered) silence(res);
     return false;
   };

@@ -4,7 +4,7 @@ interface WithStream extends IncomingMessage {
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }
 
-/** Whether a request's headers announce a body. */
+/** Returns whether a request's headers announce a body. */
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers["content-length"];
   if (length !== undefined) return length !== "0";

@@ -6,8 +6,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Whether JSON is nested deeper than `maxDepth`, determined in one pass over the bytes before parsing. `JSON.parse`
- * accepts depths at which `JSON.stringify` and most recursive code exceed the stack.
+ * Returns whether JSON is nested deeper than `maxDepth`, determined in one pass over the bytes before parsing.
+ * `JSON.parse` accepts depths at which `JSON.stringify` and most recursive code exceed the stack.
  */
 export function isDeeperThan(json: Uint8Array, maxDepth: number): boolean {
   // Every level needs two brackets; JSON without them is invalid anyway.

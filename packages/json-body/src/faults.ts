@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { ProblemError } from "@svc/problem";
 
-/** Codes of this package's problems, for programs and logs. Clients never see them. */
+/** Machine-readable codes of this package's problems. Clients never see them. */
 export type JsonBodyCode =
   | "ERR_SVC_BODY_TOO_LARGE"
   | "ERR_SVC_BODY_INCOMPLETE"

@@ -2,8 +2,9 @@
 const ESCAPED_LETTER = /\\u00(?:5f|6[35ef]|7[0-59])/i;
 
 /**
- * Whether a parsed value has an own key `__proto__`, or a `constructor` with a `prototype`: merging such a value into
- * another object may change every object in the process. Searches the value only if its JSON can contain such a key.
+ * Returns whether a parsed value has an own key `__proto__`, or a `constructor` with a `prototype`: merging such a
+ * value into another object may change every object in the process. Searches the value only if its JSON can contain
+ * such a key.
  *
  * @param text the JSON that `value` was parsed from
  */

@@ -76,7 +76,7 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
   });
 }
 
-/** Whether a request's `body` may throw. */
+/** Returns whether a request's `body` may throw. */
 export function isRefusing(req: Refusing): boolean {
   return req[UNREAD] === true;
 }

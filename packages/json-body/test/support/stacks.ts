@@ -7,7 +7,7 @@ import { expressMajors, listen, type Listening } from "@svc/test-support";
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** The parts of a request that the route received. */
+/** What the route saw of a request: whether its body was parsed, and the parsed body. */
 export interface Seen {
   readonly parsed: boolean;
   readonly body?: unknown;
@@ -18,7 +18,7 @@ const answer: Middleware = (req, res) => {
   sendJson(req, res, 200, { parsed: body !== undefined, body });
 };
 
-/** A server of one kind: the given middleware, then a route that answers with the parts that it received. */
+/** Starts a server of the given stack that runs `middleware`, and then a route that answers with what it saw. */
 export function serveAll(stack: Stack, middleware: readonly Middleware[], last = answer): Promise<Listening> {
   const onError = problemHandler();
   if (stack === "bare http") {
