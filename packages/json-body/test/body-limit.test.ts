@@ -113,7 +113,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(levels).to.deep.equal(["debug"]);
     });
 
-    it("LIM-3 ends the body with an error for its reader", async () => {
+    it("LIM-3 causes an error in the request stream that a handler reads", async () => {
       let tell: (error: unknown) => void = () => undefined;
       const told = new Promise<unknown>((resolve) => (tell = resolve));
       const made = express();
@@ -160,14 +160,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
   });
 }
 
-describe("bodyLimit options", () => {
+describe("bodyLimit", () => {
   it("rejects an invalid limit", () => {
     expect(() => bodyLimit({ maxBytes: 0 })).to.throw(ConfigurationError, "maxBytes");
   });
 });
 
-describe("bodyLimit before another refusal", () => {
-  it("ERR-18 keeps the response to a chunked body that was refused for another reason", async () => {
+describe("bodyLimit before jsonBody", () => {
+  it("ERR-18 sends jsonBody's 415, not a 413, when the rest of a refused chunked body exceeds the limit", async () => {
     const app = expressMajors["express 5"]();
     app.use(bodyLimit({ maxBytes: 1000 }), jsonBody({ maxBytes: 1000 }));
     app.use(notFound(), problemHandler());

@@ -13,7 +13,7 @@ import { post, type Seen, serve, serveAll, stacks } from "./support/stacks.ts";
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** A complete request as bytes, on a connection that the server may keep open. */
+/** Returns the bytes of a complete request, after which the connection may stay open. */
 function raw(headers: string, body: string | Buffer = ""): Buffer {
   return Buffer.concat([
     Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${headers}\r\n`, "latin1"),
@@ -81,7 +81,7 @@ for (const stack of stacks) {
       expect((await post(server.url, '\ufeff{"a":1}')).body.body).to.deep.equal({ a: 1 });
     });
 
-    it("LIM-1 LIM-2 rejects a length one byte over the limit without reading the body", async () => {
+    it("LIM-1 LIM-2 rejects a Content-Length one byte over the limit without reading the body", async () => {
       await using server = await serve(stack, { maxBytes: 10 });
       expect((await post(server.url, '{"a":1234}')).body.body).to.deep.equal({ a: 1234 });
       const { status, body, headers } = await post(server.url, '{"a":12345}');
@@ -129,7 +129,7 @@ for (const stack of stacks) {
       expect(Buffer.concat(chunks).toString()).to.contain('"status":413');
     });
 
-    it("LIM-3 joins chunks of one byte without keeping each chunk", async () => {
+    it("LIM-3 parses a body that arrives in chunks of one byte", async () => {
       await using server = await serve(stack);
       const text = JSON.stringify({ list: Array.from({ length: 3_000 }, (_, i) => i) });
       const chunks = text.replace(/./g, "1\r\n$&\r\n");
@@ -315,7 +315,7 @@ for (const stack of stacks) {
       expect((await post(consumed.url, "not json")).body).to.include({ parsed: false });
     });
 
-    it("passes a fault to next when the client disconnects", async () => {
+    it("passes a fault to next() when the client disconnects", async () => {
       let fault: unknown;
       const { promise, resolve } = deferred();
       const parser = jsonBody();
@@ -337,7 +337,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("passes a fault to next when the client has disconnected before the body is read", async () => {
+    it("passes a fault to next() when the client has disconnected before the body is read", async () => {
       const { promise, resolve } = deferred();
       let fault: unknown;
       const parser = jsonBody();

@@ -13,13 +13,13 @@ const echo: Middleware = (req, res, next) => {
   readText(req, { maxBytes: 20 }).then((text) => sendJson(req, res, 200, { text }), next);
 };
 
-/** A complete request as bytes, after which the server closes the connection. */
+/** Returns the bytes of a complete request, after which the server closes the connection. */
 function raw(headers: string, body: string | Buffer = ""): Buffer {
   const head = `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: text/csv\r\n${headers}\r\n`;
   return Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(body)]);
 }
 
-/** Captures the first error that `echo` passes to `next`. */
+/** Returns `echo` as middleware, and a promise of the first error that it passes to `next()`. */
 function watching(): { readonly watch: Middleware; readonly fault: Promise<ProblemError> } {
   const { promise, resolve } = Promise.withResolvers<ProblemError>();
   const watch: Middleware = (req, res, next) =>
@@ -49,7 +49,7 @@ for (const stack of stacks) {
       expect(await (await fetch(server.url, { method: "POST", body: "" })).json()).to.eql({ text: "" });
     });
 
-    it("LIM-2 rejects a length over the limit before reading, and accepts a length at the limit", async () => {
+    it("LIM-2 rejects a Content-Length over the limit before reading, and accepts one at the limit", async () => {
       const { watch, fault } = watching();
       await using server = await serveAll(stack, [], watch);
       const fits = await rawRequest(server.port, raw("Content-Length: 20\r\n", "x".repeat(20)));
@@ -134,7 +134,7 @@ describe("readText options", () => {
     [{ maxBytes: 5, encoding: "latin1" }, "encoding: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`rejects ${inspect(options)}, because a limit is required`, async () => {
+    it(`rejects ${inspect(options)}`, async () => {
       await using server = await serveAll("bare http", [], (req, res) => {
         void rejection(() => readText(req, options as never)).then(({ name, message: text }) =>
           sendJson(req, res, 200, { name, text }),

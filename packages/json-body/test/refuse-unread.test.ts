@@ -8,14 +8,14 @@ import { post, serve } from "./support/stacks.ts";
 const text = { "Content-Type": "text/plain" };
 
 describe("jsonBody({ otherTypes })", () => {
-  it("ignores other types by default, and on a bare server (ERR-18)", async () => {
+  it("leaves req.body undefined for other types by default, and always on a server without Express (ERR-18)", async () => {
     for (const options of [{}, { otherTypes: "leave" }, { otherTypes: "refuse" }] as const) {
       await using server = await serve("bare http", options);
       expect((await post(server.url, "a", text)).body).to.deep.equal({ parsed: false });
     }
   });
 
-  it("rejects any other value", () => {
+  it("rejects a value other than leave and refuse", () => {
     // @ts-expect-error -- JavaScript callers can pass any value
     expect(() => jsonBody({ otherTypes: "reject" })).to.throw("otherTypes: must be one of");
   });
@@ -71,7 +71,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect((await post(begun.url, "a", text)).body).to.deep.equal({ got: null });
       });
 
-      it("returns undefined after the response has begun or the client has disconnected (ERR-18)", async () => {
+      it("makes req.body undefined after the response has begun or the client has disconnected (ERR-18)", async () => {
         const begun = Promise.withResolvers<unknown>();
         const gone = Promise.withResolvers<unknown>();
         await using server = await app((req, res) => {
@@ -103,7 +103,7 @@ describe("jsonBody({ otherTypes })", () => {
         });
       });
 
-      it("answerRefusal() responds once to a refusal that no error handler received (ERR-18)", async () => {
+      it("answerRefusal() responds to a refusal that no error handler received, and only once (ERR-18)", async () => {
         const answered: boolean[] = [];
         await using server = await app((req) => {
           try {

@@ -11,7 +11,7 @@ describe("requireContentType", () => {
     expect(() => requireContentType("Application/JSON")).to.throw(ConfigurationError, "lower case");
   });
 
-  it("lists its accepted types", () => {
+  it("exposes its accepted types in a symbol property of the middleware", () => {
     const guard = requireContentType("application/json") as unknown as Record<symbol, unknown>;
     expect(guard[Symbol.for("@svc/guard")]).to.deep.equal({
       kind: "content-type",
