@@ -18,9 +18,9 @@ export type JoinedPlugin<Name extends string, P extends AnyPlugin> =
     : never;
 
 /**
- * Joins plugins of several packages into one with one name, one table `[plugin.<name>]` and one entry in `/info`. They start
- * in the given order; `part()` also returns parts and offers of earlier plugins. Each receives its own options; two may
- * declare the same option. Errors list the faults of all plugins.
+ * Joins plugins of several packages into one with one name, one table `[plugin.<name>]` and one entry in `/info`. They
+ * start in the given order; `part()` also returns parts and offers of earlier plugins. Each plugin receives its own
+ * options; two plugins may declare the same option. Errors list the faults of all plugins.
  *
  * @throws TypeError when two plugins define one option, key or variable differently
  */
@@ -41,7 +41,10 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       return Object.hasOwn(added, member) ? (added[member] as T) : context.part(member);
     };
 
-    /** Runs a function of one plugin. For rejected parts, returns only their stop hook, so that they are stopped too. */
+    /**
+     * Runs a function of one plugin. If its parts are rejected, returns only their stop hook, so that they are stopped
+     * too.
+     */
     async function partsFrom(run: () => PluginParts | Promise<PluginParts>): Promise<PluginParts> {
       let kept: PluginParts = {};
       await attempt(async () => {
@@ -60,7 +63,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       void stopQuietly(begun);
     }
 
-    // The service never receives the parts of a start that hangs.
+    // When the start hangs until its time limit, stop the started plugins here: the service never receives their parts.
     signal.addEventListener("abort", stopEarly, { once: true });
     try {
       for (const each of plugins) {
@@ -74,7 +77,7 @@ export function joinPlugins<const Name extends string, const P extends readonly 
       }
       return parts;
     } catch (error) {
-      // The service never receives the stop hooks of the plugins that have started.
+      // Stop the started plugins here: the service never receives their stop hooks.
       await stopQuietly(parts);
       throw error;
     }

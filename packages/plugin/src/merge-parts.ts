@@ -67,7 +67,8 @@ function finishOf(first: PluginParts["finish"], second: PluginParts["finish"]): 
   };
 }
 
-// If a hook ignores its signal, the time limit of the start applies.
+// Time limit for the stop hook, in milliseconds: its signal aborts then. If the hook ignores the signal, the time limit
+// of the start applies.
 const STOP_MS = 5000;
 
 /** Stops parts that the service never receives because a later plugin has failed. */

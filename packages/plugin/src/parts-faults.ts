@@ -14,13 +14,13 @@ import { type PluginParts, stopPhases } from "./slots.ts";
 
 const middleware = optional(func());
 
-/** Whether a value is a phase with a hook. */
+/** Returns whether a value is a phase with a hook. */
 export function isStop(value: unknown): value is NonNullable<PluginParts["stop"]> {
   if (!Array.isArray(value) || value.length !== 2) return false;
   return oneOf(...stopPhases).accepts(value[0]) && typeof value[1] === "function";
 }
 
-/** An object with members of certain types. */
+/** Returns the kind of an object whose members have the given kinds. */
 function shaped(expects: string, members: Readonly<Record<string, Kind<unknown>>>): Kind<object> {
   return {
     expects,

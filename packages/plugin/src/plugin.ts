@@ -18,8 +18,8 @@ export interface ServiceFacts {
 /** The context that a plugin receives at its start. */
 export interface PluginContext<Options = Readonly<Record<string, unknown>>> {
   /**
-   * The plugin's options from its table and from code, with all defaults. A factory that receives a copy reports faults by
-   * file key.
+   * The plugin's options from its table and from code, with all defaults. A factory that receives them, or a copy of
+   * them, reports faults by the option's key in the file.
    */
   readonly options: Options;
   readonly service: ServiceFacts;
@@ -28,17 +28,17 @@ export interface PluginContext<Options = Readonly<Record<string, unknown>>> {
   readonly part: <T>(member: string) => T | undefined;
   /** Returns an option of `createService()` that several plugins read, for example `db`. */
   readonly code: <T>(option: string) => T | undefined;
-  /** Whether a plugin is in `[plugins] enabled`, also when its options were refused. */
+  /** Returns whether a plugin is in `[plugins] enabled`, even if its options were refused. */
   readonly isEnabled: (plugin: string) => boolean;
   /** Returns the name of an option as its author wrote it, for example `plugin.cache.url`. */
   readonly nameOf: (option: string) => string;
-  /** Whether the application has a route for a path; call it only during a request. */
+  /** Returns whether the application has a route for a path; call it only during a request. */
   readonly hasRoute: (path: string) => boolean;
   /** Returns the paths of the routes of the plugins that have started. */
   readonly systemPaths: () => readonly string[];
   /**
-   * Runs a factory and collects its `ConfigurationError`, so that all faults are reported together (CFG-12). Returns
-   * undefined for a refused part.
+   * Runs a factory and collects its `ConfigurationError`, so that all faults are reported together (CFG-12). Resolves
+   * with undefined if the factory throws one.
    */
   readonly attempt: <P>(make: () => P | Promise<P>) => Promise<P | undefined>;
   /** Aborts at the time limit of the start, after which the service ignores what `start()` adds. */

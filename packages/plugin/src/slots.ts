@@ -32,7 +32,7 @@ export interface BackgroundPart {
 
 /** A database table that a plugin needs. */
 export interface SchemaPart {
-  /** The configuration key with its name, for example `plugin.queue.name`. */
+  /** The configuration key that sets the table's name, for example `plugin.queue.name`. */
   readonly key: string;
   ensureSchema(): Promise<unknown>;
 }
