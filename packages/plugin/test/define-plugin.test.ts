@@ -3,7 +3,7 @@ import { defineOptions, optional, string } from "@svc/options";
 import { expect } from "chai";
 
 describe("definePlugin", () => {
-  it("fills in omitted members, and starts with the context", async () => {
+  it("fills in omitted members, and passes the context to start()", async () => {
     const clock = definePlugin({
       name: "clock",
       start: ({ service }) => ({ parts: { clock: service.name } }),

@@ -34,7 +34,7 @@ const second = definePlugin({
   }),
 });
 
-/** A context that collects faults as a service does. */
+/** Returns a plugin context that collects faults in `faults`, as a service does. */
 function contextWith(options: object, faults: unknown[] = []): PluginContext<never> {
   const attempt = async (make: () => unknown): Promise<unknown> => {
     try {
@@ -101,7 +101,7 @@ describe("joinPlugins", () => {
     expect(await made.finish?.({})).to.have.property("checks");
   });
 
-  it("reports invalid parts of one plugin, and stops all plugins", async () => {
+  it("reports invalid parts of one plugin, and keeps its stop hook", async () => {
     const stop = ["close", () => undefined] as const;
     for (const [made, message] of [
       [undefined, "must return an object of parts"],
@@ -122,7 +122,7 @@ describe("joinPlugins", () => {
     }
   });
 
-  it("reports invalid parts from finish(), and stops the other plugins' parts when one throws", async () => {
+  it("reports invalid parts from finish(), and stops the other plugins' parts when one finish() throws", async () => {
     const finished = (finish: () => object): AnyPlugin =>
       definePlugin({ name: "store", start: () => ({ finish }) });
     const faults: unknown[] = [];
@@ -227,7 +227,7 @@ describe("mergeParts", () => {
     expect((errors as AggregateError).errors).to.have.length(2);
   });
 
-  it("passes an error on without running later layers", () => {
+  it("compose() passes an error on without running later layers", () => {
     const seen: unknown[] = [];
     const fails = compose([(_req, _res, next) => next(new Error("no")), () => seen.push("second")]);
     fails({} as never, {} as never, (error?: unknown) => seen.push(String(error)));
