@@ -20,7 +20,7 @@ describe("search-tenants", function () {
     ]);
   });
 
-  it("SEARCH-1 SEARCH-2 finds no document of another tenant, with row security even without the tenant condition", () => {
+  it("SEARCH-1 SEARCH-2 never finds another tenant's documents, with row security even if statements lack the tenant condition", () => {
     expectHeld(built);
   });
 
