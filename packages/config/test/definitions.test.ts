@@ -70,7 +70,7 @@ describe("a table defined by options", () => {
     );
   });
 
-  it("appears in describeConfig() with values in the option's unit", () => {
+  it("appears in describeConfig() with values in the options' units", () => {
     const text = '[service]\nname = "a"\n[plugins]\nenabled = ["thing"]\n[plugin.thing]\ntimeout = 3\n';
     const config = loadConfig({ text, env: {}, plugins: { thing } as never });
     expect(describeConfig(config)).to.have.nested.property("plugin.thing.timeoutMs", 3000);

@@ -20,7 +20,7 @@ describe("loadConfig() with environment variables", () => {
     expect(logging.json).to.equal(false);
   });
 
-  it("ENV-1 requires a name, in the file or as SVC_APP_NAME", () => {
+  it("ENV-1 requires a service name, in the file or as SVC_APP_NAME", () => {
     const rest = "and must be 1 to 100 characters without control characters";
     expect(errorOf(() => loadConfig({ text: "", env: {} })).faults).to.deep.equal([
       { key: "service.name", message: `is required (here or as SVC_APP_NAME) ${rest}` },
@@ -30,7 +30,7 @@ describe("loadConfig() with environment variables", () => {
     ]);
   });
 
-  it("ENV-2 rejects an unknown environment and lists the known ones", () => {
+  it("ENV-2 rejects an unknown SVC_ENV, and lists the known environments", () => {
     expect(faultsOf("", { SVC_ENV: "production" })).to.deep.equal([
       'SVC_ENV: must be one of "local", "dev", "staging", "prod"; it is "production"',
     ]);
@@ -74,12 +74,12 @@ describe("loadConfig() with environment variables", () => {
     expect(loadConfig({ env }).service).to.include({ port: 8000, debug: false, env: "local" });
   });
 
-  it("reports an invalid variable even when the file wins", () => {
+  it("reports an invalid variable even when the file sets the value", () => {
     const faults = faultsOf("[logging]\njson_logs = true", { SVC_LOG_JSON_LOGS: "maybe" });
     expect(faults).to.deep.equal(['SVC_LOG_JSON_LOGS: must be true or false; it is "maybe"']);
   });
 
-  it("ENV-6 ignores other variables, and notes an unknown SVC_ variable with the most similar known name", () => {
+  it("ENV-6 ignores variables that it does not know, and notes those with SVC_ and the most similar known name", () => {
     const env = {
       SVC_APP_NAME: "a",
       SVC_POTR: "1",

@@ -135,7 +135,7 @@ describe("loadConfig()", () => {
     expect(loadConfig({ text: `${named}port = 9000`, env: { SVC_PORT: "9000" } }).notes).to.deep.equal([]);
   });
 
-  it("reads an application's sections with the tables in the option sections", () => {
+  it("reads an application's sections with the tables passed as `sections`", () => {
     const { sections } = loadConfig({
       text: `${named}[mail]\nurl = "smtp://mail"\npool_size = 3`,
       env: {},
@@ -171,7 +171,7 @@ describe("loadConfig()", () => {
     ]);
   });
 
-  it("calls a table's check with the environment in effect", () => {
+  it("calls a table's check() with the environment from SVC_ENV", () => {
     const text = '[plugins]\nenabled = ["auth"]\n[plugin.auth]\nmode = "secret"\nsecret = "short"';
     expect(faultsOf(text, { SVC_ENV: "prod" })).to.deep.equal([
       "plugin.auth.secret: must have at least 32 bytes in prod",
