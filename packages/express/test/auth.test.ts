@@ -32,7 +32,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
   return expect.fail("it started");
 }
 
-describe("the plugin auth", () => {
+describe("the plugin `auth`", () => {
   it("VER-4 AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies tokens with the secret from the environment", async () => {
     await using test = await startService({ toml: inSecretMode, env, routes });
     const get = (path: string, token?: string): request.Test =>

@@ -22,12 +22,12 @@ function routes(app: Express): void {
   app.get("/mine", requireAuth(), (_req, res) => res.json({}));
 }
 
-describe("the plugin cache", function () {
+describe("the plugin `cache`", function () {
   this.timeout(60_000);
   const redis = testRedis();
   const env = (): Record<string, string> => ({ REDIS_URL: redis.url, SVC_AUTH_SECRET: secret });
 
-  it("CFG-9 RDY-16 starts together with auth, and provides the application with its connection as service.cache", async () => {
+  it("CFG-9 RDY-16 starts together with the plugin `auth`, and provides its connection as service.cache", async () => {
     await using test = await startService({ toml: reference, env: env(), routes });
     const { cache } = test.service;
     await cache?.redis.call("set", "a", "1");

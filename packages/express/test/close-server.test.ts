@@ -46,7 +46,7 @@ describe("closing the server", function () {
     socket.destroy();
   });
 
-  it("stops Node's deadline timer when the server is closed", async () => {
+  it("stops Node's deadline timer", async () => {
     await using started = await startService();
     const { server } = started.service;
     const keys = Object.getOwnPropertySymbols(server);

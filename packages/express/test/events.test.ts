@@ -36,7 +36,7 @@ async function readyOnce(test: TestService, check: string, healthy: boolean): Pr
   }
 }
 
-describe("the plugin events", function () {
+describe("the plugin `events`", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "express-events" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });

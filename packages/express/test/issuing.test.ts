@@ -58,10 +58,10 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
   return expect.fail("it started");
 }
 
-describe("the plugin auth in a service that issues tokens", function () {
+describe("the plugin `auth` in a service that issues tokens", function () {
   this.timeout(60_000);
 
-  it("ISS-1 ISS-2 ISS-9 REF-1 REF-2 issues a pair, serves /auth/me, and rotates the pair", async () => {
+  it("ISS-1 ISS-2 ISS-9 REF-1 REF-2 issues a token pair, serves /auth/me, and rotates the pair", async () => {
     await using test = await startService({ toml: withSecret, env, routes });
     const pair = await login(test);
     expect(pair).to.include({ token_type: "Bearer", expires_in: 900 });
@@ -86,7 +86,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     expect((await asked(test.url, pair.refresh_token)).status).to.equal(401);
   });
 
-  it("ISS-5 RDY-23 ends a session at sign-out, and notes in /ready that other replicas do not see it", async () => {
+  it("ISS-5 RDY-23 ends a session at sign-out, and notes in /ready that other replicas do not see the sign-out", async () => {
     await using test = await startService({ toml: withSecret, env, routes });
     const pair = await login(test);
     const logout = await request(test.url)
@@ -100,7 +100,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     expect(text).to.contain("does not survive a restart or reach other replicas");
   });
 
-  it("REF-9 REF-10 lets the hook onRefresh reduce a session's scopes, or end the session", async () => {
+  it("REF-9 REF-10 lets the hook `onRefresh` reduce a session's scopes, or end the session", async () => {
     let isMember = true;
     const onRefresh = (): { scopes: string[] } | undefined => (isMember ? { scopes: [] } : undefined);
     await using test = await startService({ toml: withSecret, env, routes, auth: { onRefresh } });
@@ -132,7 +132,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     }
   });
 
-  it("REV-11 ISS-16 rejects a session that another replica has ended, with a shared cache", async () => {
+  it("REV-11 ISS-16 with a shared cache, rejects a session that another replica has ended", async () => {
     const toml = withSecret.replace('"auth"', '"cache", "auth"') + '[plugin.cache]\nurl = "${REDIS_URL}"\n';
     const around = { ...env, REDIS_URL: redis.url };
     await using a = await startService({ toml, env: around, routes });
@@ -194,7 +194,7 @@ describe("the plugin auth in a service that issues tokens", function () {
     revocation.stop();
   });
 
-  it("adds neither service.issuer nor its routes without issue_tokens", async () => {
+  it("without `issue_tokens`, adds neither service.issuer nor its routes", async () => {
     const toml = withSecret.replace("issue_tokens = true\n", "");
     await using test = await startService({ toml, env, routes });
     expect(test.service.issuer).to.equal(undefined);

@@ -60,7 +60,7 @@ async function loggingService(app: Express): Promise<{ port: number; lines: stri
 
 describe("log lines from a service", () => {
   onBothMajors((express) => {
-    it("include the message when the Authorization header has two tokens (LOG-2, AUTH-11)", async () => {
+    it("contain the message as their last member when the Authorization header has two tokens (LOG-2, AUTH-11)", async () => {
       await using test = await loggingService(express());
       await rawRequest(
         test.port,

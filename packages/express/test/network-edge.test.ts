@@ -96,7 +96,7 @@ describe("the check of host names", () => {
       expect((await request(test.url).get("/info")).status).to.equal(400);
     });
 
-    it("EDGE-3 checks X-Forwarded-Host instead of Host only behind a trusted proxy", async () => {
+    it("EDGE-3 uses X-Forwarded-Host instead of Host only behind a trusted proxy", async () => {
       const spoofed = { Host: "evil.test", "X-Forwarded-Host": "api.example.com" };
       await using far = await startService({ app: express(), routes, toml });
       expect((await request(far.url).get("/who").set(spoofed)).status).to.equal(400);

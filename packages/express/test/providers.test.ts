@@ -68,7 +68,7 @@ async function signIn(
   return at.open(back.replace(site, to.url));
 }
 
-describe("the plugin auth with providers", function () {
+describe("the plugin `auth` with providers", function () {
   this.timeout(60_000);
   let provider: RealProvider;
   before(async () => {
@@ -141,7 +141,7 @@ describe("the plugin auth with providers", function () {
     });
   }
 
-  it("warns about missing functions and a redirect_uri without a route, by their names in code and file", async () => {
+  it("warns when `onIdentity` or `onAccessToken` is missing, and when redirect_uri is not a route of the service", async () => {
     const toml = auth + client("github").replace("/auth/github/callback", "/github/back");
     const { service, lines } = await makeService({ toml, env });
     await service.stop();
@@ -189,7 +189,7 @@ describe("the plugin auth with providers", function () {
     expect(warning).to.include({ level: "warn", provider: "github" });
   });
 
-  it("OIDC-18 OIDC-15 takes the identity from onAccessToken for a provider without ID tokens, with all optional keys set", async () => {
+  it("OIDC-18 OIDC-15 takes the identity from `onAccessToken` for a provider without ID tokens, with all optional keys set", async () => {
     const { issuer, authorizationEndpoint, tokenEndpoint } = provider.options;
     const keys = `scopes = ["openid"]\nissuer = "${issuer}"\nauthorization_endpoint = "${authorizationEndpoint}"\ntoken_endpoint = "${tokenEndpoint}"
 client_authentication = "client_secret_post"\nauthorization_parameters = { prompt = "login" }\niss_required = false\nalgorithms = ["RS256"]`;
@@ -249,7 +249,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect((await signIn(before, { to: behind })).status).to.equal(401);
     });
 
-    it("OIDC-6 CFG-12 prevents the start if its secret is missing or invalid", async () => {
+    it("OIDC-6 CFG-12 needs a secret: the service refuses to start when it is missing or invalid", async () => {
       const refused = (more: string, around = {}): Promise<string> =>
         refusal({ toml: more + acme(), env: { ...env, ...around } });
       expect(await refused(verifying)).to.match(

@@ -43,7 +43,7 @@ async function report(test: TestService): Promise<Report> {
   return (await request(test.url).get("/ready")).body as Report;
 }
 
-describe("the plugin queue", function () {
+describe("the plugin `queue`", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "express-queue" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
@@ -113,7 +113,7 @@ describe("the plugin queue", function () {
     );
   });
 
-  it("JOB-17 lets handlers see the rows of the tenant that queued the job", async () => {
+  it("JOB-17 lets handlers see only the rows of the tenant that queued the job", async () => {
     await using login = await openTestLogin({
       url: database.url,
       grants: ["grant usage, create on schema public to login"],
@@ -247,7 +247,7 @@ describe("the plugin queue", function () {
   });
 
   onBothMajors((express) => {
-    it("JOB-32 leaves the path of its page to an application route, and moves the page to the path in the file", async () => {
+    it("JOB-32 serves its page at the path in the file, unless the application has a route for that path", async () => {
       await using test = await startService({
         app: express(),
         toml: plugins('page = "/jobs"', '"database", "queue"'),
@@ -528,7 +528,7 @@ describe("misconfigured jobs", () => {
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
   });
 
-  it("CFG-12 are reported together: all faults in tables, schedules and subscribers", async () => {
+  it("CFG-12 prevent the start with one error that lists all faults in tables, schedules and subscribers", async () => {
     const message = await refusal({
       toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
         [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,

@@ -48,7 +48,7 @@ describe("the reduced profile", () => {
     expect(test.service.auth).to.equal(undefined);
   });
 
-  it("AUTH-35 AUTH-36 PROF-2 enables authentication for exactly one key, which determines mode and algorithm", async () => {
+  it("AUTH-35 AUTH-36 PROF-2 enables authentication when exactly one key is set, which determines mode and algorithm", async () => {
     await using shared = await startService(base({ SVC_AUTH_SECRET: secret }));
     expect(shared.service.config.plugin.auth).to.deep.include({ mode: "secret", algorithms: ["HS256"] });
     expect((await ask(shared, "/scoped", secret)).status).to.equal(200);

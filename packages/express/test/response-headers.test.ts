@@ -89,7 +89,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("X-Frame-Options");
     });
 
-    it("keep a header that the application sets on an HTML page, even if it equals the default for JSON", async () => {
+    it("do not replace a header that the application sets on an HTML page, even one that equals the default for JSON", async () => {
       const headers = await headersOf((res) => {
         res.setHeader("X-Frame-Options", "DENY");
         res.send(page);

@@ -26,7 +26,7 @@ function check(name: string, critical: boolean, healthy = false): ReadinessCheck
 
 describe("a service", () => {
   onBothMajors((express) => {
-    it("RDY-4 RDY-5 SYS-4 reports its checks: a critical failure makes /ready 503, while /health stays 200", async () => {
+    it("RDY-4 RDY-5 SYS-4 reports its checks: after a critical failure /ready returns 503, and /health still returns 200", async () => {
       await using degraded = await startService({
         app: express(),
         checks: [check("mail", false), check("disk", true, true)],
@@ -254,7 +254,7 @@ describe("a service", () => {
     expect({ message, closed }).to.deep.equal({ message: "no schema", closed: true });
   });
 
-  it("creates an Express application without the option app", async () => {
+  it("creates an Express application without the option `app`", async () => {
     const service = await createService({
       config: { toml: '[service]\nname = "own"\n[logging]\nlevel = "SILENT"\n' },
       env: {},

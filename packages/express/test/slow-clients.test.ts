@@ -201,7 +201,7 @@ describe("slow clients", () => {
 });
 
 describe("clients that do not read", () => {
-  it("lose their connection when they read no part of their response for send_timeout", async () => {
+  it("lose their connection when they read no part of their response within send_timeout", async () => {
     await using test = await startService({
       // This limit also closes a connection that sends no request within it.
       toml: "send_timeout = 2\n",

@@ -218,9 +218,9 @@ const program = (toml: string, rest = ""): string => `
   await service.start();
 `;
 
-describe("a process that receives a signal to stop", () => {
+describe("the process of a service", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    it(`exits with 0 on ${signal}, after drain, server and hooks in order`, async function () {
+    it(`exits with 0 on ${signal}, after it has drained, closed the server and run the hooks in order`, async function () {
       if (process.platform === "win32") this.skip();
       await using child = await runChild(program("drain_delay = 0.2\n"));
       await child.listening();
@@ -248,7 +248,7 @@ describe("a process that receives a signal to stop", () => {
     expect(await child.line((line) => line["phase"] === "done")).to.include({ message: "stopping" });
   });
 
-  it("exits with 1 immediately on a second signal", async function () {
+  it("exits with 1 immediately on a second stop signal", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(program("drain_delay = 20\n"));
     await child.listening();
@@ -261,7 +261,7 @@ describe("a process that receives a signal to stop", () => {
     );
   });
 
-  it("lets every service in the process finish before it exits", async function () {
+  it("lets all its services finish before it exits", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(`
       import { createService } from "@svc/express";
@@ -335,7 +335,7 @@ describe("a process that receives a signal to stop", () => {
     });
   }
 
-  it("adds no signal handlers with signals: false, and removes them after a stop", async () => {
+  it("has no signal handlers of a service with signals: false, nor of a service that has stopped", async () => {
     const listeners = (): number[] =>
       ["SIGTERM", "SIGINT", "uncaughtException", "unhandledRejection", "message"].map((name) =>
         process.listenerCount(name),

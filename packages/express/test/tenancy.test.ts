@@ -45,7 +45,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
   return expect.fail("it started");
 }
 
-describe("the plugin tenancy", () => {
+describe("the plugin `tenancy`", () => {
   it("TEN-4 TEN-6 TEN-10 TEN-23 takes the tenant from the token, which must match the subdomain", async () => {
     await using test = await startService({ toml: both, env, routes });
     const acme = { tenant_id: "acme" };
@@ -176,7 +176,7 @@ describe("the plugin tenancy", () => {
     expect((await ask("http://b.example.com/open")).body).to.equal('{"tenant":null}');
   });
 
-  it("TEN-21 CFG-12 reports faults in both plugins together", async () => {
+  it("TEN-21 CFG-12 reports its own faults together with those of the plugin `auth`", async () => {
     const toml = '[plugins]\nenabled = ["metrics", "auth", "tenancy"]\n';
     expect(await refusal({ toml }))
       .to.contain("(2 faults)")
@@ -184,7 +184,7 @@ describe("the plugin tenancy", () => {
       .and.to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
   });
 
-  it("TEN-21 refuses to start with unknown sources, and with subdomain without a base domain", async () => {
+  it("TEN-21 refuses to start with unknown sources, and with the source `subdomain` without a base domain", async () => {
     const noDomain = await refusal({ toml: both, env: { SVC_AUTH_SECRET: secret } });
     expect(noDomain).to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
     const unknown = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = ["tokn"]\n`, env });

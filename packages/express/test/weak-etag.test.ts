@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { weakEtag } from "../src/weak-etag.ts";
 
 for (const [name, express] of Object.entries(expressMajors)) {
-  it(`makes the same ETag as ${name} for every body`, () => {
+  it(`weakEtag() makes the same ETag as ${name} for every body`, () => {
     const theirs = express().get("etag fn") as (body: string | Buffer, encoding?: BufferEncoding) => string;
     fc.assert(
       fc.property(
