@@ -65,7 +65,7 @@ for (const stack of stacks) {
       expect(got.parsed).to.equal(false);
     });
 
-    it("leaves the body undefined when it is empty, by length or in chunks", async () => {
+    it("leaves req.body undefined for an empty body, with a Content-Length or in chunks", async () => {
       await using server = await serve(stack);
       for (const bytes of [
         raw("Content-Length: 0\r\n"),
@@ -100,7 +100,7 @@ for (const stack of stacks) {
       expect((await post(server.url, `${fits} `)).status).to.equal(413);
     });
 
-    it("LIM-3 counts a chunked body as it arrives", async () => {
+    it("LIM-3 counts a chunked body as it arrives, and rejects it when it exceeds the limit", async () => {
       await using server = await serve(stack, { maxBytes: 100 });
       const chunk = `32\r\n${" ".repeat(50)}\r\n`;
       const endless = raw("Transfer-Encoding: chunked\r\n", chunk.repeat(3));

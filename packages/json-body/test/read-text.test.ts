@@ -65,7 +65,7 @@ for (const stack of stacks) {
       });
     });
 
-    it("LIM-3 counts a chunked body as it arrives", async () => {
+    it("LIM-3 counts a chunked body as it arrives, and rejects it when it exceeds the limit", async () => {
       await using server = await serveAll(stack, [], echo);
       const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
       const chunk = `a\r\n${"x".repeat(10)}\r\n`;
