@@ -26,8 +26,8 @@ const fewestReports = 2;
 /** Milliseconds by which a fault is prolonged at most, until a busy machine has sent enough requests. */
 const feltMs = 20_000;
 /**
- * Milliseconds between two requests of a worker: shorter, longer. A short run uses the shorter pause only around the
- * start of a fault.
+ * The shorter and the longer pause of a worker between two requests, in milliseconds. A short run uses the shorter
+ * pause only around the start of a fault.
  */
 const pausesMs = { quick: [50, 250], full: [10, 10] } as const;
 const hurriesBeforeMs = 300;

@@ -11,7 +11,7 @@ import { type ServiceProcess, startService } from "./harness/service-process.ts"
 import { together } from "./harness/together.ts";
 import type { KilledSettings, Moment } from "./services/job-killed.ts";
 
-/** Kills worker processes, and restarts PostgreSQL, while they work. */
+/** Kills worker processes, and restarts PostgreSQL, while jobs run. */
 export const jobKills: Experiment = {
   name: "job-kills",
   description: "worker processes killed and PostgreSQL restarted while they work: every job is done once",
@@ -32,8 +32,8 @@ export const jobKills: Experiment = {
 };
 
 /**
- * The point at which a kill shows the fault of a variant. Its handlers wait there, because a kill at a random time may
- * miss it.
+ * The point at which a kill shows the fault of a variant. Handlers wait there, because a kill at a random time may miss
+ * it.
  */
 const exposedAt: Readonly<Record<string, Moment>> = {
   "broken-ack-first": "before",
@@ -57,8 +57,8 @@ function sizeOf({ quick, variant, cases }: Run): Size {
   const small = { longestMs: 100, meanGapMs: 150 };
   if (variant === asBuilt)
     return { ...small, jobs: cases ?? 400, workers: 3, kills: 6, visibilitySeconds: 3 };
-  // One kill at that point shows the fault of such a variant. The other variant takes another worker's jobs, which
-  // shows without a kill.
+  // One kill at the exposed point shows the fault of these variants. In the remaining one, a worker takes another
+  // worker's jobs, which shows without a kill.
   const crew = variant in exposedAt ? { workers: 1, kills: 1 } : { workers: 2, kills: 0 };
   return { ...small, ...crew, jobs: cases ?? 100, visibilitySeconds: 1.5 };
 }

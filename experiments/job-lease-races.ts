@@ -18,7 +18,7 @@ const frozenSeconds = 4;
 /** The lease of the next owners in seconds: long enough not to expire during a race. */
 const longSeconds = 3600;
 
-/** Workers that continue after their leases have expired, and jobs that kill every worker. */
+/** Lets workers continue after their leases have expired, and runs jobs that kill every worker. */
 export const jobLeaseRaces: Experiment = {
   name: "job-lease-races",
   description:
@@ -66,7 +66,7 @@ interface Scene {
 /** The state into which a job is brought before its late owner ends it. */
 interface NextOwner {
   readonly name: string;
-  /** Brings jobs whose first lease has expired into this state, as `next`; their rows do not change afterwards. */
+  /** Brings jobs whose first lease has expired into this state through `next`; their rows do not change afterwards. */
   take(next: JobTable, jobs: readonly NewJob[]): Promise<void>;
 }
 

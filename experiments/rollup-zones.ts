@@ -65,7 +65,10 @@ async function openScene(pool: pg.Pool, n: number, run: Run): Promise<Scene> {
 interface Month extends Stretch {
   /** For example `1990-01-01`. */
   readonly name: string;
-  /** Whether its first midnight occurs once, twice, never, or twice with a part of the month before in between (`torn`). */
+  /**
+   * Whether its first midnight occurs once, twice, never, or twice with a part of the previous month in between
+   * (`torn`).
+   */
   readonly start: "plain" | "twice" | "never" | "torn";
 }
 
@@ -94,8 +97,8 @@ async function lookAt(scene: Scene, zone: string): Promise<Seen> {
   const rollup = run.variant === asBuilt ? rollupOf(scene, zone) : undefined;
   if (rollup !== undefined && !scene.made.has(scene.totals)) await rollup.ensureSchema(pool);
   scene.made.add(scene.totals);
-  // Insert each month's first moment and the microsecond before it: with a wrong boundary, a month would contain the
-  // wrong one.
+  // Insert each month's first moment and the microsecond before it: with a wrong boundary, a month would contain a
+  // moment of its neighbour.
   await pool.query(`truncate ${source}`);
   await pool.query(
     `insert into ${source} (at)
@@ -225,7 +228,7 @@ async function truncatedTotals({ pool, source, totals }: Scene, zone: string): P
   );
 }
 
-/** Returns the totals that the expected boundaries of the months give. */
+/** Returns the totals of each month, computed with its expected boundaries. */
 async function expectedTotals({ pool, source }: Scene, months: readonly Month[]): Promise<Totals> {
   return readTotals(
     pool,

@@ -33,7 +33,7 @@ export function createGenerator(random: Random, maxBody: number): () => Case {
     const chosen = new Set<Mutation>();
     const isRefused = random.chance(0.5);
     for (let i = random.whole(isRefused ? 3 : 4); i > 0; i--) chosen.add(random.pick(open));
-    // A valid second request on the connection would still reach a route after the refused one.
+    // Leave out a second request: it would be valid, and reach a route after the first one was refused.
     if (isRefused) for (const each of chosen) if (each.name === "second request behind") chosen.delete(each);
     // Apply the refused mutation last, so that no other mutation undoes it.
     if (isRefused) chosen.add(random.pick(refused));

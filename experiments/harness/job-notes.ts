@@ -11,7 +11,7 @@ export interface Note {
   readonly kind: NoteKind;
   readonly id: string;
   readonly attempts: number;
-  /** Milliseconds of {@link sharedNow}. */
+  /** When the event was noted, in milliseconds of {@link sharedNow}. */
   readonly at: number;
 }
 

@@ -105,10 +105,7 @@ export async function startService(
   }
 }
 
-/**
- * Appends complete lines, which end in "
- * ", to `lines`; keeps an incomplete one until the rest of it arrives.
- */
+/** Appends complete lines to `lines`, and keeps an incomplete one until its line feed arrives. */
 function collectLines(stream: Socket, lines: string[]): void {
   let rest = "";
   stream.setEncoding("utf8");

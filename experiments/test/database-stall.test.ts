@@ -8,7 +8,7 @@ describe("database-stall", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of the time is waiting, so both run at once.
+  // The runs mostly wait, so run both concurrently.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(databaseStall),

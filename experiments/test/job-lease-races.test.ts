@@ -8,7 +8,7 @@ describe("job-lease-races", function () {
   let built: Collected;
   const broken = new Map<string, Collected>();
 
-  // Most of the time is waiting, so all run at once.
+  // The runs mostly wait, so run all of them concurrently.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
       broken.set(name, await quickRun(jobLeaseRaces, { variant: name }));

@@ -8,7 +8,7 @@ describe("lease-recovery", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of the time is waiting for leases to expire, so both run at once.
+  // The runs mostly wait for leases to expire, so run both concurrently.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(leaseRecovery),

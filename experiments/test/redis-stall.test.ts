@@ -11,7 +11,7 @@ describe("redis-stall", function () {
   let noBreaker: Collected;
   let noDeadline: Collected;
 
-  // Most of the time is waiting, so all run at once.
+  // The runs mostly wait, so run all of them concurrently.
   before(async () => {
     [built, noBreaker, noDeadline] = await Promise.all([
       quickRun(redisStall),

@@ -8,7 +8,7 @@ describe("slow-clients", function () {
   let built: Collected;
   let broken: Collected;
 
-  // Most of the time is waiting, so both run at once.
+  // The runs mostly wait, so run both concurrently.
   before(async () => {
     [built, broken] = await Promise.all([
       quickRun(slowClients),
