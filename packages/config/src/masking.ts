@@ -8,7 +8,7 @@ export function isSecretName(name: string): boolean {
 
 /** Returns whether a string looks like a credential or contains one. */
 export function isSecretText(text: string): boolean {
-  // A long string is not useful in a message, and would be slow to search.
+  // Treat a long string as secret: it is not useful in a message, and would be slow to search.
   return text.length > 200 || credentials.some((each) => each.test(text));
 }
 

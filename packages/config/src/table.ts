@@ -3,7 +3,7 @@ import type { EnvironmentName, Kind, Option, OptionalKind } from "@svc/options";
 /** A kind with a default (`withDefault`, `optional`), or a kind for a required key. */
 export type KeyKind<T> = (Kind<T> & { readonly optional?: never }) | OptionalKind<T, T>;
 
-/** One setting: its key, its variable, its kind, and whether the file or the environment wins. */
+/** One setting: its key, its variable, its kind, and whether the file or the environment takes precedence. */
 export interface Key<T> {
   /** The name of the setting in the file's table. */
   readonly key: string;

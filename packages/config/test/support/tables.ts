@@ -18,7 +18,7 @@ export interface DatabaseSettings {
   readonly statementTimeoutSeconds: number | undefined;
 }
 
-/** A plugin with a required secret. */
+/** The table of a plugin with a required secret. */
 export const databaseTable: Table<DatabaseSettings> = {
   keys: {
     url: { key: "url", kind: secret(string()) },
@@ -44,7 +44,10 @@ export interface AuthSettings {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
 }
 
-/** A plugin with variables of both precedences, and with tables under names that the author chooses. */
+/**
+ * The table of a plugin with variables of both precedences, and with nested tables whose names the author of the file
+ * chooses.
+ */
 export const authTable: Table<AuthSettings> = {
   keys: {
     mode: {
