@@ -38,7 +38,7 @@ function calledByAddress(plugins: readonly PluginParts[]): ReadonlySet<string> {
   return new Set(["/health", "/ready", ...routes.map(({ path }) => path)]);
 }
 
-// A local service has no https, and headers that require https would lock out the browser.
+// A local service does not use https; headers that require https would lock out the browser.
 function isDeployed({ env }: ServiceSettings): boolean {
   return env === "staging" || env === "prod";
 }

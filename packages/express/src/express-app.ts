@@ -11,7 +11,7 @@ export interface ExpressApp extends RequestListener {
   on(event: "mount", listener: () => void): unknown;
 }
 
-/** Whether a value is an Express application, of either major version. */
+/** Returns whether a value is an Express application, of either major version. */
 export function isExpressApp(value: unknown): value is ExpressApp {
   if (typeof value !== "function") return false;
   const { request, response, settings, set, on } = value as Partial<ExpressApp>;

@@ -58,7 +58,9 @@ interface BareService extends AsyncDisposable {
   readonly onStop: (phase: StopPhase, hook: StopHook) => void;
   /** Starts listening. Rejects when the port is in use. */
   start(): Promise<void>;
-  /** Stops in order. Resolves with 0, or with 1 if connections were cut at the time limit. */
+  /**
+   * Stops in the order described in the README. Resolves with 0, or with 1 if connections were cut at the time limit.
+   */
   stop(): Promise<number>;
 }
 

@@ -8,8 +8,8 @@ export const configurationExitCode = 2;
 
 /**
  * Runs a service's start command: `createService()` and `start()`. The process's first argument, if given, is the path
- * of the configuration file (CFG-2). An error is written to standard error and exits the process, with exit code 2 for
- * an invalid configuration and 1 for other errors.
+ * of the configuration file (CFG-2). Writes an error to standard error and exits the process, with exit code 2 for an
+ * invalid configuration and 1 for other errors.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   process.on("SIGTERM", stopEarly);

@@ -31,7 +31,7 @@ interface Pair {
   readonly expires_in: number;
 }
 
-/** The routes of an application in which every caller may sign in. */
+/** Adds the routes of an application in which every caller may sign in. */
 function routes(app: Express, { issuer }: Service): void {
   app.post("/login", async (_req, res) => {
     res.json(await issuer?.issuePair({ subject: "ann", scopes: ["orders:read"], tenant: "acme" }));

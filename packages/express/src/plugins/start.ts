@@ -197,8 +197,7 @@ function repeated(names: readonly string[], others: readonly string[]): readonly
 }
 
 /**
- * Returns the plugins in an order in which each follows the plugins that it needs or uses. Otherwise their order is
- * kept.
+ * Returns the plugins in an order in which each follows the plugins that it needs or uses; otherwise keeps their order.
  *
  * @param faults receives a fault for plugins that need each other in a cycle
  */

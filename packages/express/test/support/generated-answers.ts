@@ -73,7 +73,7 @@ const fixed: readonly unknown[] = [
   new Map([[1, 2]]),
 ];
 
-/** Functions that return a value whose `toJSON()` changes the response which sends it. */
+/** Functions that return a value whose `toJSON()` changes the response that sends the value. */
 const meddling: readonly ((res: Response) => unknown)[] = [
   (res) => ({ toJSON: () => (res.status(201), { late: true }) }),
   (res) => ({ toJSON: () => (res.setHeader("ETag", '"late"'), { late: true }) }),
@@ -139,8 +139,8 @@ const ways: readonly How[] = [
 ];
 
 /**
- * Answers after the handler has returned or the headers were sent, when no error handler could answer an error; so it
- * catches errors itself.
+ * Answers after the handler has returned or the headers were sent. No error handler can respond to an error then, so
+ * this function catches it.
  */
 function answerLate(res: Response, body: unknown): void {
   try {
