@@ -16,7 +16,7 @@ const inflaters: ReadonlyMap<string, Inflate> = new Map([
   ["x-gzip", inflateWith(zlib.gunzip)],
   ["deflate", inflateWith(zlib.inflate)],
   ["br", inflateWith(zlib.brotliDecompress)],
-  // Node has zstd since 22.15 and 23.8.
+  // zstd is available since Node 22.15 and 23.8.
   ...(typeof zlib.zstdDecompress === "function"
     ? [["zstd", inflateWith(zlib.zstdDecompress, { params: ZSTD_PARAMETERS })] as const]
     : []),

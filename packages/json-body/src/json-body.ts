@@ -92,7 +92,8 @@ function refusalOf(
   });
 }
 
-// A request's listeners run outside every async context, both this project's and those of other libraries.
+// Returns a `next()` that runs in the current async contexts, of this project and of other libraries: a request's
+// listeners run outside of them.
 function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (error?: unknown) => void {
   const restore = AsyncLocalStorage.snapshot();
   return (error) => {
