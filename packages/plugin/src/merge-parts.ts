@@ -76,6 +76,6 @@ export async function stopQuietly({ stop }: PluginParts): Promise<void> {
   try {
     await stop?.[1](AbortSignal.timeout(STOP_MS));
   } catch {
-    // Ignore: the first failure is reported instead.
+    // Ignore: the failure of the later plugin is reported instead.
   }
 }
