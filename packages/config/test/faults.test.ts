@@ -147,7 +147,7 @@ describe("the file", () => {
     ["latin1.toml", /: is not UTF-8 text$/],
     ["", /: is not a file$/],
   ] as const) {
-    it(`is rejected with its path as given: ${name === "" ? "a folder" : name}`, () => {
+    it(`is rejected, and the error contains its path: ${name === "" ? "a folder" : name}`, () => {
       const file = join(folder, name);
       const error = errorOf(() => loadConfig({ file, env: {} }));
       expect(error.faults).to.have.lengthOf(1);
