@@ -76,7 +76,7 @@ async function proveChecks(injector: Injector, issuer: Issuer, place: Place): Pr
   expectEqual("the status for a bad signature", await statusOf(tampered(good)), 401);
   for (let time = 0; time < 2; time++) expectEqual("the status for a good token", await statusOf(good), 200);
   if (place.store !== "redis" && place.store !== "ioredis") return;
-  // Another replica, whose revocations this one has to see.
+  // Revokes tokens as another replica would, which the tested service must notice.
   const redis = new Redis(place.url, { keyPrefix: place.keyPrefix });
   const store = createRedisTokenStore({ redis });
   const until = Math.floor(Date.now() / 1000);
