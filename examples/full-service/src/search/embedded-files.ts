@@ -13,9 +13,9 @@ const program = fileURLToPath(new URL("make-embedded-files.ts", import.meta.url)
  */
 export async function ensureEmbeddedFiles(dataDir: string, signal: AbortSignal): Promise<void> {
   if (existsSync(join(dataDir, "PG_VERSION"))) return;
-  // This process already uses the debugger's port.
+  // Drop these flags, because this process already uses the debugger's port.
   const flags = process.execArgv.filter((flag) => !flag.startsWith("--inspect"));
-  // Detached, so that Ctrl-C reaches only this process, which ends the other one when it stops.
+  // Detached, so that Ctrl-C reaches only this process, which kills the child process when it stops.
   const maker = spawn(process.execPath, [...flags, program, dataDir], {
     detached: true,
     stdio: "ignore",

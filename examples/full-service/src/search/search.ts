@@ -19,7 +19,7 @@ export interface EmbeddedSearch {
 /** Options of {@link createSearch}. */
 export interface SearchOptions {
   readonly db: Database;
-  /** Default: none, and without pgvector there is no search. */
+  /** The database to use without pgvector. Default: none; without pgvector there is then no search. */
   readonly embedded?: EmbeddedSearch | undefined;
   /** Adds texts to the store each time it is opened. Default: none. */
   readonly fill?: ((store: SearchStore) => Promise<void>) | undefined;
@@ -39,13 +39,13 @@ export interface Search {
 
 interface Opened {
   readonly store: SearchStore;
-  /** Closes an embedded database; the service closes its own. */
+  /** Closes an embedded database; the service closes its own database. */
   close(): Promise<void>;
 }
 
 /** How long a request waits for the store to open. */
 const patienceMs = 15_000;
-/** Pause after a failure to open, because opening an embedded database blocks this process. */
+/** Pause after a failed attempt to open the store, because opening an embedded database blocks this process. */
 const restMs = 5_000;
 
 /**
