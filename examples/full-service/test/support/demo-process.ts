@@ -28,7 +28,7 @@ export function temporaryCheckout(): Checkout {
   };
 }
 
-/** The end of a process. */
+/** The exit code and the output of a process. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -106,7 +106,7 @@ function commandLines(): readonly string[] {
     try {
       return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()];
     } catch {
-      return []; // it has ended meanwhile
+      return []; // the process has just ended
     }
   });
 }
