@@ -32,10 +32,10 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Checks that a guard was called without arguments. A guard factory passed to a route without brackets would return a guard
- * instead of calling `next`, and the request would hang.
+ * Checks that a guard factory was called without arguments. Passed to a route without parentheses, it would return a
+ * guard instead of calling `next()`, and the request would hang.
  *
- * @param subject the guard with brackets, for example `requireAuth()`
+ * @param subject the call of the guard factory, for example `requireAuth()`
  * @throws ConfigurationError for an argument other than undefined
  */
 export function takesNothing(subject: string, given: readonly unknown[]): void {
