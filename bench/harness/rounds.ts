@@ -2,7 +2,7 @@ import { startCrew, type Member } from "./crew.ts";
 import { type Samples, summarise } from "./figures.ts";
 import type { Case } from "./subject.ts";
 
-/** The duration and the slices of a run. */
+/** How much work a run does: its rounds, and the size of its slices. */
 export interface Effort {
   readonly rounds: number;
   /**

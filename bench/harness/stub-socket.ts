@@ -11,7 +11,7 @@ export class StubSocket extends Duplex {
   #kept: Buffer[] | undefined;
 
   constructor() {
-    // As in sockets of node:net, strings are not decoded before the write.
+    // Pass strings to `_write()` undecoded, as sockets of node:net do.
     super({ decodeStrings: false });
   }
 

@@ -6,7 +6,7 @@ export const controls: Controls = { base: "bare-express5", names: ["control", "c
 /** The second base: Express 5 with `tune()`. */
 export const tuned = "bare-express5-tuned";
 
-/** Cases that are also compared with another case than the bases. */
+/** Cases that are also compared with a case that is not a base. */
 export const pairs: Readonly<Record<string, string>> = {
   "full-packages-uncached": "hand-written",
   "svc-full-rs256-unseen": "bare-express5-rs256",

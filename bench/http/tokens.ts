@@ -10,7 +10,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** An issuer with its own key, which signs tokens. */
 export interface Issuer {
   readonly algorithm: TokenAlgorithm;
-  /** The key for HS256, of 64 characters. */
+  /** The secret for HS256: 64 characters. */
   readonly secret: string;
   /** The public key as SPKI in PEM; undefined for HS256. */
   readonly publicKey: string | undefined;

@@ -41,7 +41,7 @@ export const queueDepth: Bench = {
 interface Effort {
   readonly rounds: number;
   readonly share: number;
-  /** Claims of each kind in a round. */
+  /** The number of claims of each kind in a round. */
   readonly claims: number;
 }
 

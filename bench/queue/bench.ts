@@ -25,8 +25,8 @@ import { columns, type Figure, limitVerdict, type Verdict, verdictOf, voided, vo
 export const ours = "svc";
 const control = "control";
 /**
- * Cases that run only in the latency rows: `svc` with a separate producer, and the lower limits with and without a
- * claim.
+ * Cases that run only in the latency rows: `svc` with a separate producer, and the least possible work with a claim
+ * (`by-hand`) and without one (`commit`).
  */
 const onlyLatency: readonly string[] = ["svc-apart", "by-hand", "commit"];
 const recoveries = Object.keys(recoveryLimits) as RecoveryMetric[];

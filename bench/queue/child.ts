@@ -18,8 +18,8 @@ export type ShareOrder =
   | { readonly order: "end" };
 
 /**
- * One process's part of such a drain. The reply to `end` has the start of its first handler, other replies the current
- * time, in milliseconds since the epoch; `begun` counts its handlers.
+ * What one process did in such a drain. `atMs` is when its first handler started in the reply to `end`, and the current
+ * time in other replies, in milliseconds since the epoch; `begun` counts its handlers.
  */
 export interface Share {
   readonly atMs: number;

@@ -126,7 +126,7 @@ async function runRefresh(
   await timeRefreshes(on, costs, rounds);
   const [, typical, control] = costs;
   const again = ratioOf(control, typical);
-  // Alternate with a bucket of the unchanged table, so that a disturbance of the machine affects both.
+  // Alternate with refreshes of a bucket in the unchanged table, so that a disturbance of the machine affects both.
   const relative: number[] = [];
   let grown: Ledger | undefined;
   let tenants = 0;

@@ -65,7 +65,7 @@ export async function readingsOf(
 
 /**
  * @param columns the columns that the range must have
- * @throws Error that lists every access to a table other than by such a range of an index
+ * @throws Error that lists every access to a table that is not such a range of an index
  */
 export function expectIndexRanges(
   what: string,

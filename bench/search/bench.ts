@@ -10,7 +10,7 @@ import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "./verd
 
 const EMBEDDED = "embedded";
 
-/** Compares a shared approximate index, indexes or partitions by tenant, and `svc`: time and recall. */
+/** Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`. */
 export const search: Bench = {
   async run(options) {
     const scenarios = serverScenarios(options.quick, options.rounds);

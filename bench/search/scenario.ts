@@ -109,7 +109,9 @@ function keys(found: Hits): readonly (readonly string[])[] {
   return found.map((hits) => hits.map(({ key }) => key));
 }
 
-/** Returns the share of a hybrid search's hits whose `vectorRank` says rightly whether they are nearest candidates. */
+/**
+ * Returns the share of a hybrid search's hits whose `vectorRank` says correctly whether they are nearest candidates.
+ */
 function agreement(found: Hits, nearest: readonly (readonly string[])[]): number {
   const right = found.flatMap((hits, at) => {
     const near = new Set(nearest[at]);

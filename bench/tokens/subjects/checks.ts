@@ -53,7 +53,7 @@ async function checkOf(place: Place): Promise<RevocationCheck | undefined> {
   return openStore(place);
 }
 
-/** Makes the cheapest possible check: the client and one command. */
+/** Returns the cheapest possible check: one command of the Redis client. */
 function byHand({ url, keyPrefix }: { readonly url: string; readonly keyPrefix: string }): RevocationCheck {
   const redis = new Redis(url, { enableAutoPipelining: true });
   const prefix = `${keyPrefix}svc:auth:`;
