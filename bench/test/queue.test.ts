@@ -166,7 +166,7 @@ describe("the benches queue and queue-depth", function () {
     expect(apartBounds.p99.factor).to.equal(1);
   });
 
-  it("compares a figure that no peer has with its limit", () => {
+  it("compares a figure with its limit if no peer has that figure", () => {
     const figure = (value: number): Figure => ({
       case: "svc",
       metric: "recovery/1000-expired",
