@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
-/** More entries than the sign-ins of a demo need, and little memory. */
+/** Limits memory; the sign-ins of a demo need fewer entries. */
 const mostEntries = 1000;
 
 interface Entry {

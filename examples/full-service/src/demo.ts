@@ -142,7 +142,8 @@ function isOnItsWay(checks: Checks): boolean {
 }
 
 async function tellWhereToLook({ address, health }: Service): Promise<void> {
-  // The report creates the tables before the first request, and delays the message until the log lines of the start.
+  // The report creates the tables before the first request. It also delays the message below, so that the log lines of
+  // the start come first.
   let { checks } = await health.report();
   for (let tries = 1; isOnItsWay(checks) && tries < 20; tries++) {
     await sleep(250);

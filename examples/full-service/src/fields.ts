@@ -15,7 +15,7 @@ export function matching(pattern: RegExp, expects: string): Reading<string> {
 }
 
 /**
- * Returns the members of a body, in which only those in `known` are allowed.
+ * Returns the fields of a body; a field that is not in `known` is a fault.
  *
  * @throws ProblemError 422 if the body is not a JSON object
  */

@@ -11,8 +11,8 @@ const pages =
   /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|reports|receipts|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
- * Sends a browser a page where a program gets a problem document, and logs the error in the same way. The problem
- * handler answers unexpected errors (500).
+ * Answers browsers with a page instead of a problem document, and logs the error as the problem handler does. That
+ * handler answers programs, and unexpected errors (500).
  */
 export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const status = statusOf(error);

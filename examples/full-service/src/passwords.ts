@@ -8,7 +8,7 @@ export interface ScryptCost {
   readonly p: number;
 }
 
-/** 32 MiB and about 0.2 s of a thread. A stored hash contains its cost, so this may be raised at any time. */
+/** Costs 32 MiB and about 0.2 s of a thread. A stored hash contains its cost, so this may be raised at any time. */
 export const recommendedCost: ScryptCost = { N: 2 ** 15, r: 8, p: 3 };
 
 /** Derives a hash from a password; tests replace it to count calls. */

@@ -21,7 +21,10 @@ export function localPath(value: unknown): string | undefined {
   return path.startsWith("//") || path.length > longest ? undefined : path;
 }
 
-/** Returns the path of the sign-in page, which leads to `returnTo` and can say that the session has ended. */
+/**
+ * Returns the path of the sign-in page, from which a sign-in leads to `returnTo`. With `hasEnded` the page says that
+ * the session has ended.
+ */
 export function signInAddress(returnTo: string, hasEnded: boolean): string {
   const query = new URLSearchParams();
   if (returnTo !== home) query.set("return_to", returnTo);

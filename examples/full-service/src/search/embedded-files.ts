@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 const program = fileURLToPath(new URL("make-embedded-files.ts", import.meta.url));
 
 /**
- * Creates the files of an embedded database in a folder without them. It runs in another process, because it blocks for
- * many seconds, in which this process could neither answer requests nor stop.
+ * Creates the files of an embedded database in a folder, unless they exist. A child process does this, because it
+ * blocks for many seconds, during which this process could neither answer requests nor stop.
  *
  * @throws the signal's reason; other errors show when the folder is opened
  */

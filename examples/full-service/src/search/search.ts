@@ -19,7 +19,7 @@ export interface EmbeddedSearch {
 /** Options of {@link createSearch}. */
 export interface SearchOptions {
   readonly db: Database;
-  /** The database to use without pgvector. Default: none; without pgvector there is then no search. */
+  /** The embedded database for a server without pgvector. Default: none; then there is no search without pgvector. */
   readonly embedded?: EmbeddedSearch | undefined;
   /** Adds texts to the store each time it is opened. Default: none. */
   readonly fill?: ((store: SearchStore) => Promise<void>) | undefined;
@@ -32,7 +32,7 @@ export interface Search {
   store(): Promise<SearchStore>;
   /** Opens the store in the background; errors are logged. */
   openSoon(): void;
-  /** Reports where the texts are; it is never critical. */
+  /** Reports where the texts are stored; never critical. */
   readonly check: ReadinessCheck;
   stop(): Promise<void>;
 }
