@@ -84,7 +84,7 @@ describe("a browser whose access token has expired", () => {
     expect([...cookiesOf(page.headers).values()]).to.deep.equal(["", ""]);
   });
 
-  it("REF-6 is redirected to the sign-in page with a notice, as is the thief, when its refresh token was copied", async () => {
+  it("REF-6 is redirected to the sign-in page with a notice, as is the thief, when a copy of its refresh token is reused", async () => {
     const browser = await browse(running.url, clerk);
     const thief = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     await using db = createDatabase({ url: running.databaseUrl });

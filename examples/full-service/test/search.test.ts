@@ -137,7 +137,7 @@ describe("the search", function () {
       text: "Train set for the window",
       meta: { category: "other" },
     });
-    // For another tenant the id has no meaning.
+    // For another tenant this id is not the id of an expense.
     await send(running, "others", { id, text: "Night train to Prague", meta: { expense: true } });
     const hits = await find(running, tenant, { q: "train" });
     expect(hits.map(({ document }) => document)).to.have.members([id, "free"]);
@@ -316,7 +316,7 @@ describe("the search", function () {
 });
 
 describe("the helpers of the search", () => {
-  it("split a text into pieces of at most 600 characters without changing a letter", () => {
+  it("piecesOf() splits a text into pieces of at most 600 characters without changing a letter", () => {
     const sentence = "Ten words are in each of these sentences, are they?";
     const long = Array<string>(30).fill(sentence).join(" ");
     const pieces = piecesOf(`one\r\n\r\n  two \n three\n\n\n\n${long}`);
@@ -331,7 +331,7 @@ describe("the helpers of the search", () => {
     expect(piecesOf(" \n\n \t")).to.deep.equal([]);
   });
 
-  it("give every text, even one without words, the same vector of length 1 each time", () => {
+  it("demoEmbedding() returns the same vector of length 1 each time for a text, even for one without words", () => {
     for (const text of ["Coffee", "☕", "the", "a b", "x".repeat(20_000), "бумага", "コーヒー", "12 34"]) {
       const embedding = demoEmbedding(text);
       expect(embedding).to.have.length(dimensions).and.to.deep.equal(demoEmbedding(text));

@@ -72,7 +72,7 @@ describe("the session store", () => {
     expect(await families("dan")).to.deep.equal(["dan-1"]);
     const kept = async (): Promise<number> =>
       (await db.query("select from sessions where subject = 'dan'")).rowCount ?? 0;
-    // As with refresh tokens of 60 days.
+    // Sessions are kept for 61 days if refresh tokens live for 60 days.
     await forgetSessions(db, 61);
     expect(await kept()).to.equal(3);
     expect((await listSessions(db, "dan", 61)).map(({ family }) => family)).to.deep.equal([

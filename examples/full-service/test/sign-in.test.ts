@@ -238,7 +238,7 @@ describe("sign-in with a password", () => {
         ({ status }) => status,
         () => "left",
       );
-    // One runs, one waits, and the third is refused.
+    // One request runs, one waits, and the third is refused.
     const three = [logIn(left.signal), logIn(left.signal), logIn(left.signal)];
     await Promise.race(three);
     left.abort();

@@ -57,7 +57,7 @@ describe("access to expenses", () => {
     expect(totals.every(({ amount }) => /^\d+\.\d\d$/.test(amount))).to.equal(true);
   });
 
-  it("AUTH-17 is not needed for a route that reports the caller, if any", async () => {
+  it("AUTH-17 is not needed for /whoami, which reports the caller if there is one", async () => {
     expect((await request(running.url).get("/whoami")).body).to.deep.equal({ signed_in: false });
     const { body } = await caller(running.url, cafe, { sub: "ann", roles: ["admin"] }).get("/whoami");
     expect(body).to.deep.equal({
