@@ -32,8 +32,8 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Checks that a guard factory was called without arguments. Passed to a route without parentheses, it would return a
- * guard instead of calling `next()`, and the request would hang.
+ * Checks that a guard factory was called without arguments. If the factory itself is passed to a route, without
+ * parentheses, it returns a guard instead of calling `next()`, and the request hangs.
  *
  * @param subject the call of the guard factory, for example `requireAuth()`
  * @throws ConfigurationError for an argument other than undefined
