@@ -26,7 +26,7 @@ function told<T>(): { readonly promise: Promise<T>; readonly tell: (value: T) =>
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`onResponseEnd on ${name}`, () => {
-    it("calls every listener once, in order, with the request and the response, not aborted", async () => {
+    it("calls every listener once, in order, with the request, the response and aborted = false", async () => {
       const calls: unknown[] = [];
       const end = told<void>();
       await using server = await listen(
