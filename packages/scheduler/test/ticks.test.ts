@@ -196,7 +196,7 @@ describe("a scheduler", function () {
       .and.include("gone 9");
   });
 
-  it("rejects a claim by an old clock to a tick that was already claimed and pruned", async () => {
+  it("rejects a claim from a process whose clock is behind, to a tick that was already claimed and pruned", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
