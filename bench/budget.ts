@@ -5,7 +5,7 @@ import { ratioOf } from "./harness/figures.ts";
 import { type Effort, fullEffort } from "./harness/rounds.ts";
 import { chosenCases, controls } from "./http/cases.ts";
 
-/** The cases whose ratio to bare Express is under budget. */
+/** The cases whose ratio to bare Express the budget limits. */
 export const budgeted: readonly string[] = [
   "svc-express",
   "svc-express-info",
@@ -19,18 +19,18 @@ export const budgeted: readonly string[] = [
 const ownBaseline = new URL("./baseline.json", import.meta.url);
 const howToRecord = "npm run bench -- budget --record";
 
-/** The inputs of the check besides its options. */
+/** The environment and the measurement of the check; tests replace both. */
 export interface BudgetInputs {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Measures the ratios of the budgeted cases. */
   readonly ratios: (options: BenchOptions) => Promise<Ratios>;
 }
 
-/** One ratio next to the recorded one. */
+/** The measured ratio of a case and its recorded ratio. */
 export interface Comparison {
   readonly name: string;
   readonly ratio: number;
-  /** The recorded ratio; undefined when there is none. */
+  /** The recorded ratio; undefined if the baseline has none for this case. */
   readonly recorded: number | undefined;
   readonly exceeded: boolean;
 }
@@ -69,7 +69,7 @@ export async function runBudget(options: BenchOptions, { env, ratios }: BudgetIn
   return report(compare(measured, recorded ?? {}, tolerance), tolerance, options);
 }
 
-/** Compares the ratios with the recorded ones, and marks those beyond the tolerance (PERF-2). */
+/** Compares the measured ratios with the recorded ones, and marks those that exceed the tolerance (PERF-2). */
 export function compare(measured: Ratios, recorded: Ratios, tolerance: number): readonly Comparison[] {
   return Object.entries(measured).map(([name, ratio]) => {
     const before = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
@@ -101,7 +101,7 @@ function report(
   return comparisons.some(({ exceeded }) => exceeded) ? 1 : 0;
 }
 
-// Reduce only the rounds: cold code has other ratios than the recorded ones, so keep the warm-up.
+// A quick run reduces only the rounds, not the warm-up: cold code has other ratios than those recorded.
 function budgetEffort({ quick, rounds }: BenchOptions): Effort {
   return { ...fullEffort, rounds: rounds ?? (quick ? 15 : fullEffort.rounds) };
 }

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import type { Bench, BenchOptions } from "./harness/bench.ts";
 
-/** Loaded on demand: loading all benches takes ten times as long as loading one. */
+/** A bench, loaded on demand: loading all benches takes ten times as long as loading one. */
 interface Entry {
-  /** The question that it answers, in one line. */
+  /** The question that the bench answers, in one line. */
   readonly description: string;
   load(): Promise<Bench>;
 }

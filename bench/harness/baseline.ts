@@ -5,11 +5,11 @@ export type Ratios = Readonly<Record<string, number>>;
 /** Ratios by platform: those of different machines or major versions of Node are not comparable. */
 export type Baseline = Readonly<Record<string, Ratios>>;
 
-/** For example `linux-x64-node24`. */
+/** The platform of this process, for example `linux-x64-node24`. */
 export const platform = `${process.platform}-${process.arch}-node${process.versions.node.split(".")[0]}`;
 
 /**
- * Reads the recorded baseline; an empty one when the file does not exist.
+ * Reads the recorded baseline; returns an empty one if the file does not exist.
  *
  * @throws Error that names the file when it is not a baseline
  */

@@ -2,17 +2,17 @@
 export interface BenchOptions {
   /** Prints figures as JSON lines on standard output instead of a table. */
   readonly json: boolean;
-  /** Takes only seconds, for rough figures. */
+  /** Measures for a few seconds only, for rough figures. */
   readonly quick: boolean;
   /** Adds a run over sockets, in benches that have one. */
   readonly socket: boolean;
   /** Records the figures as the baseline, in benches that have one. */
   readonly record: boolean;
-  /** Only these cases, and those that they are compared with. */
+  /** Measures only these cases, and the cases that they are compared with. Default: all cases. */
   readonly only: readonly string[] | undefined;
-  /** The number of rounds, instead of the default. */
+  /** The number of rounds. Default: chosen by the bench. */
   readonly rounds: number | undefined;
-  /** Another checkout to compare with, in benches that can. */
+  /** Another checkout to compare with, in benches that support it. */
   readonly base?: string | undefined;
   /** Prints one line of the result. */
   readonly print: (line: string) => void;
@@ -20,7 +20,7 @@ export interface BenchOptions {
   readonly note: (line: string) => void;
 }
 
-/** One bench: a name of `npm run bench -- <name>`. */
+/** A bench that `npm run bench -- <name>` runs. */
 export interface Bench {
   /** Runs the bench and resolves with the exit code. */
   run(options: BenchOptions): Promise<number>;

@@ -1,7 +1,7 @@
 // The process of one case. It only answers the parent's requests and is idle in between.
 import type { CaseModule, Listening, Spent, Subject } from "./subject.ts";
 
-/** The requests of the parent. */
+/** The orders that the parent sends. */
 export type Order =
   | { readonly order: "prove" }
   | { readonly order: "run"; readonly count: number }
@@ -9,8 +9,8 @@ export type Order =
   | { readonly order: "cpu" };
 
 /**
- * The answers: microseconds of CPU time in all threads and of wall-clock time since the request; for `cpu` since the start of
- * the process.
+ * The reply to an order: CPU time of all threads and wall-clock time, in microseconds since the order; for `cpu` since
+ * the start of the process.
  */
 export type Reply = Spent | Listening | { readonly error: string };
 

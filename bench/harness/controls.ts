@@ -2,7 +2,7 @@ import { ratioOf } from "./figures.ts";
 import { type Effort, type Measured, measure } from "./rounds.ts";
 import type { Case } from "./subject.ts";
 
-/** The cases that repeat the base, and how far from 1 their ratio may be. */
+/** The base case and the names of the control cases that repeat it. */
 export interface Controls {
   readonly base: string;
   readonly names: readonly string[];
@@ -10,7 +10,7 @@ export interface Controls {
 
 export const controlLimits: readonly [low: number, high: number] = [0.95, 1.05];
 
-/** Thrown when the controls are too far from 1: the figures of the run are not usable. */
+/** Thrown when the ratio of a control is too far from 1, so that the figures of the run are not usable. */
 export class VoidRunError extends Error {
   readonly measured: Measured;
 
@@ -25,9 +25,9 @@ export class VoidRunError extends Error {
 }
 
 /**
- * Measures, and measures again with twice the rounds when the controls are out of range.
+ * Measures the cases, and once more with twice the rounds if controls are out of range.
  *
- * @throws VoidRunError when they are out of range the second time too
+ * @throws VoidRunError when controls are out of range the second time too
  */
 export async function measureWithControls(
   cases: readonly Case[],

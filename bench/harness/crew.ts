@@ -17,20 +17,20 @@ export interface Member {
   cpuUs(): Promise<number>;
 }
 
-/** All processes of a run. Leaving the block ends them. */
+/** All processes of a run. Leaving the `await using` block ends them. */
 export interface Crew extends AsyncDisposable {
   readonly members: readonly Member[];
 }
 
-// One size of the young generation for all cases. By default V8 shrinks it in a waiting process, depending on the loaded code,
-// which changed figures by a fifth. A busy server has the largest size.
+// Use one size of the young generation for all cases: by default V8 shrinks it in an idle process, to an extent that
+// depends on the loaded code and changed figures by a fifth. A busy server has the largest size.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
-// Far longer than a slice: ends the run when a case hangs.
+// Far longer than a slice: the run fails when a case hangs.
 const answerWithinMs = 60_000;
 const childFile = new URL("./child.ts", import.meta.url);
 
 /**
- * Starts one process for each case, and lets each prove that it works as its name says.
+ * Starts one process for each case, and waits until each has proved that it does what its name says.
  *
  * @throws Error that names the case whose proof fails
  */
@@ -61,7 +61,7 @@ function startProcess({ module, setting = "" }: Case): ChildProcess {
 }
 
 /**
- * Lets a process run on the last CPU only, if the system has `taskset`. Otherwise each process keeps to the CPU on which it
+ * Pins a process to the last CPU, if the system has `taskset`. Otherwise each process would stay on the CPU on which it
  * started, and the CPUs of a shared machine differ in speed.
  */
 function pin({ pid }: ChildProcess): void {

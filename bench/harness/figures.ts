@@ -18,12 +18,14 @@ export function summarise(samples: Samples): Summary {
   };
 }
 
-/** Divides the medians. */
+/** Returns the ratio of the medians. */
 export function ratioOf(samples: Samples, base: Samples): number {
   return summarise(samples).median / summarise(base).median;
 }
 
-/** Returns the median of the ratios within each round: a disturbance of a whole round affects both sides. */
+/**
+ * Returns the median of the ratios of all rounds: a disturbance of a whole round affects both cases, so it cancels out.
+ */
 export function pairedRatioOf(samples: Samples, base: Samples): number {
   return summarise(samples.map((cost, round) => cost / (base[round] ?? Number.NaN))).median;
 }

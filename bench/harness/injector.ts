@@ -12,19 +12,19 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Passes requests to a server that does not listen, without HTTP parser and kernel. */
+/** Passes requests to a server that does not listen, without the HTTP parser and the kernel. */
 export interface Injector {
   send(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /**
-   * Sends `count` requests, taking these in rotation, and continues where the last call stopped. Rejects for any status other
-   * than 200.
+   * Sends `count` requests: the given ones in rotation, continuing where the last call stopped. Rejects for any status
+   * other than 200.
    *
    * @param inFlight how many requests wait for an answer at a time. Default: 1
    */
   run(requests: readonly RequestBytes[], count: number, inFlight?: number): Promise<void>;
 }
 
-// Members that Node's own server calls and sets, but its types omit.
+// Members that Node's HTTP server calls or sets, but that its types omit.
 interface ParsedRequest extends IncomingMessage {
   _addHeaderLines(headers: string[], count: number): void;
   _dump(): void;
@@ -39,7 +39,7 @@ interface ServedResponse extends ServerResponse {
 
 type Done = (res: ServerResponse) => void;
 
-/** The number of requests in one turn of the event loop, as many connections would cause. */
+/** How many requests are sent in one turn of the event loop, as if they arrived on many connections. */
 const requestsPerTurn = 16;
 
 export function createInjector(server: Server): Injector {

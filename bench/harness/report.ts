@@ -10,12 +10,12 @@ export interface Figure {
   readonly unit: "ratio" | "us";
 }
 
-/** The cases with which the others of a run are compared. */
+/** The cases with which the other cases of a run are compared. */
 export interface Bases {
   readonly base: string;
   /** A second base, whose ratios are printed beside the first ones. */
   readonly second?: string | undefined;
-  /** Further comparisons: a case and the other case that it is compared with, if both were measured. */
+  /** Further comparisons, from a case to the case that it is compared with; used if both were measured. */
   readonly pairs?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -51,7 +51,7 @@ export function figuresOf(
   });
 }
 
-/** Returns the same figures as a table. */
+/** Returns the figures of a run as the lines of a table. */
 export function tableOf(measured: Measured, { base, second, pairs = {} }: Bases): readonly string[] {
   const baseSamples = samplesOf(measured, base);
   const secondSamples = second === undefined ? undefined : measured.get(second);

@@ -3,7 +3,7 @@ export interface RequestBytes {
   readonly method: string;
   readonly bytes: Buffer;
   readonly url: readonly [start: number, end: number];
-  /** Positions of names and values in turn. */
+  /** Positions of header names and values, alternately. */
   readonly headers: readonly (readonly [start: number, end: number])[];
 }
 
@@ -35,12 +35,15 @@ interface SliceableBuffer extends Buffer {
   latin1Slice(start: number, end: number): string;
 }
 
-/** Makes a new string each time, as Node's parser does, so that no cache can recognise it by identity. */
+/**
+ * Returns the text at `place` as a new string each time, as Node's parser does, so that no cache can recognise it by
+ * identity.
+ */
 export function cut(bytes: Buffer, place: readonly [start: number, end: number]): string {
   return (bytes as SliceableBuffer).latin1Slice(place[0], place[1]);
 }
 
-/** Cuts all headers, in the form in which the parser passes them. */
+/** Returns all header names and values as new strings, alternately, as Node's parser passes them. */
 export function cutHeaders({ bytes, headers }: RequestBytes): string[] {
   const list: string[] = [];
   for (const place of headers) list.push(cut(bytes, place));

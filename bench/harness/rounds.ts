@@ -2,12 +2,12 @@ import { startCrew, type Member } from "./crew.ts";
 import { type Samples, summarise } from "./figures.ts";
 import type { Case } from "./subject.ts";
 
-/** The duration and the slices of a run. */
+/** How much work a run does: its rounds, and the size of its slices. */
 export interface Effort {
   readonly rounds: number;
   /**
-   * How often each case starts in a new process; the rounds are shared out. Default: 1. Two processes of one case can differ
-   * for as long as they run, for instance in what V8 has compiled.
+   * How many processes each case gets, one after another; they share the rounds. Default: 1. Two processes of one case
+   * can differ during their whole lifetime, for instance in what V8 has compiled.
    */
   readonly processes?: number;
   /** Pieces of work before the first round. */
@@ -29,14 +29,14 @@ export const fullEffort: Effort = {
 };
 export const quickEffort: Effort = { rounds: 9, warmUp: 6_000, sliceMs: 10, fewest: 500, most: 1_000 };
 
-/** The costs by case. */
+/** The costs of each case, by name. */
 export type Measured = ReadonlyMap<string, Samples>;
 
 /**
- * Measures all cases side by side. Each has a process; all processes run at the same time and get short slices in turn, in
- * reverse order in every second round. The speed of a shared machine changes by half within seconds. So one more process of the
- * first case is the yardstick: it gets a slice before and after every slice, and a cost is scaled by how much those two took,
- * compared with all of the yardstick's.
+ * Measures all cases side by side. Each case has a process; these processes exist at the same time and run short slices
+ * in turn, in reverse order in every second round. The speed of a shared machine changes by half within seconds, so one
+ * more process of the first case is the yardstick: it runs a slice before and after every slice, and the cost of a
+ * slice is divided by the average cost of these two and multiplied by the yardstick's median cost.
  */
 export async function measure(
   cases: readonly Case[],
@@ -44,7 +44,7 @@ export async function measure(
   progress: (round: number, rounds: number) => void = () => undefined,
 ): Promise<Measured> {
   const { rounds, processes = 1 } = effort;
-  /** The costs of each case, as multiples of the slices beside them. */
+  /** The costs of each case, as multiples of the yardstick's cost just before and after. */
   const relative = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
   const lengths: number[] = [];
   let done = 0;

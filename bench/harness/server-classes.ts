@@ -6,7 +6,7 @@ export interface ServerClasses {
   readonly ServerResponse: typeof ServerResponse;
 }
 
-/** Node stores the classes passed to `createServer` under internal symbols. */
+/** Returns the classes passed to `createServer`, which Node stores under internal symbols. */
 export function classesOf(server: Server): ServerClasses {
   return {
     IncomingMessage: find(server, "IncomingMessage") as typeof IncomingMessage,

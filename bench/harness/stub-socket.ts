@@ -11,11 +11,11 @@ export class StubSocket extends Duplex {
   #kept: Buffer[] | undefined;
 
   constructor() {
-    // As in sockets of node:net, strings are not decoded before the write.
+    // Pass strings to `_write()` undecoded, as sockets of node:net do.
     super({ decodeStrings: false });
   }
 
-  /** Keeps written bytes until {@link taken}. */
+  /** Keeps the bytes that are written from now on, until {@link taken} returns them. */
   keep(): void {
     this.#kept = [];
   }

@@ -1,4 +1,4 @@
-/** The work that one child process measures. The `start` of a case's module makes it. */
+/** The work that one child process measures, created by `start()` of the case's module. */
 export interface Subject {
   /** Rejects unless the case does what its name says. Called once before the measurement. */
   prove(): Promise<void>;
@@ -26,7 +26,7 @@ export interface CaseModule {
   readonly start: (setting: string) => Promise<Subject>;
 }
 
-/** One row of a bench; it gets its own process. */
+/** A row of a bench. Each case gets its own process. */
 export interface Case {
   readonly name: string;
   readonly module: URL;

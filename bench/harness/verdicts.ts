@@ -7,19 +7,19 @@ export interface Verdict {
   readonly text: string;
 }
 
-/** Makes a verdict on a bound. */
+/** Returns the verdict on a figure that has a bound. */
 export function judged(isKept: boolean, text: string): Verdict {
   return { mark: isKept ? "ok" : "FAIL", text };
 }
 
-/** Makes a verdict for a figure without a bound. */
+/** Returns a verdict without a mark, for a figure that has no bound. */
 export function unbounded(text: string): Verdict {
   return { mark: "", text };
 }
 
 /**
- * Reports the verdicts of a run, one per line. With `--quick` it reports only the figures: too few rounds and rows cannot decide
- * a bound.
+ * Reports the verdicts of a run, one per line. With `--quick` it reports only the figures, because too few rounds and
+ * rows cannot decide a bound.
  *
  * @returns the exit code: 1 if a bound is missed or a group of cases is void
  */

@@ -7,10 +7,10 @@ import { claimsFor, createIssuer, type Issuer } from "./tokens.ts";
 /** The inputs for the proof of a case with a guarded route. */
 export interface Access {
   readonly issuer: Issuer;
-  /** The ids that its revocation check looks up. */
+  /** The ids of revoked tokens that the case's revocation check reads. */
   readonly revoked: Set<string>;
   readonly seen: Seen;
-  /** The tokens of the requests, in their order. */
+  /** The token of each request, in the order of the requests. */
   readonly tokens: readonly string[];
   /**
    * True when a verified token is remembered: the handler then sees the same caller object again. False when each token is

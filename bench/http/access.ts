@@ -29,7 +29,7 @@ export function callerHeaders(
   };
 }
 
-/** Makes a revocation store in memory, with the ids of a thousand revoked tokens. */
+/** Returns the ids of a thousand revoked tokens, for an in-memory revocation check. */
 export function createRevokedIds(): Set<string> {
   return new Set(Array.from({ length: 1000 }, () => claimsFor("")["jti"] as string));
 }

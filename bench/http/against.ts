@@ -15,8 +15,8 @@ const own = /^(?:svc|packages|full-packages|\+)/;
 const variants = new URL("./variants/", import.meta.url).href;
 
 /**
- * Measures the cases of these packages beside the same cases of another checkout, all in one run. The other checkout stands in
- * the run twice; the second time is the control.
+ * Measures the cases of these packages beside the same cases of another checkout, all in one run. The other checkout is
+ * measured twice; the second measurement is the control.
  *
  * @throws Error when the directory is no checkout with installed dependencies
  */
@@ -28,7 +28,7 @@ export async function measureAgainst(
   return measureWithControls(casesAgainst(directory, only), controls, effort, note);
 }
 
-/** Returns the cases of a comparison: each case, the same one of the other checkout, and that one again. */
+/** Returns the cases to measure: each case of this checkout once, and the same case of the other checkout twice. */
 export function casesAgainst(directory: string, only: BenchOptions["only"]): readonly Case[] {
   const route = fileOfCheckout(directory, "bench/http/route.ts");
   const base = new URL("variants/", route);
@@ -45,7 +45,10 @@ export function concludeAgainst(measured: Measured, options: BenchOptions): numb
   return conclude(verdictsAgainst(measured), options);
 }
 
-/** Returns the verdicts; `VOID` when the other checkout differs from itself by as much as the bound allows. */
+/**
+ * Returns the verdicts. `VOID` replaces `FAIL` if the two measurements of the other checkout differ by more than the
+ * bound allows.
+ */
 export function verdictsAgainst(measured: Measured): readonly Verdict[] {
   return [...measured].flatMap(([name, samples]) => {
     const base = measured.get(baseOf(name));

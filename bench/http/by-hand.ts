@@ -13,7 +13,10 @@ export interface TenantRequest extends Request {
   tenant?: string;
 }
 
-/** Typical handwritten checks after a verification: no revoked token, and the host names the token's tenant. */
+/**
+ * Returns typical handwritten checks that follow a verification: the token is not revoked, and a tenant named by the
+ * host is the token's tenant.
+ */
 export function tenantByHand(
   revoked: ReadonlySet<string>,
   claimsOf: (req: Request) => CallerClaims,

@@ -3,10 +3,10 @@ import type { Case } from "../harness/subject.ts";
 
 /** The base of all comparisons, and its repetitions at other places in the order. */
 export const controls: Controls = { base: "bare-express5", names: ["control", "control-2"] };
-/** The second base. */
+/** The second base: Express 5 with `tune()`. */
 export const tuned = "bare-express5-tuned";
 
-/** Cases that are compared with one other case as well. */
+/** Cases that are also compared with a case that is not a base. */
 export const pairs: Readonly<Record<string, string>> = {
   "full-packages-uncached": "hand-written",
   "svc-full-rs256-unseen": "bare-express5-rs256",
@@ -56,7 +56,7 @@ export const httpCases: readonly Case[] = [
 ];
 
 /**
- * Returns the cases with these names, and those that they are compared with.
+ * Returns the cases with these names, and the cases that they are compared with.
  *
  * @throws Error that lists the known cases
  */

@@ -6,7 +6,7 @@ import { expectEqual } from "../harness/expect-equal.ts";
 import type { Subject } from "../harness/subject.ts";
 import { item, openTraffic, type Traffic, urlOf } from "./route.ts";
 
-/** Makes a server the subject of a bench. `prove` runs after the proof of the route itself. */
+/** Returns the subject that measures a server. `prove` runs after the proof of the route itself. */
 export function httpSubject(
   server: Server,
   prove?: (injector: Injector) => Promise<void>,

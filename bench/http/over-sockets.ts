@@ -6,7 +6,10 @@ import type { Case } from "../harness/subject.ts";
 
 const connections = 16;
 
-/** Measures the same cases with kernel and parser: a client in this process sends requests over kept connections. */
+/**
+ * Measures the cases including kernel and HTTP parser: a client in this process sends requests over keep-alive
+ * connections.
+ */
 export async function measureOverSockets(
   cases: readonly Case[],
   rounds: number,
@@ -44,7 +47,8 @@ function rotationOf(requests: readonly string[]): () => Buffer {
 
 /** Returns the server's cost of a request, in microseconds. */
 async function slice({ member, port, requests }: Target, count: number): Promise<number> {
-  // New connections for each slice, not timed: servers close connections that are idle until the next round.
+  // Open new connections for each slice, outside the measured time: servers close connections that are idle until the
+  // next round.
   const sockets = await connectAll(port);
   try {
     await ask(sockets, requests, connections);
@@ -66,7 +70,7 @@ async function connectAll(port: number): Promise<readonly Socket[]> {
   return sockets;
 }
 
-/** Sends `count` requests in all; each connection sends its next one after the answer. */
+/** Sends `count` requests in total; each connection sends its next request after the response to the previous one. */
 function ask(sockets: readonly Socket[], requests: () => Buffer, count: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let sent = 0;
@@ -94,7 +98,7 @@ function ask(sockets: readonly Socket[], requests: () => Buffer, count: number):
   });
 }
 
-/** Returns where the answer ends; undefined before its head is complete. */
+/** Returns the length of the response; undefined before its head is complete. */
 function endOf(text: string): number | undefined {
   const head = text.indexOf("\r\n\r\n");
   if (head === -1) return undefined;

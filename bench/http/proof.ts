@@ -18,14 +18,14 @@ export interface Claims {
   readonly securityHeaders?: boolean;
   readonly etag?: boolean;
   readonly access?: Access;
-  /** Headers that an answer of the route must have. */
+  /** Headers that every request of the proof carries. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 
-/** @throws Error that names the false claim */
+/** Returns a proof of the claims, which rejects with an Error that names the false claim. */
 export function proofOf(claims: Claims): (injector: Injector) => Promise<void> {
   return async (anyone) => {
     const injector = withHeaders(anyone, claims.headers);

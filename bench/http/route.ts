@@ -4,12 +4,12 @@ import { requestBytes, type RequestBytes } from "../harness/request-bytes.ts";
 /** The route that every case serves. */
 export const routePath = "/api/items/:id";
 
-/** Returns the answer: 71 bytes of JSON for an id of two digits. */
+/** Returns the body of the response: 71 bytes of JSON for an id of two digits. */
 export function item(id: string): object {
   return { id, name: "a thing with a name!", price: 12.5, tags: ["a", "b"] };
 }
 
-/** Adds the route to Express of either major version. */
+/** Adds the route to an application of Express 4 or 5. */
 export function addRoute(app: Pick<Express, "get">): void {
   app.get(routePath, (req, res) => {
     res.json(item(req.params.id));
@@ -40,7 +40,7 @@ export function addGuardedRoute(
 /** The requests for a case. */
 export interface Traffic {
   readonly requests: readonly RequestBytes[];
-  /** The headers of the first request beyond the usual ones. */
+  /** The headers of the first request in addition to the usual ones. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

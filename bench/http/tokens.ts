@@ -7,10 +7,10 @@ export const audience = "https://api.bench.example";
 export type TokenAlgorithm = "HS256" | "RS256";
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The keys of one process, and tokens signed with them. */
+/** An issuer with its own key, which signs tokens. */
 export interface Issuer {
   readonly algorithm: TokenAlgorithm;
-  /** The key for HS256, of 64 characters. */
+  /** The secret for HS256: 64 characters. */
   readonly secret: string;
   /** The public key as SPKI in PEM; undefined for HS256. */
   readonly publicKey: string | undefined;
@@ -32,7 +32,7 @@ export function createIssuer(algorithm: TokenAlgorithm): Issuer {
   };
 }
 
-/** Returns the claims of an access token: with the header and an HS256 signature about 500 characters. */
+/** Returns the claims of an access token. The whole token, signed with HS256, has about 500 characters. */
 export function claimsFor(tenant: string): Claims {
   const now = Math.floor(Date.now() / 1000);
   return {

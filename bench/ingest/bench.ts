@@ -25,7 +25,7 @@ export const ingest: Bench = {
     const unknown = only?.find((each) => !names.includes(each));
     if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
     const asked = ways.filter(({ name }) => only?.includes(name) ?? true);
-    // `embedded` alone means all ways on the embedded server.
+    // `embedded` without the name of a way selects all ways, on the embedded server.
     const chosen = asked.length === 0 ? ways : asked;
     await using place = await openPlace(only?.includes(EMBEDDED) === true, note);
     for (const line of place.about) note(line);
@@ -63,7 +63,7 @@ async function measure(
   const site = await openSite(await place.connect(), tenant);
   note(`${count} chunks for each`);
   const rates: Rates = new Map(chosen.map((way) => [way, []]));
-  // One load that is not timed warms up connections and code.
+  // Warm up connections and code by a load that is not timed.
   for (const way of chosen) await load(site, way, chunks.slice(0, 500));
   for (let round = 1; round <= rounds; round++) {
     for (const way of round % 2 === 0 ? chosen.toReversed() : chosen) {
@@ -86,7 +86,7 @@ async function load(site: Site, way: Way, chunks: readonly Made[]): Promise<numb
   return took;
 }
 
-/** Checks that all chunks are there, and that one is found by its own embedding. */
+/** Checks that all chunks are stored, and that a search with the embedding of one chunk finds that chunk. */
 async function prove({ store, tenant }: Site, { name }: Way, chunks: readonly Made[]): Promise<void> {
   const { chunks: kept } = await store.stats(tenant);
   const wanted = chunks[Math.floor(chunks.length / 2)];
@@ -119,7 +119,7 @@ function report(kind: Place["kind"], rates: Rates, { json, print }: BenchOptions
     const [one, two] = [medians.get(way), medians.get(other)];
     if (one === undefined || two === undefined) return [];
     const shown = `${way}: ${(one / two).toFixed(2)} x ${other}`;
-    // The embedded server has no bounds, because its costs differ from those of a server.
+    // No bounds apply to the embedded server, because its costs differ from those of a real server.
     if (kind === "embedded") return [unbounded(shown)];
     return [judged(one / two >= least, `${shown}, bound at least ${least}`)];
   });

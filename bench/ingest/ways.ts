@@ -15,7 +15,7 @@ export interface Way {
   run(site: Site, chunks: readonly Made[]): Promise<unknown>;
 }
 
-/** The target of the chunks. */
+/** Where the chunks are loaded: the database, its search store, and the tenant. */
 export interface Site {
   readonly db: Connection;
   readonly store: SearchStore;
@@ -25,7 +25,7 @@ export interface Site {
 const TABLE = "svc_chunks";
 const ROWS = 500;
 
-/** Makes an empty table of the store. */
+/** Opens the store in the database and creates its table. */
 export async function openSite(db: Connection, tenant: string): Promise<Site> {
   const store = createSearchStore({ db: db.database, dimensions: DIMENSIONS });
   await store.ensureSchema();
@@ -41,7 +41,7 @@ export async function clear({ db, store, tenant }: Site): Promise<void> {
 const loadBulk = ({ store, tenant }: Site, chunks: readonly Made[]): Promise<unknown> =>
   store.ingestBulk(tenant, chunks);
 
-/** All statements of a way run in one transaction; the table has its key and the index of words. */
+/** Each way with handwritten inserts runs in one transaction. The table has its primary key and its full-text index. */
 export const ways: readonly Way[] = [
   { name: "copy", about: "ingestBulk(): a binary COPY", share: 1, run: loadBulk },
   {

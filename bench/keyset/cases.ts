@@ -2,7 +2,7 @@ import { createKeySetSource } from "@svc/jwt-auth";
 import { createRemoteJWKSet } from "jose";
 import jwksRsa, { type Options } from "jwks-rsa";
 
-/** A client that keeps the keys of an endpoint. */
+/** A client that caches the keys of an endpoint. */
 export interface Keys {
   /** Resolves with a value for a known key; undefined or a rejection counts as no answer. */
   keyOf(kid: string): Promise<unknown>;
@@ -32,13 +32,13 @@ export const cases: Readonly<Record<string, Case>> = {
     return { keyOf: (kid) => keys({ alg: "ES256", kid }), stop: nothing };
   },
   "jwks-rsa": (url, cacheMaxAge) => jwksRsaKeys({ jwksUri: url, cacheMaxAge }),
-  // The settings that its examples recommend; 10 a minute is the default once the limit is on.
+  // The settings that the examples of jwks-rsa recommend; 10 requests a minute is its default once the limit is on.
   "jwks-rsa-limited": (url, cacheMaxAge) =>
     jwksRsaKeys({ jwksUri: url, cacheMaxAge, rateLimit: true, jwksRequestsPerMinute: 10 }),
 };
 
 function jwksRsaKeys(options: Options): Keys {
-  // Without the fallback it would answer no call during an outage.
+  // Without the fallback, jwks-rsa would answer no call during an outage.
   const client = jwksRsa({ cache: true, cacheMaxAgeFallback: HOUR_MS, ...options });
   return { keyOf: (kid) => client.getSigningKey(kid), stop: nothing };
 }

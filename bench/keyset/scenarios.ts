@@ -13,9 +13,9 @@ export interface Scenario {
 
 const HOUR_MS = 3_600_000;
 const SHORT_AGE_MS = 1000;
-// Longer than the maximum age with the jitter of a tenth.
+// Longer than the maximum age, even with its jitter of a tenth.
 const PAST_AGE_MS = 1500;
-// The rate limit of jwks-rsa queues concurrent calls for minutes: a caller waits no longer than this.
+// The rate limit of jwks-rsa queues concurrent calls for minutes; the scenario stops waiting after this time.
 const PATIENCE_MS = 5000;
 
 export const scenarios: readonly Scenario[] = [
@@ -97,7 +97,7 @@ async function answered(keys: Keys, kid: string): Promise<boolean> {
   }
 }
 
-// A client that answers no call would need the fewest requests.
+// Check that the client works: a client that answers no call would send the fewest requests.
 async function mustAnswer(keys: Keys): Promise<void> {
   expectEqual("a key that is published", await answered(keys, KID), true);
 }

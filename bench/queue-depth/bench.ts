@@ -18,7 +18,8 @@ const settings = {
 };
 const GROWTH = "growth";
 const VACUUM_EVERY = 4;
-// Pages that a vacuum empties become reusable only with the next one: the sizes repeat from the third filling on.
+// Pages that one vacuum empties become reusable only after the next vacuum, so the sizes repeat from the third filling
+// on.
 const FILLINGS = 4;
 
 /** Measures a claim beside many other rows in the table, and the growth of the table over a million jobs. */
@@ -40,7 +41,7 @@ export const queueDepth: Bench = {
 interface Effort {
   readonly rounds: number;
   readonly share: number;
-  /** Claims of each kind in a round. */
+  /** The number of claims of each kind in a round. */
   readonly claims: number;
 }
 
@@ -56,7 +57,10 @@ function chosen(states: readonly State[], only: readonly string[] | undefined): 
   return states.filter(({ name }, at) => only === undefined || at === 0 || only.includes(name));
 }
 
-/** `claim()` with its defaults, with `claimOrder: "relaxed"`, the statements of a worker, and the shortest handwritten claim. */
+/**
+ * The measured kinds of claim: `claim()` with its defaults, `claim()` with `claimOrder: "relaxed"`, the statements of a
+ * worker, and the shortest handwritten claim.
+ */
 const KINDS = ["call", "relaxed", "worker", "by-hand"] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -79,7 +83,7 @@ async function runClaims(
   }));
   try {
     for (const state of states) {
-      // A snapshot keeps dead rows only in its own database.
+      // An open snapshot keeps dead rows only in its own database, so that state gets a separate one.
       const place = state.heldFor === undefined ? url : await makeDatabase(url, `held-${filled.length}`);
       filled.push(await fill(place, state));
       note(`${state.name} is there`);
@@ -93,7 +97,7 @@ async function runClaims(
       };
     });
     for (let round = 0; round < rounds; round++) {
-      // The planner gets statistics, and the dead rows of earlier rounds are removed as far as possible.
+      // Give the planner statistics, and remove the dead rows of earlier rounds as far as open snapshots allow.
       if (round % VACUUM_EVERY === 0) {
         for (const { pool, table } of filled) await pool.query(`vacuum analyze ${table.name}`);
       }

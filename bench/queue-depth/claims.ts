@@ -21,8 +21,8 @@ export async function timeCalls(table: JobTable, jobs: number): Promise<number[]
 }
 
 /**
- * Times the shortest statement that claims the first due job, or one with an expired lease, in the order of `available_at`, by
- * the two indexes.
+ * Times the shortest statement that claims the first due job, or one with an expired lease, in the order of
+ * `available_at`, using the two indexes.
  */
 export async function timeByHand(pool: Pool, table: JobTable, jobs: number): Promise<number[]> {
   const { name } = table;
@@ -44,8 +44,8 @@ export async function timeByHand(pool: Pool, table: JobTable, jobs: number): Pro
 }
 
 /**
- * Lets a worker with one slot run `jobs` jobs, and returns the times of its claiming statements; those after a finished job also
- * delete it.
+ * Lets a worker with one slot run `jobs` jobs, and returns the times of its claiming statements. A claiming statement
+ * that follows a finished job also deletes that job.
  */
 export async function timeWorker(pool: Pool, table: JobTable, jobs: number): Promise<number[]> {
   await table.enqueueMany(Array.from({ length: jobs }, () => ({ task: "work" })));
@@ -54,7 +54,7 @@ export async function timeWorker(pool: Pool, table: JobTable, jobs: number): Pro
   return times.slice(0, jobs);
 }
 
-/** Runs `jobs` jobs in a separate worker. */
+/** Starts a worker, waits until it has run `jobs` jobs, and stops it. */
 export async function workOff(
   table: JobTable,
   concurrency: number,

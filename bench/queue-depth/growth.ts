@@ -9,11 +9,11 @@ export interface Sizes {
   readonly indexes: number;
 }
 
-/** The sizes of a table while `jobs` jobs are queued, drained and vacuumed. */
+/** The sizes of a table after `jobs` jobs were queued, after they were drained, and after a vacuum. */
 export interface Filling {
   readonly filled: Sizes;
   readonly drained: Sizes;
-  /** After autovacuum; undefined if it has not run. */
+  /** The sizes after an autovacuum, or after the wait for one. */
   readonly vacuumed: Sizes;
   readonly perSecond: number;
 }
@@ -60,7 +60,7 @@ export async function measureGrowth(url: string, jobs: number, times: number): P
     const perSecond = (jobs / (performance.now() - begun)) * 1000;
     const drained = await sizes();
     const before = await vacuums();
-    // An autovacuum that ran during the drain has to run again.
+    // Wait for another autovacuum: one that ran during the drain has not removed all dead rows.
     const end = performance.now() + NAP_MS;
     while ((await vacuums()) === before && performance.now() < end) await delay(500);
     return { filled, drained, vacuumed: await sizes(), perSecond };

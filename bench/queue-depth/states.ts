@@ -1,19 +1,24 @@
-/** The rows in the table beside the claimed jobs. */
+/** A state of the table: the rows that it contains besides the claimed jobs. */
 export interface State {
   readonly name: string;
   /** The number of these rows. */
   readonly rows: number;
   /** The values of `status`, `available_at` and `locked_until` of row `n`, as SQL. */
   readonly row: readonly [status: string, availableAt: string, lockedUntil: string];
-  /** The number of jobs that were done since another session opened a snapshot, which keeps their dead rows. */
+  /**
+   * The number of jobs that were run after another session opened a snapshot, which keeps their dead rows in the table.
+   */
   readonly heldFor?: number | undefined;
-  /** Whether the leases of those jobs would have expired: their dead index entries are then in the range of expired leases. */
+  /**
+   * Whether the leases of those jobs would have expired by now: their dead index entries are then in the range of
+   * expired leases.
+   */
   readonly isLeaseOver?: boolean | undefined;
   /** Maximum cost of a claim, as a multiple of the empty case. */
   readonly bound: number;
 }
 
-// All of them are due: a claim that does not follow the order of an index would read them all.
+// All these rows are due: a claim that does not follow the order of an index would read them all.
 const PENDING = ["'pending'", "now() + n * interval '1 microsecond'", "null"] as const;
 const DEAD = ["'dead'", "now() - interval '1 day' - n * interval '1 ms'", "null"] as const;
 const SCHEDULED = ["'pending'", "now() + interval '1 day' + n * interval '1 ms'", "null"] as const;
@@ -25,7 +30,7 @@ const RUNNING = [
 
 const BOUND = 2;
 
-/** Returns whether a state has many due rows, which a claim without the order of an index would all read. */
+/** Returns whether a state has many due rows; a claim that does not follow an index would read them all. */
 export function isFullOfDue({ rows, row }: State): boolean {
   return rows > 0 && row === PENDING;
 }

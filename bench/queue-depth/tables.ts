@@ -51,7 +51,7 @@ export async function fill(url: string, state: State): Promise<Filled> {
   };
 }
 
-/** Opens a transaction and keeps it open: no row that was visible at its start can be removed. */
+/** Opens a transaction and keeps it open, so that no vacuum removes a row that was visible at its start. */
 async function holdSnapshot(url: string, table: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

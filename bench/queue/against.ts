@@ -4,7 +4,7 @@ import { type Figure, type Verdict, verdictOf } from "./verdicts.ts";
 /** The job table of the other checkout, and the same one in a second process as the control. */
 export const base = { name: "base", again: "base-again" } as const;
 
-// The least ratio of jobs per second, and the largest of milliseconds, to those of the other checkout.
+// The minimum ratio of jobs per second, and the maximum ratio of latencies, to the other checkout.
 const LEAST = 0.95;
 const MOST = 1.05;
 

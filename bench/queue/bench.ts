@@ -24,7 +24,10 @@ import { columns, type Figure, limitVerdict, type Verdict, verdictOf, voided, vo
 
 export const ours = "svc";
 const control = "control";
-/** Cases only in the rows of latency: `svc` with a separate producer, and the floors with and without a claim. */
+/**
+ * Cases that run only in the latency rows: `svc` with a separate producer, and the least possible work with a claim
+ * (`by-hand`) and without one (`commit`).
+ */
 const onlyLatency: readonly string[] = ["svc-apart", "by-hand", "commit"];
 const recoveries = Object.keys(recoveryLimits) as RecoveryMetric[];
 const herds = Object.keys(herdLimits) as HerdMetric[];
@@ -37,7 +40,7 @@ export const allMetrics: readonly string[] = [
   crowdMetric,
 ];
 
-/** Compares the shipped job table with two other queues on the same server. */
+/** Compares the job table with two other queues on the same server. */
 export const queue: Bench = {
   async run(options) {
     const wanted = chosenRows(options.only);
@@ -57,7 +60,8 @@ export const queue: Bench = {
       options.note(line);
     const queues = members.all.filter(({ name }) => !onlyLatency.includes(name));
     await warmUp(queues, effort.share);
-    // Latency first, after a checkpoint: the writes of the other rows keep the disk busy long after their end.
+    // Measure latency first, after a checkpoint: the disk stays busy with the writes of the other rows long after they
+    // end.
     await settle(server.url);
     const quickest = members.all.filter(({ name }) => name !== spreadBoss);
     const latencies = wanted.latency ? await measureLatency(quickest, effort, options) : [];
@@ -81,7 +85,7 @@ export const queue: Bench = {
   },
 };
 
-/** Returns the names of the processes; beside another checkout no peers take part. */
+/** Returns the names of the processes. A comparison with another checkout includes no peers. */
 function namesOf({ rows: some, latency }: Chosen, isAgainst: boolean): readonly string[] {
   if (isAgainst) return [base.name, ours, base.again, ...(latency ? ["commit"] : [])];
   const isBeside = some.length > 0 || latency;
@@ -132,7 +136,7 @@ async function warmUp(members: readonly Member[], share: number): Promise<void> 
   }
 }
 
-// Enough rows to show by how much two processes of the same case differ.
+// The rows in which the control takes part: enough to show by how much two processes of the same case differ.
 const CONTROLLED: ReadonlySet<string> = new Set([
   "drain/noop/c10/default",
   "drain/noop/c50/fastest",

@@ -9,9 +9,10 @@ const CLAIM = `update by_hand set status = 'running', attempts = attempts + 1, l
   returning id, payload`;
 
 /**
- * The least work between a durably queued job and its handler, if the job is claimed under a lease: an insert that notifies
- * and an update, each committed, as prepared statements on open connections. It has no generated ids, no context, no second
- * worker, no pooler and no error handling. Only in the rows of latency: no queue on this machine can need less time.
+ * Does the least work that takes a job from a durable insert to its handler under a lease: an insert that notifies, and
+ * an update, each committed, as prepared statements on open connections. It generates no id and has no context, second
+ * worker, pooler or error handling. Used only in the latency rows: no queue that claims jobs can be faster on this
+ * machine.
  */
 export async function createByHand(url: string): Promise<Contestant> {
   const [client, worker] = [new pg.Client(url), new pg.Client(url)];

@@ -3,21 +3,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Contestant, handlers, type HandlerName, type Mode, type Working } from "./contestant.ts";
 import { serverCpu } from "./server-cpu.ts";
 
-/** The requests of the parent. */
+/** The orders that the parent sends. */
 export type Order =
   | { readonly order: "about" }
   | Task
   | { readonly order: "latency"; readonly mode: Mode; readonly jobs: number }
   | ShareOrder;
 
-/** What several processes that drain one table do in turn. */
+/** The orders to each of several processes that drain one table together, in this sequence. */
 export type ShareOrder =
   | { readonly order: "fill"; readonly jobs: number }
   | { readonly order: "begin"; readonly concurrency: number }
   | { readonly order: "wait" }
   | { readonly order: "end" };
 
-/** A process's share: its first handler's start, or the time now, in milliseconds since the epoch, and its handlers. */
+/**
+ * What one process did in such a drain. `atMs` is when its first handler started in the reply to `end`, and the current
+ * time in other replies, in milliseconds since the epoch; `begun` counts its handlers.
+ */
 export interface Share {
   readonly atMs: number;
   readonly begun: number;
@@ -203,7 +206,7 @@ async function empty(queue: Contestant, jobs: number): Promise<void> {
   await working.stop();
 }
 
-/** Measures from before the call that queues a job until its handler starts, while the queue is otherwise idle. */
+/** Returns latencies: from the call that queues a job until its handler starts, while the queue is otherwise idle. */
 async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Reply> {
   queue.tell?.();
   await queue.clean();
@@ -214,8 +217,8 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
     return undefined;
   });
   await delay(300);
-  // After the vacuum each connection looks up the table again, which is not the queue's cost: these first jobs are not counted.
-  // A queue may have several connections, so as many jobs are queued at once.
+  // After the vacuum each connection looks up the table again, which is not the queue's cost, so these first jobs are
+  // not counted. A queue may have several connections, so one job for each is queued at once.
   const awake = Promise.withResolvers<void>();
   const connections = queue.isSingle === true ? 1 : IN_FLIGHT;
   let left = connections;

@@ -4,8 +4,9 @@ import { type Contestant, latencyOnly, type Work } from "./contestant.ts";
 const INSERT = "insert into commits (payload) values ($1) returning id";
 
 /**
- * Not a queue: a row is inserted by a prepared statement on an open connection, and then its handler is called. Every queue that
- * stores a job before it starts needs this one commit, so this is the share of the machine and its disk in a latency.
+ * Inserts a row by a prepared statement on an open connection, and then calls its handler. This is not a queue, but
+ * every queue that stores a job before it starts needs this one commit, so it shows the share of the machine and its
+ * disk in a latency.
  */
 export async function createCommit(url: string): Promise<Contestant> {
   const client = new pg.Client(url);

@@ -4,7 +4,7 @@ import { type Member, startMembers } from "./members.ts";
 import type { Effort, Result } from "./rows.ts";
 import { makeDatabase } from "./server.ts";
 
-/** Ten processes with `concurrency` 10 drain one table. */
+/** The row in which ten processes with `concurrency` 10 drain one table. */
 export const crowdMetric = "drain/noop/10x10/fastest";
 
 const CONTESTANTS = ["svc", "graphile-worker"] as const;

@@ -4,16 +4,17 @@ import { BUFFER, type Contestant } from "./contestant.ts";
 import { ownVersion } from "./versions.ts";
 
 const CHUNK = 1000;
-// It logs every job at its default level; this bench does not read the log.
+// By default graphile-worker logs every job, and this bench does not read the log.
 const logger = new Logger(() => () => undefined);
 
 /**
- * `default`: its preset, with the pool size that its manual recommends for so many concurrent jobs. `fastest`: the local queue
- * fetches 500 jobs at a time, and completions are written in batches without a delay.
+ * Creates the queue graphile-worker. `default`: its preset, with the pool size that its manual recommends for so many
+ * concurrent jobs. `fastest`: the local queue fetches 500 jobs at a time, and completions are written in batches
+ * without a delay.
  */
 export async function createGraphile(url: string): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url });
-  // Its manual requires these handlers.
+  // The manual of graphile-worker requires these handlers.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   await runMigrations({ pgPool: pool, logger });

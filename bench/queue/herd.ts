@@ -5,17 +5,18 @@ import type { BenchOptions } from "../harness/bench.ts";
 import { summarise } from "../harness/figures.ts";
 import type { Effort, Result } from "./rows.ts";
 
-/** The most transactions per job, by row. The number is that of the idle workers. */
+/** The maximum number of transactions per job, by row. The number in a row's name is that of the idle workers. */
 export const herdLimits = { "herd/40": 6 } as const;
 export type HerdMetric = keyof typeof herdLimits;
 
 const JOBS = 300;
-/** Jobs that are not counted: until then the workers know that there are many of them. */
+/** Jobs that run first and are not counted, so that the workers learn that they are many. */
 const SETTLING = 60;
 
 /**
- * Counts the transactions of all connections for one job, while that many workers with one connection each are idle: each
- * job is queued by a separate producer after a pause. For comparison it notes how long jobs waited with one worker.
+ * Counts the transactions of all connections for one job, while the row's number of workers, each with one connection,
+ * are idle. A separate producer queues each job after a pause. For comparison it notes how long jobs waited with one
+ * worker.
  */
 export async function measureHerd(
   url: string,
@@ -83,9 +84,9 @@ async function measureRound(
   return { transactions: ((await transactions(producing)) - before) / jobs, waitsMs };
 }
 
-/** Returns the number of transactions of all other connections so far, and of this one. */
+/** Returns the number of transactions in this database so far. */
 async function transactions(pool: pg.Pool): Promise<number> {
-  // The server publishes the count of an idle connection after a while.
+  // PostgreSQL publishes the counts of an idle connection with a delay.
   await delay(1100);
   const { rows } = await pool.query<{ count: number }>(
     "select (xact_commit + xact_rollback)::float8 as count from pg_stat_database where datname = current_database()",

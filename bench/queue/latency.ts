@@ -5,10 +5,11 @@ import type { Mode } from "./contestant.ts";
 import type { Member } from "./members.ts";
 import { type Effort, latencyBounds, type Result } from "./rows.ts";
 
-// Short slices: a disturbance of the machine affects all queues. Short rounds: a disturbed round is discarded.
+// Slices are short, so that a disturbance of the machine affects all queues. Rounds are short, because a disturbed
+// round is discarded.
 const LATENCIES = 30;
 const SLICES = 5;
-/** Per requested round: the number of counted rounds that is enough, and the most rounds to try. */
+/** For each requested round: how many counted rounds are enough, and how many rounds are tried at most. */
 const ENOUGH = 2;
 const MOST = 4;
 const PAUSE_MS = 10_000;
@@ -23,8 +24,9 @@ interface Try {
 }
 
 /**
- * Measures latencies. Graphile runs in both modes, and the better one counts. A figure is the median of the rounds. A round counts
- * only if the machine was undisturbed, judged by the commits without a queue; other rounds are repeated.
+ * Measures latencies; a figure is the median of the rounds. graphile-worker runs in both modes, and its better mode
+ * counts. A round counts only if the machine was undisturbed, judged by the commits without a queue; other rounds are
+ * repeated.
  */
 export async function measureLatency(
   members: readonly Member[],
@@ -66,7 +68,7 @@ export async function measureLatency(
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
       const [values = []] = tries
         .filter(({ member }) => member.name === name)
-        // If no round counts, the doubt says so, and all rounds are shown.
+        // If no round counts, show all rounds; `doubt` says so.
         .map((each) => (each.rounds.length > 0 ? each.rounds : each.all).map(of))
         .toSorted((a, b) => summarise(a).median - summarise(b).median);
       return { name, metric: `latency/${metric}`, unit: "ms", values, bound: latencyBounds[metric], doubt };
@@ -96,7 +98,10 @@ function nameOf({ member, mode }: Try): string {
   return mode === "default" ? member.name : `${member.name} ${mode}`;
 }
 
-/** Returns whether disk and processors were undisturbed: one commit in a hundred takes at most four times the median. */
+/**
+ * Returns whether disk and processors were undisturbed: the 99th percentile of the commits is at most four times their
+ * median.
+ */
 function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; readonly took: string } {
   const [p50, p99] = [p50Of(commits), p99Of(commits)];
   const took = `a commit took ${p50.toFixed(2)} ms, one in a hundred ${p99.toFixed(2)} ms`;
@@ -104,8 +109,9 @@ function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; reado
 }
 
 /**
- * Returns the order in a slice. Over `count` slices every case follows every other one once (a Williams square, exact for an
- * even number; the pair across two slices is always the same): the disk is still busy with the writes of the case before.
+ * Returns the order of the cases in a slice. The disk is still busy with the writes of the previous case, so over
+ * `count` slices every case follows every other case once. This is a Williams square, exact for an even number of
+ * cases; only the pair across two slices is always the same.
  */
 export function orderOf(slice: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => {

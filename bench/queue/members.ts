@@ -21,7 +21,7 @@ const childFile = new URL("./child.ts", import.meta.url);
 // As in the other benches: the young generation has the same size in all processes.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
 
-/** One process: the name of its queue, its database, and its module if that is another checkout's. */
+/** The arguments of one process: queue name, database URL, and child module if it comes from another checkout. */
 export interface Place {
   readonly name: string;
   readonly url: string;

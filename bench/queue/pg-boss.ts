@@ -13,11 +13,13 @@ const CHUNK = 1000;
 const DEADLOCKS = 5;
 
 /**
- * `default`: one worker per slot; each fetches a job and then polls again after two seconds. `fastest`: one worker with batches of
- * 500, without a pause while they are full; its handler runs as many jobs at once as the others do. `tell()` switches to a queue
- * with `notify`; without it the latency would be the polling interval.
+ * Creates the queue pg-boss. `default`: one worker per slot, which fetches one job and polls again after two seconds.
+ * `fastest`: workers that fetch 500 jobs in total, without a pause while their batches are full; their handlers run as
+ * many jobs at once as the other queues do. `tell()` switches to a queue with `notify`, because otherwise the latency
+ * would be the polling interval.
  *
- * @param most the number of workers that share the batch in the mode `fastest`: four with 125 jobs each are faster than one with 500
+ * @param most the number of workers that share the batch in the mode `fastest`: four with 125 jobs each are faster than
+ *   one with 500
  */
 export async function createBoss(url: string, most = 1): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
@@ -76,7 +78,7 @@ export async function createBoss(url: string, most = 1): Promise<Contestant> {
   };
 }
 
-/** Repeats a statement: pg-boss's own maintenance may lock the table in the opposite order. */
+/** Repeats a statement after a deadlock, because pg-boss's own maintenance may lock the table in the opposite order. */
 async function again(send: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

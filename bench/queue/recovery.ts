@@ -9,14 +9,15 @@ const NEWER = { jobs: 5, everyMs: 20 };
 const LEASE_MS = 1500;
 const GIVEN_UP_MS = 60_000;
 
-/** The most milliseconds of each figure (JOB-34). */
+/** The maximum of each figure in milliseconds (JOB-34). */
 export const recoveryLimits = { "recovery/1000-expired": 2000, "recovery/under-flow": 1000 } as const;
 export type RecoveryMetric = keyof typeof recoveryLimits;
 
 /**
- * `recovery/1000-expired`: from the end of 1,000 leases, or alternately from the start of a worker after it, until their last job
- * has started; for comparison, the time in which a worker starts 1,000 pending jobs. `recovery/under-flow`: how long before that
- * last job a newer one starts, while 250 newer ones are queued a second.
+ * Measures how fast a worker recovers 1,000 expired leases. `recovery/1000-expired`: the time until the last of these
+ * jobs starts, counted from the expiry, or in every second round from the start of a worker after the expiry; for
+ * comparison, the time in which a worker starts 1,000 pending jobs. `recovery/under-flow`: how long before that last
+ * job the first newer job starts, while 250 newer jobs a second are queued.
  */
 export async function measureRecovery(
   url: string,
@@ -44,7 +45,7 @@ export async function measureRecovery(
 
 interface Round {
   readonly jobs: number;
-  /** Whether newer jobs are queued meanwhile. */
+  /** Whether newer jobs are queued during the recovery. */
   readonly isFlowing?: boolean;
   /** Whether the worker starts after the leases have expired. */
   readonly startsLater: boolean;
@@ -91,7 +92,7 @@ async function measureRound(
   return last - Math.min(last, ...newerStarts.filter((at) => at >= readyAt));
 }
 
-/** Leaves jobs as a killed worker would. Returns the end of their leases by `performance.now()`. */
+/** Leaves jobs as a killed worker would. Returns when their leases end, by `performance.now()`. */
 async function loseLeases(pool: pg.Pool): Promise<number> {
   await pool.query(
     `update svc_jobs set status = 'running', attempts = 1, locked_until = now() + $1 * interval '1 millisecond'`,

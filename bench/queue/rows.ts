@@ -1,13 +1,13 @@
 import { type HandlerName, handlers, type Mode } from "./contestant.ts";
 import type { Task } from "./child.ts";
 
-/** One line of the result: the task of every queue. */
+/** A row of the result: a task that every queue runs. */
 export interface Row {
   readonly metric: string;
   readonly unit: "per_s" | "ms";
   /** The number of rounds, as a factor of the requested number. */
   readonly rounds: number;
-  /** Returns the task of a queue; undefined: the queue skips this round. */
+  /** Returns the task of a queue; undefined if the queue skips this round. */
   order(name: string, round: number, share: number): Task | undefined;
   readonly bound?: Bound | undefined;
 }
@@ -36,7 +36,7 @@ export interface Result {
   /** One figure per round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
-  /** The most, for a figure without a comparison. */
+  /** The maximum, for a figure that is not compared with other queues. */
   readonly limit?: number | undefined;
   /** Why the figure is not usable. */
   readonly doubt?: string | undefined;
@@ -47,15 +47,16 @@ export interface Result {
 
 export const concurrencies = [1, 10, 50] as const;
 export const peers = ["graphile-worker", "pg-boss"] as const;
-/** pg-boss with several workers that share the batch: only in the mode `fastest`. */
+/** pg-boss with several workers that share the batch; runs only in the mode `fastest`. */
 export const spreadBoss = "pg-boss-4x125";
 
-// About half a second each, by the speed of `svc` and of the faster one of the others.
+// Numbers of jobs that take about half a second: `MOST` at the speed of `svc`, `PEERS_DEFAULT` at that of
+// graphile-worker.
 const MOST = { default: { 1: 1000, 10: 4000, 50: 10_000 }, fastest: { 1: 10_000, 10: 20_000, 50: 20_000 } };
 const PEERS_DEFAULT = { 1: 800, 10: 2500, 50: 2500 };
 
 function drainSize(name: string, handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): number {
-  // It polls every two seconds: one job for each slot, and one more poll.
+  // In this mode pg-boss polls every two seconds: measure one job for each slot and one more poll.
   if (name === "pg-boss" && mode === "default") return 2 * concurrency;
   const most = name === "graphile-worker" && mode === "default" ? PEERS_DEFAULT : MOST[mode];
   const waitMs = handlers[handler];
@@ -68,11 +69,11 @@ function drainRow(handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): R
   return {
     metric: `drain/${handler}/c${concurrency}/${mode}`,
     unit: "per_s",
-    // More rounds for rows with bounds, whose rounds are short.
+    // More rounds for rows with bounds: their rounds are short.
     rounds: handler === "noop" ? (mode === "fastest" ? 2 : 1) : 0.6,
     order(name, round, share) {
       if (name === spreadBoss && mode === "default") return undefined;
-      // Four seconds and only one round: the figure is its polling interval.
+      // Measure only one round, which takes four seconds: the figure is pg-boss's polling interval.
       if (name === "pg-boss" && mode === "default" && round > 0) return undefined;
       const size = drainSize(name, handler, concurrency, mode);
       const jobs = name === "pg-boss" && mode === "default" ? size : Math.max(10, Math.round(size * share));
@@ -105,7 +106,7 @@ function enqueueRow(how: "single" | "bulk", factor: number): Row {
   };
 }
 
-/** The bounds of the rows of latency, which are measured together and are not in {@link rows}. */
+/** The bounds of the latency rows, which are measured together and are not in {@link rows}. */
 export const latencyBounds = {
   p50: { kind: "most", factor: 0.5, goal: false },
   p99: { kind: "most", factor: 0.75, goal: false },

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Starts counting the CPU time of all processes of a server. The returned function reads it in microseconds. Undefined on systems
- * that do not report it. A process that ends meanwhile does not count.
+ * Starts counting the CPU time of all processes of a server, and returns a function that reads it in microseconds.
+ * Returns undefined on systems that do not report it. Processes that end before the reading are not counted.
  */
 export function serverCpu(pid: number): (() => number) | undefined {
   try {

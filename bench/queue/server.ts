@@ -2,7 +2,7 @@ import { type PostgresServer, startPostgres } from "@svc/dev-services";
 import { statfsSync } from "node:fs";
 import pg from "pg";
 
-// Durable settings, and no checkpoint that would fall into one row and not into another.
+// Durable settings, and checkpoints so rare that none falls into one row and not into another.
 const settings = {
   fsync: "on",
   synchronous_commit: "on",
@@ -23,8 +23,8 @@ export async function startDurable(isUsed: boolean): Promise<PostgresServer> {
 }
 
 /**
- * Writes WAL segments so that the server can reuse them, as one that has run for a while does. Making a segment takes 50 ms, which
- * would fall into some rows and not into others.
+ * Creates WAL segments that the server can reuse, as on a server that has run for a while. Creating a segment takes 50
+ * ms, which would otherwise affect some rows and not others.
  */
 async function prepareSegments(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -45,7 +45,7 @@ export async function settle(url: string): Promise<void> {
   await client.end();
 }
 
-/** Makes a database. */
+/** Creates a database and returns its URL. */
 export async function makeDatabase(serverUrl: string, name: string): Promise<string> {
   const database = name.replaceAll("-", "_");
   const client = new pg.Client({ connectionString: serverUrl });
@@ -59,7 +59,7 @@ export async function makeDatabase(serverUrl: string, name: string): Promise<str
 
 const TMPFS = 0x0102_1994;
 
-/** Returns why latencies on this folder's disk are not comparable, if so. */
+/** Returns why latencies on the disk of this folder are not comparable; undefined if they are. */
 export function doubtOf(folder: string): string | undefined {
   return statfsSync(folder).type === TMPFS
     ? "the data are in memory, and no commit waits for a disk"

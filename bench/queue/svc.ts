@@ -6,7 +6,7 @@ import { ownVersion } from "./versions.ts";
 const CHUNK = 10_000;
 
 /**
- * The package with its defaults. Only `concurrency` and `prefetch` differ between rows.
+ * Creates the queue `@svc/job-table` with its defaults. Only `concurrency` and `prefetch` differ between rows.
  *
  * @param apart whether single jobs are queued through a separate client without a worker
  */

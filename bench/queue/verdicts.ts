@@ -13,7 +13,7 @@ export interface Verdict {
   readonly broken: boolean;
 }
 
-/** Compares our figure with the better one of the others; undefined when there is none to compare with. */
+/** Compares the figure of `ours` with the best figure of the peers; returns undefined if either is missing. */
 export function verdictOf(
   ours: string,
   peers: readonly string[],
@@ -50,8 +50,9 @@ export function limitVerdict({ metric, value, unit }: Figure, limit: number): Ve
 }
 
 /**
- * Checks a bound on a latency for two processes of the same case. If only one of them keeps it, or there is a doubt, the machine
- * decided the figures and the verdict is void. Undefined when it is not void, or there is no second process.
+ * Checks a latency bound for two processes of the same case. Returns a void verdict if only one of them keeps the
+ * bound, or if there is a doubt, because the machine then decided the figures. Otherwise, or without a second process,
+ * returns undefined.
  */
 export function voidOf(
   [ours, control]: readonly [string, string],
@@ -69,7 +70,7 @@ export function voidOf(
   return why === undefined ? undefined : voided(one, why, metric);
 }
 
-/** Makes a void verdict with its reason. */
+/** Returns a void verdict with its reason. */
 export function voided({ line }: Verdict, why: string, label = line.slice(5).split(":")[0]): Verdict {
   return { line: `VOID ${label}: ${why}; ${line.slice(5)}`, broken: true };
 }

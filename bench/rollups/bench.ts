@@ -18,15 +18,15 @@ const settings = {
   maintenance_work_mem: "256MB",
   // For a disk whose random reads are as fast as its sequential ones.
   random_page_cost: "1.1",
-  // Autovacuum would run during one row of the table and not during another.
+  // Autovacuum would run during some measurements and not during others.
   autovacuum: "off",
 };
 /** The expenses of a typical tenant in twelve months. */
 const ROWS = 2012;
 const CASES = ["panel", "refresh"];
-/** Minimum ratio of the live time to the rolled-up time of six statements. */
+/** Minimum factor by which six statements over the totals must be faster than six over the expenses. */
 const LEAST = { big: 300, typical: 2.5 } as const;
-/** Maximum ratio of a refresh with two or four million rows in the table to one with one million. */
+/** Maximum ratio of the time of a refresh with two or four million rows in the table to that with one million. */
 const FLAT = 1.5;
 const CONTROL: readonly [low: number, high: number] = [0.85, 1.18];
 
@@ -126,7 +126,7 @@ async function runRefresh(
   await timeRefreshes(on, costs, rounds);
   const [, typical, control] = costs;
   const again = ratioOf(control, typical);
-  // The bucket in an unchanged table is refreshed alternately, so that a disturbance of the machine affects both.
+  // Alternate with refreshes of a bucket in the unchanged table, so that a disturbance of the machine affects both.
   const relative: number[] = [];
   let grown: Ledger | undefined;
   let tenants = 0;

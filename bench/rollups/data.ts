@@ -38,14 +38,14 @@ export function rollupOf(table: string): Rollup {
   });
 }
 
-/** Tenants with `rows` expenses each, whose names end in numbers from `first` on. */
+/** Tenants with `rowsEach` expenses each, whose names end in numbers from `first` on. */
 export interface Crowd {
   readonly first: number;
   readonly tenants: number;
   readonly rowsEach: number;
 }
 
-/** Makes the expenses of these tenants and of the big one, and their totals. */
+/** Creates the expenses of these tenants and of the big tenant, and their totals. */
 export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRows: number): Promise<Ledger> {
   const rollup = rollupOf(table);
   await pool.query(`create table ${table} (${SOURCE_COLUMNS})`);
@@ -56,8 +56,8 @@ export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRow
 }
 
 /**
- * Adds expenses, and recomputes all totals. Rows are numbered and their contents follow from the number, so every run has the
- * same ones. They are in the order of time with all tenants mixed, as an application would have written them.
+ * Adds expenses and recomputes all totals. The contents of a row follow from its number, so every run creates the same
+ * rows. They are in the order of time with all tenants mixed, as an application would have written them.
  */
 export async function addCrowd(
   pool: Pool,

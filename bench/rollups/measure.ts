@@ -3,14 +3,14 @@ import { BIG, type Ledger, TYPICAL } from "./data.ts";
 import { liveOne, liveSix, type Panel, rolledOne, rolledSix, type Way } from "./panel.ts";
 import { expectIndexRanges, readingsOf, record } from "./plans.ts";
 
-/** One way to the panel of one tenant, and its times in milliseconds. */
+/** One way to compute the panel of one tenant, and its times in milliseconds. */
 export interface PanelCost {
   readonly metric: string;
   readonly tenant: string;
   readonly way: Way;
   /** Whether the planner may read a whole table instead of a range of an index. */
   readonly anyPlan: boolean;
-  /** Whether it is so slow that it gets one turn in a round. */
+  /** Whether it is so slow that it runs only once in a round. */
   readonly isSlow: boolean;
   readonly times: number[];
 }
@@ -21,9 +21,9 @@ const WAYS: Readonly<Record<string, WayOfPanel>> = {
   rolled: { way: rolledSix, reads: "totals" },
   "one/live": { way: liveOne, reads: "expenses" },
   "one/rolled": { way: rolledOne, reads: "totals" },
-  // For a tenant with most rows of a table, the planner prefers to read the whole table.
+  // Left to choose, the planner reads the whole table for a tenant that owns most of its rows.
   "live-any-plan": { way: liveSix, reads: "expenses", anyPlan: true },
-  // A repetition, whose difference shows the noise of the machine.
+  // Repeats `rolled`; the difference shows the noise of the machine.
   control: { way: rolledSix, reads: "totals" },
 };
 
@@ -33,7 +33,7 @@ interface WayOfPanel {
   readonly anyPlan?: boolean;
 }
 
-/** Short turns, so that a disturbance of the machine affects all ways. */
+/** The number of turns in a round. Turns are short, so that a disturbance of the machine affects all ways. */
 export const TURNS = 5;
 const CALLS = 6;
 
@@ -89,7 +89,7 @@ export async function timePanels(
     for (const { way, anyPlan, tenant, isSlow, times } of turn % 2 === 0 ? costs : costs.toReversed()) {
       if (isSlow && turn % TURNS > 0) continue;
       await on.query(`set enable_seqscan = ${anyPlan ? "on" : "off"}`);
-      // An untimed call first: the processor's caches hold the data of the other ways.
+      // Make an untimed call first, because the processor's caches hold the data of the other ways.
       if (!isSlow) await way(on, ledger, tenant);
       for (let call = 0; call < (isSlow ? 1 : CALLS); call++) {
         const begun = performance.now();

@@ -11,7 +11,7 @@ export interface Panel {
   readonly topOfQuarter: string;
 }
 
-/** Local dates, both inclusive; all ranges end on the same day. */
+/** Local dates: `until` is the last day of every range, the others are first days. */
 const RANGES = {
   month: "2026-09-01",
   twelve: "2025-10-01",
@@ -28,7 +28,7 @@ export type Way = (on: Queryable, ledger: Ledger, tenant: string) => Promise<Pan
 const bound = (n: number): string => `(($${n}::date)::timestamp at time zone '${ZONE}')`;
 const LOCAL_MONTH = `to_char(paid_at at time zone '${ZONE}', 'YYYY-MM')`;
 
-/** Returns the statements as written by hand: each reads exactly its own range of the index. */
+/** Returns handwritten statements; each reads exactly its own range of the index. */
 function liveSql(table: string): Readonly<Record<keyof Panel, readonly [sql: string, from: string]>> {
   const rows = `from ${table} where tenant_id = $1 and paid_at >= ${bound(2)} and paid_at < ${bound(3)} and status <> 'cancelled'`;
   return {
@@ -83,7 +83,7 @@ export const liveOne: Way = async (on, { table }, tenant) => {
   return addUp(rows.map(cellOf));
 };
 
-/** Runs six queries of the totals. */
+/** Runs six queries over the totals. */
 export const rolledSix: Way = async (on, { rollup }, tenant) => {
   const ask = async (part: keyof typeof RANGES, by: readonly ("month" | "category")[]): Promise<Cell[]> => {
     const rows = await rollup.query(on, tenant, { from: RANGES[part], to: RANGES.until, by });
@@ -99,7 +99,7 @@ export const rolledSix: Way = async (on, { rollup }, tenant) => {
   };
 };
 
-/** Runs one query of the totals, and adds up the six totals from it. */
+/** Runs one query over the totals, and adds up the six totals from it. */
 export const rolledOne: Way = async (on, { rollup }, tenant) => {
   const rows = await rollup.query(on, tenant, {
     from: RANGES.twelve,
@@ -109,7 +109,7 @@ export const rolledOne: Way = async (on, { rollup }, tenant) => {
   return addUp(rows.map(cellOf));
 };
 
-/** The totals of a month, of a category, of both, or of all. */
+/** The totals of one month, of one category, of both, or of everything. */
 interface Cell {
   /** For example `2026-09`. */
   readonly month: string;

@@ -54,7 +54,7 @@ export async function readingsOf(
     const { rows } = await on.query<Explained>(`explain (format json) ${text}`, values);
     for (const plan of rows.flatMap((row) => row["QUERY PLAN"]).flatMap((each) => nodesOf(each.Plan))) {
       const table = plan["Relation Name"];
-      // Nodes that write a table also name it.
+      // Skip nodes that write a table, because they name it too.
       if (table === undefined || !tables.includes(table) || plan["Node Type"] === "ModifyTable") continue;
       const conditions = nodesOf(plan).flatMap((node) => node["Index Cond"] ?? []);
       readings.push({ table, how: `${plan["Node Type"]} ${conditions.join(" and ")}`.trim() });
@@ -65,7 +65,7 @@ export async function readingsOf(
 
 /**
  * @param columns the columns that the range must have
- * @throws Error that lists every access to a table other than by such a range of an index
+ * @throws Error that lists every access to a table that is not such a range of an index
  */
 export function expectIndexRanges(
   what: string,

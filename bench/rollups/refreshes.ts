@@ -10,11 +10,11 @@ export interface RefreshCost {
   /** Refreshes in a round. */
   readonly calls: number;
   readonly times: number[];
-  /** The times of refreshes in transactions without a change of the bucket. */
+  /** The times of refreshes that write no total, because the bucket has not changed. */
   readonly idle: number[];
 }
 
-/** A moment in the middle of a whole month. */
+/** A moment in the middle of one of the twelve months. */
 const AT = "2026-03-15T12:00:00Z";
 
 export function refreshCost(
@@ -39,7 +39,10 @@ export async function proveRefresh(on: Queryable, { metric, ledger, tenant }: Re
   return recording.statements.length;
 }
 
-/** Changes a row of the bucket and refreshes it, and times the whole transaction with its commit. */
+/**
+ * Changes a row of the bucket and times a refresh, then times another refresh without a change. Each time covers the
+ * transaction with its commit.
+ */
 export async function timeRefreshes(
   on: Queryable,
   costs: readonly RefreshCost[],

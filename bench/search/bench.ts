@@ -10,7 +10,7 @@ import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "./verd
 
 const EMBEDDED = "embedded";
 
-/** Compares a shared approximate index, indexes or partitions by tenant, and `svc`: time and recall. */
+/** Compares time and recall of a shared approximate index, of indexes and partitions by tenant, and of `svc`. */
 export const search: Bench = {
   async run(options) {
     const scenarios = serverScenarios(options.quick, options.rounds);
@@ -40,7 +40,10 @@ export const search: Bench = {
   },
 };
 
-/** Runs on a server with the extension; false, with a note, if there is none. A server named by the environment must exist. */
+/**
+ * Runs `work` on a server with pgvector; returns false, with a note, if there is none. A server that the environment
+ * names must exist.
+ */
 async function overServer({ note }: BenchOptions, work: (place: Place) => Promise<void>): Promise<boolean> {
   const url = process.env[VARIABLE];
   let place: Place;
@@ -87,7 +90,7 @@ function report(scenario: string, rows: readonly Row[], { json, print }: BenchOp
   }));
 }
 
-/** On the embedded server only the plans are judged: planning takes longer there than searching. */
+/** Judges only the plans on the embedded server, where planning takes longer than searching. */
 function verdictsOf(rows: readonly Row[], embedded: boolean): readonly Verdict[] {
   const widths = rows.some(({ metric }) => /^ef\d+$/.test(metric));
   return [

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Pool } from "pg";
 import { from } from "pg-copy-streams";
 
-/** Copies rows in the binary format; each field is given as its bytes. */
+/** Copies rows in PostgreSQL's binary format; each field is already encoded. */
 export async function copyRows(pool: Pool, target: string, rows: Iterable<readonly Buffer[]>): Promise<void> {
   const client = await pool.connect();
   try {
@@ -19,7 +19,7 @@ export async function copyRows(pool: Pool, target: string, rows: Iterable<readon
 const BATCH = 256;
 
 function* encoded(rows: Iterable<readonly Buffer[]>): Generator<Buffer> {
-  // The signature, no flags, no header extension.
+  // The file header: a signature, no flags, and no extension.
   yield Buffer.concat([Buffer.from("PGCOPY\n\xff\r\n\0", "latin1"), Buffer.alloc(8)]);
   let batch: Buffer[] = [];
   for (const fields of rows) {

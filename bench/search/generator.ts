@@ -16,7 +16,7 @@ export interface Query {
   readonly vector: Float32Array;
   /** Two words that occur in the texts. */
   readonly text: string;
-  /** The metadata for searches with a filter, which use a part of it. */
+  /** The metadata for searches with a filter, which filter by one of its keys. */
   readonly meta: Meta;
 }
 
@@ -32,7 +32,7 @@ export interface Corpus {
   readonly tenants: readonly string[];
   /** All chunks of one tenant. */
   chunksOf(tenant: string): Generator<Made>;
-  /** Returns the vectors of a tenant's chunks, one after the other, in the same order. */
+  /** Returns the vectors of a tenant's chunks in one array, in the order of `chunksOf()`. */
   vectorsOf(tenant: string): Float32Array;
   metaOf(tenant: string): readonly Meta[];
   queries(count: number): readonly Query[];
@@ -48,20 +48,21 @@ const NOISE = 0.35;
 const WORDS_PER_TEXT = 40;
 const VOCABULARY = 5000;
 
-/** Describes the generated data in a line. */
+/** Describes the generated data in one line. */
 export const recipe: string =
   `${DIMENSIONS} dimensions; ${CENTRES} centres in a latent space of ${LATENT}, spread ${SPREAD}, ` +
   `noise ${NOISE}, unit length; texts of ${WORDS_PER_TEXT} words by Zipf; seed ${SEED}`;
 
 /**
- * Makes vectors like those of text models: far fewer directions than dimensions, overlapping topics, and noise in all dimensions.
- * Their distribution decides what an approximate index finds, so a recall applies to these vectors only.
+ * Creates a corpus with vectors like those of text models: far fewer directions than dimensions, overlapping topics,
+ * and noise in all dimensions. Their distribution decides what an approximate index finds, so a measured recall applies
+ * to these vectors only.
  */
 export function createCorpus(size: Size): Corpus {
   const world = createWorld();
   const tenants = Array.from({ length: size.tenants }, (_, at) => `t${String(at).padStart(4, "0")}`);
   const seedOf = (tenant: string, at: number): number => (Number(tenant.slice(1)) * 1_000_003 + at) | 0;
-  // Words have their own stream, so that vectors can be made without words and the other way round.
+  // Words have their own random stream, so that vectors can be generated without words, and words without vectors.
   const wordsOf = (tenant: string, at: number): Draws => createDraws(seedOf(tenant, at), 2);
   return {
     size,
@@ -95,7 +96,7 @@ export function createCorpus(size: Size): Corpus {
         const draw = createDraws(-1 - at);
         const vector = new Float32Array(DIMENSIONS);
         drawVector(world, draw, vector);
-        // With few tenants each in turn, with many a spread selection.
+        // Uses each of a few tenants in turn, or an evenly spread selection of many tenants.
         const tenant = tenants[(at * 389) % tenants.length] ?? "";
         const text = `${drawWord(world, draw)} ${drawWord(world, draw)}`;
         return { tenant, vector, text, meta: drawMeta(draw) };
@@ -117,7 +118,7 @@ function drawMeta(draw: Draws): Meta {
 
 interface World {
   readonly centres: Float64Array;
-  /** The latent axes in the space of the vectors, one after the other. */
+  /** The latent axes in the space of the vectors, concatenated. */
   readonly axes: Float64Array;
   readonly words: readonly string[];
   /** For each word, the cumulative share of all words up to it. */
@@ -142,13 +143,13 @@ function wordOf(at: number): string {
 }
 
 interface Draws {
-  /** Returns a number from 0 to below 1. */
+  /** Returns a number from 0 inclusive to 1 exclusive. */
   uniform(): number;
   normal(): number;
   below(bound: number): number;
 }
 
-/** Makes numbers that depend only on the seed; the streams of neighbouring seeds are independent. */
+/** Returns random numbers that depend only on the seed and the stream; neighbouring streams are independent. */
 function createDraws(stream: number, part = 1): Draws {
   let [a, b, c, d] = [SEED | 0, stream | 0, (stream ^ 0x9e3779b9) | 0, part];
   function next(): number {

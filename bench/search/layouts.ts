@@ -2,7 +2,7 @@ import { DIMENSIONS } from "./generator.ts";
 import type { Connection } from "./place.ts";
 import type { Side } from "./side.ts";
 
-/** A table of chunks and its indexes, as applications make them by hand. */
+/** A table of chunks and its indexes, as an application would create them by hand. */
 export interface Layout {
   readonly name: Exclude<Side["name"], "svc">;
   readonly table: string;
@@ -11,11 +11,11 @@ export interface Layout {
   /** Whether `index()` copies the rows of `shared` instead of loading them, which is allowed because loads are not timed. */
   readonly isCopied: boolean;
   prepare(db: Connection): Promise<void>;
-  /** Makes all indexes, and describes the time and size of the approximate ones. */
+  /** Creates all indexes, and returns the build time and size of the approximate ones. */
   index(db: Connection): Promise<string>;
 }
 
-/** The values of a scenario for the layouts. */
+/** The parameters of a scenario that the layouts use. */
 export interface LayoutOptions {
   /** The `ef_construction` of approximate indexes. */
   readonly efConstruction: number;
@@ -29,7 +29,7 @@ export interface LayoutOptions {
 export const COLUMNS = "tenant_id, document_id, chunk_index, content, metadata, embedding";
 const SHARED = "shared_chunks";
 
-/** A table of full precision with one approximate index over the chunks of all tenants. */
+/** Returns a table of full precision with one approximate index over the chunks of all tenants. */
 export function sharedLayout({ efConstruction }: LayoutOptions): Layout {
   const table = SHARED;
   return {
@@ -49,7 +49,7 @@ export function sharedLayout({ efConstruction }: LayoutOptions): Layout {
   };
 }
 
-/** A table of half precision with a partial approximate index for each tenant that is large enough. */
+/** Returns a table of half precision with a partial approximate index for each tenant that is large enough. */
 export function partialLayout({ efConstruction, tenants, perTenant, indexAbove }: LayoutOptions): Layout {
   const table = "partial_chunks";
   return {
@@ -76,7 +76,7 @@ export function partialLayout({ efConstruction, tenants, perTenant, indexAbove }
   };
 }
 
-/** A table of half precision with a partition for each tenant, each with its own indexes. */
+/** Returns a table of half precision with a partition for each tenant, each with its own indexes. */
 export function partitionsLayout({ efConstruction, tenants }: LayoutOptions): Layout {
   const table = "parted_chunks";
   return {

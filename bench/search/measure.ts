@@ -8,7 +8,7 @@ export interface Contest {
   readonly efSearch: number;
 }
 
-/** The times of its searches in milliseconds, and the hits of the first pass. */
+/** A measured contest: the times of its searches in milliseconds, and the hits of the first pass. */
 export interface Timed extends Contest {
   readonly times: readonly number[];
   readonly found: readonly (readonly Found[])[];
@@ -42,7 +42,7 @@ export async function measure(
   return all;
 }
 
-/** Returns the time within which this share of all searches was answered. */
+/** Returns the time in which the given share of all searches was answered. */
 export function percentile(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
@@ -53,7 +53,7 @@ export function isApproximate(plan: readonly string[]): boolean {
   return plan.some((line) => /^\s*Order By: .*<=>/.test(line));
 }
 
-/** Returns the nodes of a plan that read tables or indexes, without the numbers of vectors. */
+/** Returns the nodes of a plan that read tables or indexes, with the numbers of vectors replaced. */
 export function reads(plan: readonly string[]): string[] {
   return plan
     .map((line) => line.replace(/^[\s>-]*/, "").replaceAll(/'\[[^\]]*\]'/g, "'[...]'"))

@@ -1,14 +1,14 @@
 import type { SearchStoreOptions } from "@svc/search-store";
 import type pg from "pg";
 
-/** An empty database with the extension. */
+/** An empty database with pgvector. */
 export interface Place extends AsyncDisposable {
   readonly kind: "server" | "embedded";
   /** Lines to print: name, versions and settings. */
   readonly about: readonly string[];
-  /** Opens a connection, or returns the only one; closed with the database. */
+  /** Opens a connection, or returns the only one of an embedded database. It is closed with the database. */
   connect(): Promise<Connection>;
-  /** Keeps the planner from sorting if an index gives the order, on open connections. */
+  /** Keeps the planner, on open connections, from sorting when an index provides the order. */
   preferApproximate(): Promise<void>;
 }
 
@@ -17,11 +17,11 @@ export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: Record<string, unknown>[] }>;
 }
 
-/** The connections of both sides. */
+/** A connection for handwritten statements, and the same database for a store. */
 export interface Connection extends Queryable {
-  /** The connections for a store: several if possible. */
+  /** The database option of a store: with several connections if possible. */
   readonly database: SearchStoreOptions["db"];
-  /** A pool of the driver, for streams; undefined in process. */
+  /** A pool of `pg`, for COPY streams; undefined for the embedded server. */
   readonly pool: pg.Pool | undefined;
 }
 

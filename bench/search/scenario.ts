@@ -7,7 +7,7 @@ import { type Ask, filterOf, type Found, LIMIT, type Side } from "./side.ts";
 import { createSvc } from "./svc.ts";
 import { exactAnswers, recallOf, type Wanted } from "./truth.ts";
 
-/** The number of chunks and tenants, and the searches. */
+/** The size of a corpus, and the searches in it. */
 export interface Scenario {
   readonly name: string;
   readonly size: Size;
@@ -16,9 +16,9 @@ export interface Scenario {
   readonly asks: readonly { readonly ask: Ask; readonly efSearch: number; readonly metric: string }[];
   /** The `ef_construction` of handmade indexes. */
   readonly efConstruction: number;
-  /** The number of chunks from which on a tenant has its own index. */
+  /** The number of chunks from which a tenant gets its own index. */
   readonly indexAbove: number;
-  /** Whether all sides are kept from exact plans. */
+  /** Whether the planner is kept from exact plans on all sides. */
   readonly force?: boolean | undefined;
 }
 
@@ -93,7 +93,7 @@ export async function runScenario(
   return rows;
 }
 
-/** Returns the expected hits: a hybrid search considers more near chunks than it returns. */
+/** Returns which hits are expected: for a hybrid search all nearest candidates, which are more than it returns. */
 function wantedOf(ask: Ask): Wanted {
   if (ask === "hybrid") return { limit: CANDIDATES };
   return {
@@ -109,7 +109,9 @@ function keys(found: Hits): readonly (readonly string[])[] {
   return found.map((hits) => hits.map(({ key }) => key));
 }
 
-/** Returns the share of a hybrid search's hits that are rightly among the nearest candidates, or rightly not. */
+/**
+ * Returns the share of a hybrid search's hits whose `vectorRank` says correctly whether they are nearest candidates.
+ */
 function agreement(found: Hits, nearest: readonly (readonly string[])[]): number {
   const right = found.flatMap((hits, at) => {
     const near = new Set(nearest[at]);

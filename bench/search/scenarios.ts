@@ -6,10 +6,10 @@ const INDEX_ABOVE = 5000;
 const widths = WIDTHS.map((efSearch) => ({ ask: "vector", efSearch, metric: `ef${efSearch}` }) as const);
 
 /**
- * Many tenants with a few hundred chunks each, and few tenants with many chunks each.
+ * Returns two scenarios: many tenants with a few hundred chunks each, and few tenants with many chunks each.
  *
- * With many tenants no plan uses the shared index, which exists so that the planner can ignore it. It is built with the least
- * effort that its width allows, which affects no plan.
+ * With many tenants no plan uses the shared index, which exists so that the planner can ignore it. It is built with the
+ * lowest `ef_construction` that its width allows, which affects no plan.
  */
 export function serverScenarios(quick: boolean, rounds = quick ? 2 : 3): readonly Scenario[] {
   const share = quick ? 0.1 : 1;
@@ -45,7 +45,10 @@ export function serverScenarios(quick: boolean, rounds = quick ? 2 : 3): readonl
   ];
 }
 
-/** Returns the scenario for PostgreSQL in this process. At this size exact plans are faster, so both sides are kept from them. */
+/**
+ * Returns the scenario for PostgreSQL in this process. At this size exact plans are faster, so the planner is kept from
+ * them.
+ */
 export function embeddedScenario(quick: boolean, rounds = quick ? 2 : 3): Scenario {
   return {
     name: "embedded",

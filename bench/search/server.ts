@@ -4,7 +4,7 @@ import { hasVector } from "@svc/search-store";
 import pg from "pg";
 import { type Place, versionOf } from "./place.ts";
 
-/** The variable that may name a server. */
+/** The environment variable that may name a server. */
 export const VARIABLE = "SVC_BENCH_DATABASE_URL";
 
 // The settings of a production service: durable, and with memory for the whole corpus.
@@ -19,11 +19,11 @@ const settings = {
 };
 const shown = [...Object.keys(settings), "work_mem", "random_page_cost", "jit"];
 
-/** Thrown when there is no server with the extension; the message says why. */
+/** Thrown when there is no server with pgvector; the message says why. */
 export class NoVectorServerError extends Error {}
 
 /**
- * Makes a new database on the server that the environment names, or on an installed one that is started for it.
+ * Creates a database on the server that the environment names, or else on an installed server that it starts.
  *
  * @throws NoVectorServerError when neither exists, or it has no pgvector
  */
@@ -81,7 +81,7 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
   };
 }
 
-/** Makes the extension, and returns the versions and the settings. */
+/** Creates the extension, and returns the versions and the settings. */
 async function aboutOf(client: pg.Client): Promise<readonly [versions: string, settings: string]> {
   await client.query("create extension vector");
   const { rows } = await client.query<{ line: string }>(

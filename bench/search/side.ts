@@ -1,6 +1,6 @@
 import type { Made, Meta, Query } from "./generator.ts";
 
-/** The kind of a search: the nearest only, with words, or among the chunks of one kind or of one batch. */
+/** The kind of a search: by vector only, also by words, or by vector among the chunks of one kind or of one batch. */
 export type Ask = "vector" | "hybrid" | "filtered" | "filtered-rare";
 
 /** Returns the metadata that the hits must have. */
@@ -14,11 +14,11 @@ export const LIMIT = 10;
 
 export interface Found {
   readonly key: string;
-  /** Its rank among the nearest, if it was one of the candidates. */
+  /** The rank among the nearest candidates; null if it was not one of them. */
   readonly vectorRank: number | null;
 }
 
-/** The sides, each compared with `svc`. */
+/** The sides that are compared with `svc`. */
 export const others = ["shared", "partial", "partitions"] as const;
 
 /** One way to store and search the chunks. */
@@ -27,9 +27,9 @@ export interface Side {
   /** Makes the table, with the indexes that exist before a bulk load. */
   prepare(): Promise<void>;
   load(tenant: string, chunks: readonly Made[]): Promise<void>;
-  /** Makes the approximate indexes, updates the planner's statistics, and returns a description of the indexes. */
+  /** Creates the approximate indexes, updates the planner's statistics, and returns a description of the indexes. */
   index(): Promise<string>;
-  /** Sets the width of the next searches, outside of their measured times. */
+  /** Sets `ef_search` for the next searches, outside of their measured times. */
   widen(efSearch: number): Promise<void>;
   search(query: Query, ask: Ask): Promise<readonly Found[]>;
   /** Returns the server's plan of such a search. */

@@ -3,7 +3,7 @@ import { DIMENSIONS, type Query } from "./generator.ts";
 import type { Connection } from "./place.ts";
 import { type Ask, filterOf, LIMIT, type Side } from "./side.ts";
 
-/** `@svc/search-store`, with approximate indexes for tenants with at least `indexAbove` chunks. */
+/** Returns the side of `@svc/search-store`, with approximate indexes for tenants with at least `indexAbove` chunks. */
 export function createSvc(db: Connection, { indexAbove }: { readonly indexAbove: number }): Side {
   const settings = { dimensions: DIMENSIONS, filterKeys: ["kind", "batch"], indexAbove, indexBelow: 1 };
   const store = createSearchStore({ db: db.database, ...settings });
@@ -68,7 +68,7 @@ interface Sent {
 type Db = SearchStoreOptions["db"];
 type Queryable = Extract<Db, { readonly query: unknown }>;
 
-/** Records the statements that it passes on. */
+/** Returns the database, with its statements recorded in `sent`. */
 function listen({ database, pool }: Connection, sent: Sent[]): Db {
   const heard = (connection: Queryable): Queryable => ({
     query<R extends Record<string, unknown>>(text: string, values?: unknown[]) {

@@ -11,8 +11,8 @@ export interface Wanted {
 export type Answers = ReadonlyMap<Query, readonly string[]>;
 
 /**
- * Returns the hits of an exact search for each query, for each kind of search. Computed without a server from vectors that are
- * not rounded.
+ * Returns the hits of an exact search for each query and each kind of search, computed without a server from vectors
+ * that are not rounded.
  */
 export function exactAnswers(
   corpus: Corpus,
@@ -47,7 +47,7 @@ export function recallOf(
   return hits / all;
 }
 
-// All vectors have unit length: the largest product is the smallest cosine distance.
+// All vectors have unit length, so the largest product is the smallest cosine distance.
 function nearest(
   vectors: Float32Array,
   to: Float32Array,

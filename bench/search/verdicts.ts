@@ -7,7 +7,7 @@ const FAIR = 0.95;
 /** The difference in recall that half precision may cause. */
 const ROUNDING = 0.002;
 
-/** Judges `svc`: it has to find nearly all in less time than the shared index needs to find fewer. */
+/** Judges `svc`: it must reach the recall `GOOD` in less time than the shared index needs to reach `FAIR`. */
 export function recallVerdict(rows: readonly Row[]): Verdict {
   const of = (side: Row["side"], least: number): Row | undefined =>
     rows.find((row) => row.side === side && /^ef\d+$/.test(row.metric) && row.recall >= least);
@@ -19,7 +19,7 @@ export function recallVerdict(rows: readonly Row[]): Verdict {
   return judged(ours.p50 < shared.p50, line);
 }
 
-/** Judges searches among few rows: one with a filter may not take longer than one without. */
+/** Judges searches among few rows: a search with a filter must not take longer than one without. */
 export function filterVerdicts(rows: readonly Row[]): readonly Verdict[] {
   const base = rowOf(rows, "svc", "vector");
   return ["filtered", "filtered-rare"].flatMap((metric) => {

@@ -44,7 +44,7 @@ function read(token: string): Claims | undefined {
   }
 }
 
-/** Makes an application that omits one check. */
+/** Returns the outcome of the proof of an application that omits one check: `proven`, or the error message. */
 async function prove(
   leftOut: string,
   { remembers, tenant }: { remembers?: boolean; tenant?: string } = {},
@@ -77,8 +77,8 @@ async function prove(
   );
 }
 
-describe("a case with callers", () => {
-  it("is timed when it accepts exactly the right requests", async () => {
+describe("the proof of a case with authentication", () => {
+  it("succeeds when the case accepts exactly the right requests", async () => {
     expect(await prove("nothing")).to.equal("proven");
     expect(await prove("nothing", { remembers: false })).to.equal("proven");
     expect(await prove("forgetting", { remembers: true })).to.equal("proven");
@@ -96,16 +96,16 @@ describe("a case with callers", () => {
     "the named tenant": /names another tenant should be 403 and is 200/,
   };
   for (const [leftOut, message] of Object.entries(caught)) {
-    it(`is not timed when it omits the check of ${leftOut}`, async () => {
+    it(`fails when the case omits the check of ${leftOut}`, async () => {
       expect(await prove(leftOut)).to.match(message);
     });
   }
 
-  it("is not timed when the handler sees another tenant", async () => {
+  it("fails when the handler sees another tenant", async () => {
     expect(await prove("nothing", { tenant: tenantOf(5) })).to.include("the tenant that the handler sees");
   });
 
-  it("is not timed when it caches tokens although it claims not to, or the reverse", async () => {
+  it("fails when the case caches tokens although it claims not to, or the reverse", async () => {
     expect(await prove("forgetting", { remembers: false })).to.equal(
       "the callers remembered should be 0 and is 4",
     );
@@ -115,8 +115,8 @@ describe("a case with callers", () => {
   });
 });
 
-describe("the requests of callers", () => {
-  it("have different tokens of a realistic size, and the subdomain of the token's tenant", () => {
+describe("trafficWith()", () => {
+  it("sends different tokens of a realistic size, each to the subdomain of the token's tenant", () => {
     const tokens = mintTokens(issuer, 64);
     expect(new Set(tokens).size).to.equal(64);
     expect(tokens.every(({ length }) => length > 450 && length < 550)).to.equal(true);

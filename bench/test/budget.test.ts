@@ -54,7 +54,7 @@ describe("the performance budget", () => {
     expect(off.said).to.include("SVC_PERF_BUDGET=1 npm run bench -- budget");
   });
 
-  it("PERF-1 compares when SVC_PERF_BUDGET=1 is set", async () => {
+  it("PERF-1 compares with the baseline when SVC_PERF_BUDGET=1 is set", async () => {
     await check(ratios, { record: true });
     const same = await check(ratios);
     expect(same.code).to.equal(0);
@@ -84,7 +84,7 @@ describe("the performance budget", () => {
     }
   });
 
-  it("PERF-3 keeps one entry for each platform and compares with the entry of this platform", async () => {
+  it("PERF-3 keeps the entries of other platforms and compares with the entry of this platform", async () => {
     await writeFile(file, JSON.stringify({ "other-cpu-node1": { packages: 0.1 } }));
     await check(ratios, { record: true });
     const baseline = JSON.parse(await readFile(file, "utf8")) as Baseline;
@@ -139,7 +139,7 @@ describe("the performance budget", () => {
     const between = (name: string, other: string): number =>
       ratioOf(measured.get(name) ?? [], measured.get(other) ?? []);
     const ratio = (name: string): number => between(name, controls.base);
-    // A void run says nothing here either: its base differs from itself.
+    // Repeat a void run: its base or the service differs too much from itself.
     const isVoid = (): boolean =>
       [between("again", "svc-express"), ...controls.names.map(ratio)].some(
         (each) => !(each > 0.8 && each < 1.25),

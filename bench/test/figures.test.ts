@@ -15,15 +15,15 @@ describe("the figures of a run", () => {
     expect(summarise([1, 2])).to.deep.equal({ min: 1, p25: 1.25, median: 1.5, max: 2 });
   });
 
-  it("compare lower quartiles, so that a disturbed round of the base case has no effect", () => {
+  it("are compared by medians, so that a disturbed round of the base case has no effect", () => {
     expect(ratioOf(measured.get("more") ?? [], measured.get("bare") ?? [])).to.equal(1.5);
   });
 
-  it("also compare per round, so that a slow phase affects both sides equally", () => {
+  it("are also compared within each round, so that a slow phase affects both sides equally", () => {
     expect(pairedRatioOf([2, 20, 200], [1, 10, 100])).to.equal(2);
   });
 
-  it("are one JSON line each: ratio to the base, cost, and cost above the base", () => {
+  it("are printed as JSON lines: ratio to the base, cost, and cost above the base", () => {
     const figures = figuresOf("http", measured, { base: "bare", second: "again" });
     expect(figures.filter((figure) => figure.case === "more")).to.deep.equal([
       { bench: "http", case: "more", metric: "ratio", value: 1.5, unit: "ratio" },
@@ -34,7 +34,7 @@ describe("the figures of a run", () => {
     ]);
   });
 
-  it("compare two cases if both were measured", () => {
+  it("include the ratio of a pair of cases if both were measured", () => {
     const figures = figuresOf("http", measured, { base: "bare", pairs: { more: "again", other: "bare" } });
     const own = figures.filter(({ metric }) => metric === "ratio-to-again");
     expect(own).to.deep.equal([
@@ -45,7 +45,7 @@ describe("the figures of a run", () => {
     ).to.deep.equal(["more to again: 1.50"]);
   });
 
-  it("are a row for each case in the table", () => {
+  it("are printed as a table with a row for each case", () => {
     const rows = tableOf(measured, { base: "bare" });
     expect(rows.map((row) => row.split(/\s+/)[0])).to.deep.equal(
       ["us/request:", "bare", "more", "again"].map((name, index) => (index === 0 ? "" : name)),

@@ -62,7 +62,7 @@ describe("the bench http beside another checkout", () => {
     expect(() => casesAgainst("nowhere", undefined)).to.throw(/--base must be a checkout.*it is nowhere/);
   });
 
-  it("accepts a ratio equal to the bound, rejects a larger ratio, and is void when the control is out of range", () => {
+  it("accepts a ratio equal to the bound, and rejects a larger ratio or declares it void when the control is out of range", () => {
     const verdictOf = (cost: number, again: number): string | undefined =>
       verdictsAgainst(
         new Map([

@@ -27,7 +27,7 @@ describe("the injector", () => {
     });
   }
 
-  it("makes requests and responses of the server's own classes", async () => {
+  it("creates requests and responses of the server's own classes", async () => {
     class OwnRequest extends IncomingMessage {}
     class OwnResponse extends ServerResponse<OwnRequest> {}
     const seen: boolean[] = [];
@@ -50,7 +50,7 @@ describe("the injector", () => {
     expect(seen).to.deep.equal(["first", "last"]);
   });
 
-  it("ends request and response like Node's server: finish, then close, each once", async () => {
+  it("emits the same end events as Node's server, each once, and close after finish", async () => {
     const events = async (kind: "injected" | "real"): Promise<readonly string[]> => {
       const seen: string[] = [];
       const server = createServer((req, res) => {
@@ -92,7 +92,7 @@ describe("the injector", () => {
     expect(urls).to.deep.equal(["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
   });
 
-  it("rejects at a response status other than 200", async () => {
+  it("rejects when a response has a status other than 200", async () => {
     const server = createServer((_req, res) => {
       res.statusCode = 500;
       res.end();

@@ -27,7 +27,7 @@ function collecting(given: Partial<BenchOptions>): Collecting {
 }
 
 describe("the bench keyset", () => {
-  it("KEY-1 KEY-4 KEY-9 svc stays within its limits", async () => {
+  it("KEY-1 KEY-4 KEY-9 finds svc within its limits", async () => {
     const { options, printed } = collecting({ json: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     const figures = printed.map((line) => JSON.parse(line) as { metric: string; value: number });
@@ -45,7 +45,7 @@ describe("the bench keyset", () => {
     expect(noted.slice(0, -1).every((line) => line.startsWith("     svc "))).to.equal(true);
   });
 
-  it("counts fewer fetches of jwks-rsa for random ids when its limit is on", async () => {
+  it("counts fewer fetches by jwks-rsa for random key ids when its rate limit is on", async () => {
     const random = scenarios.find(({ metric }) => metric === "fetches/200-random-kids");
     const fetchesOf = (name: string): Promise<number> | undefined => {
       const make = cases[name];

@@ -12,7 +12,7 @@ import { createLogTap } from "../http/log-tap.ts";
 import { type Claims, proofOf } from "../http/proof.ts";
 import { addRoute } from "../http/route.ts";
 
-describe("a case of the http bench", () => {
+describe("the proof of a case of the http bench", () => {
   const tap = createLogTap();
   const untrue: readonly (readonly [string, Claims])[] = [
     ["X-Request-ID", { requestId: true }],
@@ -23,7 +23,7 @@ describe("a case of the http bench", () => {
     ["X-Content-Type-Options", { securityHeaders: true }],
   ];
   for (const [what, claims] of untrue) {
-    it(`is not timed when a claim is false: ${what}`, async () => {
+    it(`fails when a claim is false: ${what}`, async () => {
       const app = express();
       addRoute(app);
       const proof = httpSubject(createServer(app), proofOf(claims)).prove();
@@ -31,18 +31,18 @@ describe("a case of the http bench", () => {
     });
   }
 
-  it("is not timed when it responds without the item", async () => {
+  it("fails when the case responds without the item", async () => {
     const proof = httpSubject(createServer((_req, res) => res.end("hello"))).prove();
     expect(await proof.catch((error: Error) => error.message)).to.include("media type");
   });
 
-  it("ends the run with its name if it does not start", async () => {
+  it("rejects with the name of a case that does not start", async () => {
     const broken = { name: "broken", module: new URL("./no-such-file.ts", import.meta.url) };
     const start = startCrew([broken]).catch((error: Error) => error.message);
     expect(await start).to.match(/^broken: .*no-such-file/s);
   });
 
-  it("proves its claims, for every case", async () => {
+  it("succeeds for every case", async () => {
     const file = fileURLToPath(new URL("./support/prove-all.ts", import.meta.url));
     const child = spawn(process.execPath, ["--conditions=@svc/source", file], {
       stdio: ["ignore", "pipe", "inherit"],

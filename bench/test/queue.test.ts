@@ -61,7 +61,7 @@ describe("the benches queue and queue-depth", function () {
     expect(code, "a quick run judges no bound").to.equal(0);
   });
 
-  it("recovers expired leases without the other queues (JOB-34)", async () => {
+  it("measures the recovery of expired leases only for svc (JOB-34)", async () => {
     const { figures, said } = await run(queue, ["recovery"]);
     expect(figures.map(({ case: name, metric, unit }) => [name, metric, unit])).to.deep.equal([
       ["svc", "recovery/1000-expired", "ms"],
@@ -142,7 +142,7 @@ describe("the benches queue and queue-depth", function () {
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
   });
 
-  it("compares a separate producer only with graphile-worker, with its own bound", () => {
+  it("compares the latency with a separate producer only with that of graphile-worker, with its own bound", () => {
     const figures = [
       { case: "svc-apart", metric: "latency/p50", value: 8, unit: "ms" },
       { case: "graphile-worker", metric: "latency/p50", value: 10, unit: "ms" },
@@ -166,7 +166,7 @@ describe("the benches queue and queue-depth", function () {
     expect(apartBounds.p99.factor).to.equal(1);
   });
 
-  it("compares a figure that has no peer with its limit", () => {
+  it("compares a figure with its limit if no peer has that figure", () => {
     const figure = (value: number): Figure => ({
       case: "svc",
       metric: "recovery/1000-expired",
@@ -181,7 +181,7 @@ describe("the benches queue and queue-depth", function () {
     expect(limitVerdict(figure(Number.NaN), 2000).broken).to.equal(true);
   });
 
-  describe("latency", () => {
+  describe("the latency measurement", () => {
     /** Measures rounds of five slices; in noisy rounds one commit in ten is slow. */
     async function measured(
       noisy: (round: number) => boolean,
@@ -211,7 +211,7 @@ describe("the benches queue and queue-depth", function () {
     const valuesOf = (results: readonly Result[], name: string): readonly number[] | undefined =>
       results.find((each) => each.name === name && each.metric === "latency/p99")?.values;
 
-    it("ends after twice the requested number of valid rounds", async () => {
+    it("stops after twice the requested number of valid rounds", async () => {
       const { results, said } = await measured(() => false);
       expect(valuesOf(results, "svc")).to.deep.equal([1, 2, 3, 4]);
       expect(results.map(({ doubt }) => doubt))
@@ -221,7 +221,7 @@ describe("the benches queue and queue-depth", function () {
       expect(said.at(-1)).to.include("latency, all 4 rounds, 4 of which count: median p99 svc 2.50");
     });
 
-    it("omits a round with slow commits, and reports it", async () => {
+    it("leaves a round with slow commits out of the figures, and reports it", async () => {
       const { results, said } = await measured((round) => round % 2 === 1);
       expect(valuesOf(results, "svc")).to.deep.equal([2, 4, 6, 8]);
       expect(valuesOf(results, "commit")).to.deep.equal([2, 4, 6, 8]);
@@ -232,7 +232,7 @@ describe("the benches queue and queue-depth", function () {
       expect(results.every(({ doubt }) => doubt === undefined)).to.equal(true);
     });
 
-    it("gives up after four times the requested rounds, and gives no verdict", async () => {
+    it("stops after four times the requested rounds, and marks the figures as doubtful", async () => {
       const { results, said } = await measured((round) => round !== 3);
       expect(said.at(-1)).to.include("latency, all 8 rounds, 1 of which count");
       expect(new Set(results.map(({ doubt }) => doubt))).to.deep.equal(
@@ -248,7 +248,7 @@ describe("the benches queue and queue-depth", function () {
       expect(valuesOf(results, "graphile-worker")).to.deep.equal([1, 2, 3, 4]);
     });
 
-    it("has a caveat when the data are in memory", () => {
+    it("reports a doubt when the database is in memory", () => {
       for (const folder of ["/dev/shm", import.meta.dirname].filter((each) => existsSync(each))) {
         const isInMemory = statfsSync(folder).type === 0x0102_1994;
         expect(doubtOf(folder)).to.equal(
@@ -258,7 +258,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("orders the cases so that each case follows every other case", () => {
+  it("orders the cases so that each case follows every other case once", () => {
     const after = new Set<string>();
     for (let slice = 0; slice < 8; slice++) {
       const order = orderOf(slice, 8);
@@ -268,7 +268,7 @@ describe("the benches queue and queue-depth", function () {
     expect(after.size).to.equal(8 * 7);
   });
 
-  it("gives no verdict when only one of svc and control keeps the bound", () => {
+  it("declares a figure void when only one of svc and control keeps the bound", () => {
     const verdict = (own: number, control: number, doubt?: string): ReturnType<typeof voidOf> => {
       const figures = [
         { case: "svc", metric: "latency/p99", value: own, unit: "ms" },
@@ -290,7 +290,7 @@ describe("the benches queue and queue-depth", function () {
     });
   });
 
-  it("returns the number of claimed jobs", () => {
+  it("returns how many jobs would start again after a kill, by queue and mode", () => {
     expect(inHand("svc", 50, "default")).to.equal(50);
     expect(inHand("svc", 50, "fastest")).to.equal(500);
     expect(inHand("graphile-worker", 50, "fastest")).to.equal(550);

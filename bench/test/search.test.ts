@@ -129,7 +129,7 @@ describe("the benches search and ingest", function () {
       .and.to.include("partitions: approximate index: one for each of 2 partitions");
   });
 
-  it("distinguishes an approximate plan from an exact plan, and shows what it reads", () => {
+  it("distinguishes an approximate plan from an exact plan, and lists what a plan reads", () => {
     const plan = [
       "Limit",
       "  ->  Index Scan using shared_hnsw on shared_chunks",

@@ -129,14 +129,14 @@ describe("the bench tokens", function () {
   });
 });
 
-describe("a case that verifies tokens", () => {
+describe("the proof of a case that verifies tokens", () => {
   const settings: readonly Verifying[] = (["svc", "fast-jwt"] as const).flatMap((by) =>
     (["HS256", "RS256"] as const).flatMap((algorithm) =>
       [true, false].map((isCached) => ({ by, algorithm, isCached })),
     ),
   );
 
-  it("is timed only when it refuses invalid tokens and caches valid ones as it claims", () => {
+  it("succeeds only when the case refuses invalid tokens and caches valid ones as it claims", () => {
     for (const setting of settings) {
       const issuer = createIssuer(setting.algorithm);
       const verify = verifierOf(setting, issuer);
@@ -150,11 +150,11 @@ describe("a case that verifies tokens", () => {
   });
 });
 
-describe("a case that issues or refreshes", () => {
+describe("the proof of a case that issues or refreshes", () => {
   const issuing = createIssuing("ES256", createMemoryTokenStore());
   const { issuer } = issuing;
 
-  it("is not timed when its tokens have another algorithm, or are always the same", async () => {
+  it("fails when the tokens have another algorithm, or are always the same", async () => {
     expect(await fault(provePairs(issuing, "ES256"))).to.equal("proven");
     expect(await fault(provePairs(issuing, "HS256"))).to.include("the algorithm should be");
     const pair = await issuer.issuePair({ subject: "somebody" });
@@ -162,7 +162,7 @@ describe("a case that issues or refreshes", () => {
     expect(await fault(provePairs(same, "ES256"))).to.include("the subject of an access token");
   });
 
-  it("is not timed when it accepts an invalid token", async () => {
+  it("fails when the case accepts an invalid token", async () => {
     const known = new Map<string, Awaited<ReturnType<Issuing["verify"]>>>();
     const careless: Issuing = {
       ...issuing,
@@ -176,7 +176,7 @@ describe("a case that issues or refreshes", () => {
     expect(await fault(provePairs(careless, "ES256"))).to.include("why a bad signature is refused");
   });
 
-  it("is not timed when it refreshes a used token, or a token of an ended session", async () => {
+  it("fails when the case refreshes a used token, or a token of an ended session", async () => {
     expect(await fault(proveRotation(issuing))).to.equal("proven");
     const forgetful = createIssuing("HS256", {
       isRevoked: () => false,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { conclude, judged, unbounded, type Verdict } from "../harness/verdicts.ts";
 
-describe("the verdicts of a bench", () => {
+describe("conclude()", () => {
   function concluded(verdicts: readonly Verdict[], quick: boolean): { code: number; noted: string[] } {
     const noted: string[] = [];
     return { code: conclude(verdicts, { quick, note: (line) => void noted.push(line) }), noted };
@@ -10,7 +10,7 @@ describe("the verdicts of a bench", () => {
   const missed = judged(false, "a: 2, at most 1");
   const voided: Verdict = { mark: "VOID", text: "the control is at 1.2" };
 
-  it("exits with 1 when a limit is exceeded or a group is void", () => {
+  it("returns exit code 1 when a limit is exceeded or a group is void", () => {
     expect(concluded([judged(true, "a: 1, at most 1"), missed], false)).to.deep.equal({
       code: 1,
       noted: ["ok   a: 1, at most 1", "FAIL a: 2, at most 1"],

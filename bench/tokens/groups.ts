@@ -14,7 +14,7 @@ export interface Group {
   /** The name of the metric per second; undefined if it is not reported. */
   readonly perSecond: "pairs_per_s" | "refreshes_per_s" | "verifications_per_s" | undefined;
   readonly cases: readonly Case[];
-  /** The repetition of the first case. */
+  /** The control, which repeats the first case. */
   readonly controls: Controls;
   /** A case, the case that it is compared with, and the maximum that it may add, in microseconds. */
   readonly added?: { readonly to: string; readonly case: string; readonly boundUs: number } | undefined;
@@ -22,7 +22,7 @@ export interface Group {
 
 export const CHECK_BOUND_US = 15;
 
-/** The cases of all groups, for messages. */
+/** The names of the cases of all groups, for error messages. */
 export const caseNames: readonly string[] = [
   "hs256",
   "rs256",
@@ -84,7 +84,7 @@ export function groupsOf({ redis, postgres }: Servers): readonly Group[] {
   ];
 }
 
-/** Compares our verifier with fast-jwt, both without and with a cache of verified tokens. */
+/** Returns a group that compares our verifier with fast-jwt, both without and with a cache of verified tokens. */
 function verifications(name: string, algorithm: Verifying["algorithm"]): Group {
   const of = (suffix: string, by: Verifying["by"], isCached: boolean): Case => ({
     name: `verify-${name}${suffix}`,
@@ -105,7 +105,7 @@ function verifications(name: string, algorithm: Verifying["algorithm"]): Group {
 }
 
 /**
- * Returns the groups with only these cases, and those that they are compared with.
+ * Returns the groups with only these cases, and the cases that they are compared with.
  *
  * @throws Error that lists the known cases
  */

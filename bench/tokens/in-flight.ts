@@ -1,7 +1,10 @@
 /** The number of concurrent requests. */
 export const IN_FLIGHT = 32;
 
-/** Calls `one` `count` times, {@link IN_FLIGHT} calls at a time; it receives the number of its lane. */
+/**
+ * Calls `one` `count` times, with {@link IN_FLIGHT} calls in flight; `lane` numbers the calls that run at the same
+ * time.
+ */
 export async function inFlight(count: number, one: (lane: number) => Promise<void>): Promise<void> {
   let left = count;
   const run = async (_: unknown, lane: number): Promise<void> => {

@@ -5,7 +5,7 @@ import type { Case } from "../harness/subject.ts";
 /** The duration of a run. */
 export interface Effort {
   readonly rounds: number;
-  /** Milliseconds of work before the first round, and in a slice. */
+  /** Milliseconds of work: before the first round, and in a slice. */
   readonly warmUpMs: number;
   readonly sliceMs: number;
 }

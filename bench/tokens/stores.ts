@@ -4,13 +4,13 @@ import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { createRedisTokenStore } from "@svc/token-store/redis";
 import { Pool } from "pg";
 
-/** The store of a case and its address; the setting of the case, as JSON. */
+/** The store of a case and its address. The setting of the case contains it as JSON. */
 export type Place =
   | { readonly store: "memory" | "none" }
   | { readonly store: "redis" | "ioredis"; readonly url: string; readonly keyPrefix: string }
   | { readonly store: "postgres"; readonly url: string };
 
-// More than one run consumes.
+// More entries than one run creates.
 const MARKS = 2_000_000;
 
 export async function openStore(place: Place): Promise<TokenStore> {

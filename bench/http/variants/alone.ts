@@ -10,7 +10,7 @@ interface Addition {
   front?(app: Express): Promise<Claims>;
   /** Adds the package after the route. */
   behind?(app: Express): Promise<Claims>;
-  /** Default: a plain server of Node. */
+  /** Creates the server. Default: a plain `node:http` server. */
   server?(app: Express): Promise<Server>;
 }
 

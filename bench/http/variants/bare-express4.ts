@@ -4,7 +4,7 @@ import type { Subject } from "../../harness/subject.ts";
 import { httpSubject } from "../http-subject.ts";
 import { item, routePath } from "../route.ts";
 
-/** Starts the same with Express 4. */
+/** Starts Express 4 with its defaults and one route. */
 export async function start(): Promise<Subject> {
   const app = express();
   app.get(routePath, (req, res) => {

@@ -9,9 +9,9 @@ import { routePath, item } from "../route.ts";
 import { createIssuer } from "../tokens.ts";
 
 /**
- * Starts Express 5 with as many layers as `full-packages`, which do only the unavoidable work: draw and return an id, set a
- * current context, listen for the end of the response, and look a token up by its hash. They read no trace, claim, clock,
- * revocation or tenant, and count nothing.
+ * Starts Express 5 with as many layers as `full-packages`, which do only the unavoidable work: generate and return a
+ * request id, set an async context, listen for the end of the response, and look up a token by its hash. They read no
+ * trace, claim, clock, revocation or tenant, and record no metrics.
  */
 export async function start(): Promise<Subject> {
   const tokens = mintTokens(createIssuer("HS256"), 64);

@@ -15,8 +15,9 @@ interface CallerRequest extends TenantRequest {
 }
 
 /**
- * Starts bare Express 5 that only checks a token and a tenant with handwritten code. Setting: `string` passes the secret to
- * jsonwebtoken as a text, as its documentation does, `key-object` as a key made once.
+ * Starts bare Express 5 that only checks a token and a tenant with handwritten code. Setting: `string` passes the
+ * secret to jsonwebtoken as a string, as its documentation does; `key-object` passes it as a key object that is created
+ * once.
  */
 export async function start(setting: string): Promise<Subject> {
   const issuer = createIssuer("HS256");

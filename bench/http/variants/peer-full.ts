@@ -18,7 +18,9 @@ import { proofOf } from "../proof.ts";
 import { addGuardedRoute, routePath, type Seen, urlOf } from "../route.ts";
 import { audience, createIssuer, issuerUrl, type TokenAlgorithm } from "../tokens.ts";
 
-/** Starts a common combination of other packages with callers and tenants. Setting: the algorithm of its tokens. */
+/**
+ * Starts a common combination of other packages, with authentication and tenants. Setting: the algorithm of its tokens.
+ */
 export async function start(setting: string): Promise<Subject> {
   const algorithm: TokenAlgorithm = setting === "RS256" ? "RS256" : "HS256";
   const issuer = createIssuer(algorithm);
@@ -38,7 +40,7 @@ export async function start(setting: string): Promise<Subject> {
       includeMethod: true,
       includePath: true,
       promRegistry: registry,
-      // Its default guesses which path segments are ids, and costs more than all the rest of it.
+      // The default guesses which path segments are ids, and costs more than the rest of this middleware.
       normalizePath: (req) => (req.route as { path: string } | undefined)?.path ?? "none",
     }),
   );

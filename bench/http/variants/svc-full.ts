@@ -22,11 +22,13 @@ const settings: Readonly<Record<string, Setting>> = {
   "no-etag": { ...usual, etag: false },
   info: { ...usual, level: "info" },
   uncached: { ...usual, cacheTokens: 0 },
-  // Each token is displaced by others before it comes again.
+  // The cache holds fewer tokens than the requests use: each token is evicted before it is sent again.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
 };
 
-/** Starts a whole service with callers and tenants. Setting: `cached`, `no-etag`, `info`, `uncached` or `unseen`. */
+/**
+ * Starts a whole service with authentication and tenants. Setting: `cached`, `no-etag`, `info`, `uncached` or `unseen`.
+ */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
   const issuer = createIssuer(setting.algorithm);

@@ -1,4 +1,4 @@
-// Proves every case in one process, which is enough without a measurement, and prints the names.
+// Proves every case in one process, which is enough because nothing is measured, and prints the names.
 import type { CaseModule } from "../../harness/subject.ts";
 import { httpCases } from "../../http/cases.ts";
 

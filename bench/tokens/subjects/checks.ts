@@ -53,7 +53,7 @@ async function checkOf(place: Place): Promise<RevocationCheck | undefined> {
   return openStore(place);
 }
 
-/** Makes the cheapest possible check: the client and one command. */
+/** Returns the cheapest possible check: one command of the Redis client. */
 function byHand({ url, keyPrefix }: { readonly url: string; readonly keyPrefix: string }): RevocationCheck {
   const redis = new Redis(url, { enableAutoPipelining: true });
   const prefix = `${keyPrefix}svc:auth:`;
@@ -76,7 +76,7 @@ async function proveChecks(injector: Injector, issuer: Issuer, place: Place): Pr
   expectEqual("the status for a bad signature", await statusOf(tampered(good)), 401);
   for (let time = 0; time < 2; time++) expectEqual("the status for a good token", await statusOf(good), 200);
   if (place.store !== "redis" && place.store !== "ioredis") return;
-  // Another replica, whose revocations this one has to see.
+  // Revokes tokens as another replica would, which the tested service must notice.
   const redis = new Redis(place.url, { keyPrefix: place.keyPrefix });
   const store = createRedisTokenStore({ redis });
   const until = Math.floor(Date.now() / 1000);

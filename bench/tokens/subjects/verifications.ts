@@ -12,7 +12,7 @@ import {
 } from "../../http/tokens.ts";
 import { tampered } from "../issuing.ts";
 
-/** The verifier and the tokens of a case; the setting of the case, as JSON. */
+/** The verifier and the tokens of a case. The setting of the case contains them as JSON. */
 export interface Verifying {
   readonly by: "svc" | "fast-jwt";
   readonly algorithm: TokenAlgorithm;
@@ -65,7 +65,7 @@ function ours({ secret, publicKey }: Issuer, isCached: boolean): Verify {
   };
 }
 
-/** The key is given as text: fast-jwt makes a key object of it once. */
+/** Returns the verifier of fast-jwt. The key is passed as text, from which fast-jwt makes a key object once. */
 function fastJwt({ secret, publicKey }: Issuer, algorithm: TokenAlgorithm, isCached: boolean): Verify {
   const verify = createFastVerifier({
     key: publicKey ?? secret,

@@ -1,8 +1,8 @@
 import type { Database } from "@svc/database";
 import { ensureSchema, type Queryable } from "@svc/sql";
 
-// These tables belong to no tenant, because a person has no tenant before the sign-in. So row security is off here,
-// and every statement names the rows that it means.
+// These tables belong to no tenant, because a person has no tenant before signing in. Row security is therefore off,
+// and every statement must select its rows itself.
 const people = {
   name: "expenses users",
   tables: {
@@ -72,12 +72,12 @@ create table if not exists sessions (
 };
 
 /**
- * Creates the missing tables of users and sessions. Fills a new table of users in the same transaction: both or
- * neither, by one of any number of processes that start at once.
+ * Creates the missing tables of users and sessions, and calls `fill` in the same transaction if the table of users is
+ * new. Of several processes that start at once, only one does this.
  */
 export function ensureAccounts(db: Database, fill: (tx: Queryable) => Promise<void>): Promise<void> {
   const work = async (tx: Queryable): Promise<void> => {
-    // Checked apart from the other tables: one of those may be missing although the users exist.
+    // Check the users apart from the other tables: one of these may be missing although the users exist.
     if ((await ensureSchema(tx, people)) === "created") await fill(tx);
     await ensureSchema(tx, signIns);
   };

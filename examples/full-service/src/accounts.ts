@@ -25,7 +25,7 @@ export interface AccountsOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly passwords: Passwords;
-  /** Whether the demo users are written into the table, and shown. */
+  /** Whether the demo users are added to the table and shown on the sign-in page. */
   readonly demoUsers: boolean;
 }
 
@@ -56,7 +56,7 @@ export function accounts(
   }
   const store = createSessionStore({ db, prepared, log });
   onStop("flush", () => store.stop?.());
-  // Requests cannot show it: a proxy in front terminates https.
+  // Requests do not show whether the browser uses https, because a proxy in front terminates it.
   const secure = env === "staging" || env === "prod";
   const cookies = sessionCookies({
     secure,

@@ -37,7 +37,7 @@ on conflict (tenant, day) do update set expenses = activity.expenses + 1`,
   );
 }
 
-/** Returns the last 31 days of a tenant with expenses, newest first. */
+/** Returns the last 31 days on which the tenant has expenses, newest first. */
 export async function recentActivity(tx: Queryable): Promise<readonly DayOfActivity[]> {
   const { rows } = await tx.query<DayOfActivity & Row>(
     "select to_char(day, 'YYYY-MM-DD') as day, expenses from activity order by day desc limit 31",

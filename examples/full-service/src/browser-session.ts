@@ -22,7 +22,10 @@ export type SignBrowserIn = (
   returnTo: string | undefined,
 ) => Promise<void>;
 
-/** Returns the sign-in of browsers. A new session replaces the one of the request, which is ended and never reused. */
+/**
+ * Returns a function that signs a browser in with a new session. The previous session of the browser is ended and never
+ * reused.
+ */
 export function browserSessions({ beginSession, issuer, cookies }: BrowserSessionsOptions): SignBrowserIn {
   return async function signBrowserIn(user, req, res, returnTo) {
     const pair = await beginSession(user, req);

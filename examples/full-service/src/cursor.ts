@@ -2,7 +2,7 @@ import type { Position } from "./expense.ts";
 import { isExpenseId } from "./expense.ts";
 import { utcTime } from "./timestamp.ts";
 
-/** Returns the cursor of a position: `next` of a page and `cursor` of the next request. */
+/** Returns the cursor for a position: a page returns it as `next`, and the next request sends it as `cursor`. */
 export function cursorOf({ paidAt, id }: Position): string {
   return Buffer.from(`${paidAt} ${id}`).toString("base64url");
 }

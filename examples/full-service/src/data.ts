@@ -14,13 +14,13 @@ export interface Data {
   readonly jobs: JobTable;
   readonly events: Events;
   readonly inbox: Inbox;
-  /** The spending by month. */
+  /** The rollup of spending by month. */
   readonly totals: Rollup;
   /** Resolves when the tables exist; called every time, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
 }
 
-/** The initial content of the tables. */
+/** The initial content of the tables, and the time zone of the totals. */
 export interface DataOptions {
   readonly seed?: boolean | undefined;
   readonly demoUsers?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface DataOptions {
   readonly timeZone?: string | undefined;
 }
 
-/** @throws ConfigurationError without a database, and for a demo in `prod` */
+/** @throws ConfigurationError without a database, or for demo data in `prod` */
 export function dataIn(service: Service, options: DataOptions): Data {
   refuseDemo(service, options);
   const { db, jobs, events, inbox, log } = service;

@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import { createDatabase } from "@svc/database";
 import { identifier, type Queryable, withTransaction } from "@svc/sql";
 
-/** Returns the name of the role of the service in a database: it owns the tables and has no other rights. */
+/** Returns the name of the service's role in a database. The role owns the tables and has no other rights. */
 export function roleOf(url: string): string {
   return `${decodeURIComponent(new URL(url).pathname.slice(1)).slice(0, 50)}_service`;
 }
 
 /**
- * Creates the role of the service, connected as a superuser. A superuser sees the rows of every tenant in spite of row
- * security, so a service must not be one.
+ * Creates the role of the service, over a connection as superuser. A superuser sees the rows of every tenant in spite
+ * of row security, so a service must not connect as one.
  *
  * @param adminUrl URL of a superuser
  * @returns the same URL for the role, with a new password
@@ -27,7 +27,7 @@ export async function serviceUrl(adminUrl: string): Promise<string> {
 
 async function makeRole(tx: Queryable, name: string, password: string): Promise<void> {
   const role = identifier(name);
-  // Two starts may run this at the same time.
+  // Two services that start may run this at the same time.
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`role ${name}`]);
   const { rows } = await tx.query("select from pg_roles where rolname = $1", [name]);
   if (rows.length === 0) await tx.query(`create role ${role}`);
@@ -37,6 +37,6 @@ async function makeRole(tx: Queryable, name: string, password: string): Promise<
   // The search needs this extension, and only a superuser may create it.
   const { rows: vector } = await tx.query("select from pg_available_extensions where name = 'vector'");
   if (vector.length > 0) await tx.query("create extension if not exists vector");
-  // The superuser may own a table of an earlier start.
+  // The superuser may own this table if an earlier start created it.
   await tx.query(`alter table if exists expenses owner to ${role}`);
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { DemoProvider } from "./demo-provider.ts";
 
-/** Returns the configuration of the service with the demo provider added, which differs at every start. */
+/**
+ * Returns the configuration of the service with the demo provider added. The provider's secret differs at every start.
+ */
 export function demoConfiguration(provider: DemoProvider, redirectUri: string): { readonly toml: string } {
   const file = readFileSync(new URL("../service.toml", import.meta.url), "utf8");
   const table = Object.entries({

@@ -38,7 +38,7 @@ ${buttons("Allow")}
   );
 }
 
-/** Returns the page of an error. */
+/** Returns an error page. */
 export function refusalPage(text: string): string {
   return page("That did not work", `<p>${escaped(text)}</p><p>Go back to the service and start again.</p>`);
 }

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
-/** More sign-ins than a demo has, and little memory. */
+/** Limits memory; the sign-ins of a demo need fewer entries. */
 const mostEntries = 1000;
 
 interface Entry {
@@ -8,7 +8,10 @@ interface Entry {
   readonly endsAt: number;
 }
 
-/** Returns the in-memory store of the demo provider: one map per kind, which drops its oldest entry when it is full. */
+/**
+ * Returns the in-memory store of the demo provider: one map per kind of entry, which drops its oldest entry when it is
+ * full.
+ */
 export function demoProviderStore(): Adapter {
   const entries = new Map<string, Entry>();
 

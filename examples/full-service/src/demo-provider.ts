@@ -21,7 +21,7 @@ export interface DemoProviderOptions {
   readonly people?: readonly DemoPerson[] | undefined;
 }
 
-/** A running provider, and what a service must know about it. */
+/** A running provider, and the settings that a service needs to use it. */
 export interface DemoProvider {
   readonly issuer: string;
   readonly clientId: string;
@@ -122,7 +122,7 @@ async function made(
 ): Promise<Provider> {
   const { interactionPolicy, Provider } = await import("oidc-provider");
   const policy = interactionPolicy.base();
-  // Always ask, because the visitor of a demo may want to be another person the next time.
+  // Always ask who the visitor is, because a visitor of the demo may want to be another person the next time.
   const ask = (ctx: { oidc: { result?: { login?: unknown } | undefined } }): boolean =>
     ctx.oidc.result?.login === undefined;
   policy.get("login")?.checks.add(new interactionPolicy.Check("always", "who is it this time?", ask));
@@ -144,7 +144,8 @@ async function made(
     cookies: { keys: [randomBytes(32).toString("base64url")] },
     features: {
       devInteractions: { enabled: false },
-      // The provider needs it when a person returns as another one; its own pages are never shown.
+      // The provider needs this feature when a visitor signs in as another person; the pages of the feature are never
+      // shown.
       rpInitiatedLogout: { enabled: true, logoutSource: nothingHere, postLogoutSuccessSource: nothingHere },
     },
     findAccount(_ctx, id) {
@@ -168,7 +169,7 @@ async function made(
   });
 }
 
-/** Answers the pages for identity and consent. */
+/** Serves the pages for identity and consent. */
 async function interact(
   provider: Provider,
   people: readonly DemoPerson[],
@@ -209,7 +210,7 @@ async function formOf(req: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(text);
 }
 
-// No form-action: browsers apply it to the redirect back to the service, too.
+// The policy omits form-action, because browsers also apply it to the redirect back to the service.
 const pageHeaders = {
   "Cache-Control": "no-store",
   "Content-Security-Policy":

@@ -4,7 +4,7 @@ import type { Category } from "./expense.ts";
 import { latestExpenses } from "./expense-store.ts";
 import { factsOf } from "./search/documents.ts";
 
-/** The note of an expense and the text of its receipt. */
+/** A note of an expense, and the text of the receipt for it. */
 export interface DemoReceipt {
   readonly note: string;
   readonly text: string;
@@ -90,7 +90,8 @@ const texts: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Stores a receipt of each kind for a tenant without documents, each under the id of the latest expense with its note.
+ * Stores one receipt for each demo note, under the id of the latest expense with that note, if the tenant has no
+ * documents.
  *
  * @returns the number of receipts
  */

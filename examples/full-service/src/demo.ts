@@ -24,9 +24,9 @@ export interface StartDemoOptions {
 }
 
 /**
- * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, else on its own, which listens on the port
- * after the service's and keeps its files (PORT-4, PORT-6). An error at the start is written to standard error and ends
- * the process: with exit code 2 for a wrong configuration, else with 1.
+ * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, or else on its own PostgreSQL, which listens
+ * on the port after the service's and keeps its files (PORT-4, PORT-6). An error at the start is written to standard
+ * error and ends the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startDemo({
   checkout,
@@ -37,10 +37,10 @@ export async function startDemo({
   try {
     const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
     if (env["DATABASE_URL"]) {
-      // Do not add demo data to a named database of another environment.
+      // Do not add demo data to the database of an environment other than local.
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
-      // Outside of local, several replicas may run, and a temporary search index of one process is of no use to them.
+      // Outside of local, several replicas may run, and they cannot share the temporary search index of one process.
       const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
       const demo = { seed: isLocal, demoUsers: isLocal, passwords, ...search };
       await tellWhereToLook(await start(service, withSecret, demo));
@@ -101,7 +101,8 @@ async function start(
     import("@svc/express"),
     import("./service.ts"),
   ]);
-  // The demo provider lets everyone in as anyone, and it must know the port of the callback.
+  // The demo provider lets a visitor sign in as any user, so it runs only in local; it must know the port of the
+  // callback.
   if (environment !== "local" || port === 0) return startService(expensesService(env, options));
   const redirectUri = `http://localhost:${port}/auth/demo/callback`;
   const { startDemoProvider } = await import("./demo-provider.ts");
@@ -112,12 +113,12 @@ async function start(
   return service;
 }
 
-// A new secret at every start makes tokens of the demo useless elsewhere and later.
+// A new secret at every start, so that tokens of a demo are valid neither in other services nor after a restart.
 function secretFor(env: NodeJS.ProcessEnv): string {
   return env["SVC_AUTH_SECRET"] || randomBytes(32).toString("base64url");
 }
 
-// Checked before the database starts; if another process takes the port later, the service reports it.
+// Check before the database starts; if another process takes the port later, the service reports it.
 async function requireFree(port: number, host: string): Promise<void> {
   const server = createServer().listen(port, host);
   try {
@@ -141,7 +142,8 @@ function isOnItsWay(checks: Checks): boolean {
 }
 
 async function tellWhereToLook({ address, health }: Service): Promise<void> {
-  // The report creates the table, so the first request need not; and it lets the log lines of the start come first.
+  // The report creates the tables before the first request. It also delays the message below, so that the log lines of
+  // the start come first.
   let { checks } = await health.report();
   for (let tries = 1; isOnItsWay(checks) && tries < 20; tries++) {
     await sleep(250);

@@ -8,7 +8,7 @@ interface ExpenseRow extends Omit<Expense, "paid_at">, Row {
   readonly paid_at: Date;
 }
 
-// Every statement runs in a tenant's transaction and sees only its rows, so none needs `where tenant = ...`.
+// Every statement runs in a tenant's transaction and sees only that tenant's rows, so none needs `where tenant = ...`.
 
 /** Records an expense of a tenant and returns it with its id. */
 export async function recordExpense(tx: Queryable, tenant: string, expense: NewExpense): Promise<Expense> {
@@ -42,7 +42,7 @@ export async function findExpense(tx: Queryable, id: string): Promise<Expense | 
   return rows[0] && shape(rows[0]);
 }
 
-/** Returns the latest expense with each note. */
+/** Returns the latest expense for each of the notes. */
 export async function latestExpenses(tx: Queryable, notes: readonly string[]): Promise<readonly Expense[]> {
   const { rows } = await tx.query<ExpenseRow>(
     `

@@ -19,7 +19,7 @@ export type NewExpense = Omit<Expense, "id" | "tenant">;
 /** The filter of a listing. */
 export interface ExpenseFilter {
   readonly category: Category | undefined;
-  /** `2026-03`: that month in UTC. */
+  /** A month in UTC, for example `2026-03`. */
   readonly month: string | undefined;
   readonly after: Position | undefined;
   readonly limit: number;
@@ -33,7 +33,7 @@ export interface CategoryTotal {
   readonly amount: string;
 }
 
-/** The last row of a page of a listing. */
+/** The position of a page's last row in a listing. */
 export interface Position {
   readonly paidAt: string;
   readonly id: string;

@@ -13,9 +13,9 @@ export interface FederatedSignInOptions {
 }
 
 /**
- * Signs in the user to whom the provider's identity is linked, or the user with that e-mail address, and then links the
- * identity. The address counts only if the provider has verified it, because people may enter any address in an account
- * at a provider (OIDC-21).
+ * Signs in the user to whom the provider's identity is linked. Without a link it signs in the user with the identity's
+ * e-mail address, and links the identity. The address counts only if the provider has verified it, because people may
+ * enter any address in an account at a provider (OIDC-21).
  */
 export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignInOptions): IdentityHandler {
   async function userOf({ federated_id, email, email_verified }: LoginIdentity): Promise<User | undefined> {

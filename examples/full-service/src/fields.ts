@@ -1,12 +1,12 @@
 import { unprocessable, type ValidationIssue } from "@svc/problem";
 
-/** Reads a value; undefined if it is not what `expects` describes. */
+/** Reads a value of a request; `read` returns undefined for a value that is not what `expects` describes. */
 export interface Reading<T> {
   readonly expects: string;
   read(value: unknown): T | undefined;
 }
 
-/** Returns the reading of a text that matches a pattern. */
+/** Returns a reading that accepts a text only if it matches a pattern. */
 export function matching(pattern: RegExp, expects: string): Reading<string> {
   return {
     expects,
@@ -15,7 +15,7 @@ export function matching(pattern: RegExp, expects: string): Reading<string> {
 }
 
 /**
- * Returns the members of a body, in which only those in `known` are allowed.
+ * Returns the fields of a body; a field that is not in `known` is a fault.
  *
  * @throws ProblemError 422 if the body is not a JSON object
  */
@@ -58,7 +58,7 @@ export class Fields {
     return value;
   }
 
-  /** Adds a fault in the combination of values, at one of them. */
+  /** Adds a fault in a combination of values, reported for the value `name`. */
   refuse(name: string, msg: string): void {
     this.#issues.push(this.#issue("value", name, msg, this.#values.get(name)));
   }

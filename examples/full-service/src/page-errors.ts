@@ -11,8 +11,8 @@ const pages =
   /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|reports|receipts|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
- * Answers a browser with a page where a program gets a problem document, and logs the same. An unexpected error stays a
- * problem.
+ * Answers browsers with a page instead of a problem document, and logs the error as the problem handler does. That
+ * handler answers programs, and unexpected errors (500).
  */
 export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const status = statusOf(error);
@@ -37,7 +37,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === "number" && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** Returns the page to try again: the requested one, or the one with the form. */
+/** Returns the page for another try: the requested page, or the page with the form. */
 function again(req: Request): string {
   if (req.method !== "GET") return home;
   return req.path.startsWith("/auth/") ? "/sign-in" : withoutRetry(req);

@@ -8,7 +8,7 @@ export interface ScryptCost {
   readonly p: number;
 }
 
-/** 32 MiB and about 0.2 s of a thread. A stored hash contains its cost, so this may be raised at any time. */
+/** Costs 32 MiB and about 0.2 s of a thread. A stored hash contains its cost, so this may be raised at any time. */
 export const recommendedCost: ScryptCost = { N: 2 ** 15, r: 8, p: 3 };
 
 /** Derives a hash from a password; tests replace it to count calls. */
@@ -18,11 +18,11 @@ export type Derive = (password: string, salt: Buffer, cost: ScryptCost) => Promi
 export interface PasswordsOptions {
   /** Cost of new hashes. Default: {@link recommendedCost}. */
   readonly cost?: ScryptCost | undefined;
-  /** Default: scrypt in the thread pool. */
+  /** Derives the hashes. Default: scrypt in the thread pool. */
   readonly derive?: Derive | undefined;
-  /** How many run at once: the pool has four threads, which file access and DNS need too. Default: 2. */
+  /** How many derivations run at once: the pool has four threads, which file access and DNS need too. Default: 2. */
   readonly atOnce?: number | undefined;
-  /** How many wait for their turn; further ones get a 503. Default: 16. */
+  /** How many checks wait for their turn; further ones get a 503. Default: 16. */
   readonly waiting?: number | undefined;
 }
 
@@ -96,7 +96,7 @@ function parse(stored: string): Stored {
 
 function scryptOf(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Twice the table, because Node needs some memory in addition to it.
+    // Twice the memory of scrypt's table, because Node needs some memory in addition to the table.
     scrypt(composed(password), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, hash) => {
       if (error === null) resolve(hash);
       else reject(error);

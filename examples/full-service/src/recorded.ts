@@ -5,10 +5,10 @@ import type { Expense } from "./expense.ts";
 /** The type of the event. */
 export const recorded = "expense.recorded";
 
-/** The data of an expense in the event. */
+/** The data of the event. */
 export type RecordedExpense = Pick<Expense, "id" | "category" | "amount" | "paid_at">;
 
-/** Publishes the recorded expenses in the transaction that wrote them: both or neither. */
+/** Publishes an event for each expense, in the transaction that wrote the expenses. */
 export type Announce = (tx: Queryable, expenses: readonly Expense[]) => Promise<void>;
 
 export function announcer(events: Events): Announce {

@@ -17,8 +17,8 @@ interface Granted {
 }
 
 /**
- * Returns the hook that gives a session the current scopes of its user at every refresh, and ends it if the user is
- * gone (REF-9). Roles and tenant of a session cannot change, so a user with other ones ends it too.
+ * Returns the hook that gives a session the current scopes of its user at every refresh, and ends it if the user was
+ * deleted (REF-9). Roles and tenant of a session cannot change, so it also ends if those of the user have changed.
  */
 export function refreshHook({ db, prepared }: RefreshHookOptions): RefreshHook {
   return async function onRefresh({ subject, tenant, family = "", claims }) {
@@ -26,7 +26,7 @@ export function refreshHook({ db, prepared }: RefreshHookOptions): RefreshHook {
     await prepared();
     const isOurs = await touchSession(db, family);
     const user = await findUser(db, subject);
-    // Another holder of the secret may issue tokens for its own users; those keep their scopes.
+    // Another holder of the secret may issue tokens for its own users, who keep their scopes.
     if (user === undefined) return isOurs ? undefined : { scopes };
     const isAsBefore = user.tenant === tenant && isDeepStrictEqual(user.roles, roles);
     return isAsBefore ? { scopes: user.scopes } : undefined;

@@ -1,5 +1,5 @@
 const longest = 1024;
-/** Never called; it only turns a path into a URL. */
+/** The base for parsing a path as a URL; no request is sent to it. */
 const somewhere = "https://this-site.invalid";
 
 /** The page after a sign-in without `return_to`. */
@@ -7,7 +7,7 @@ export const home = "/account";
 
 /**
  * Returns where to go after a sign-in: a path of this site with its query, or undefined for a value that a browser
- * could take for another site. The rule is that of `return_to` of `@svc/oidc-login`.
+ * could take for another site. `@svc/oidc-login` has the same rule for `return_to`.
  */
 export function localPath(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > longest) return undefined;
@@ -21,7 +21,10 @@ export function localPath(value: unknown): string | undefined {
   return path.startsWith("//") || path.length > longest ? undefined : path;
 }
 
-/** Returns the address of the sign-in page that leads to `returnTo`, and may say that the session has ended. */
+/**
+ * Returns the path of the sign-in page, from which a sign-in leads to `returnTo`. With `hasEnded` the page says that
+ * the session has ended.
+ */
 export function signInAddress(returnTo: string, hasEnded: boolean): string {
   const query = new URLSearchParams();
   if (returnTo !== home) query.set("return_to", returnTo);

@@ -19,7 +19,7 @@ import { expenseFilter, newExpense } from "./validation.ts";
 /** Options of the routes. */
 export interface RoutesOptions {
   readonly db: Database;
-  /** Resolves when the table exists; called at every request, because the database may start after the service. */
+  /** Resolves when the tables exist; called at every request, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
   readonly totals: Rollup;

@@ -15,8 +15,9 @@ export function foreignOrigin(req: Request, { secure }: OriginOptions): ProblemE
 }
 
 /**
- * Guards forms: 403 unless a page of this origin sent them (AUTH-34). Without it another site could sign its visitor in
- * as another user, and read what the visitor writes then. `@svc/jwt-auth` checks requests that bring a session already.
+ * Refuses a form with 403 unless a page of this origin sent it (AUTH-34). Without this guard another site could sign
+ * its visitor in as another user, and then read what the visitor writes. `@svc/jwt-auth` checks requests that already
+ * have a session.
  */
 export function requireSameOrigin(options: OriginOptions): RequestHandler {
   return function sameOriginGuard(req, _res, next) {

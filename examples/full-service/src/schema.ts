@@ -42,9 +42,9 @@ const indexes = {
 };
 
 /**
- * Creates the missing tables, and fills a new table of expenses with demo data if asked to: both or neither, by one of
- * any number of processes that start at once. An existing table keeps its rows. Row security then limits every
- * statement to the tenant of its transaction.
+ * Creates the missing tables and, if `seed` is set, fills a new table of expenses with demo data in the same
+ * transaction. Of several processes that start at once, only one does this. An existing table keeps its rows. Row
+ * security then limits every statement to the tenant of its transaction.
  *
  * @param totals created and brought up to date with the tables
  * @returns the number of demo rows written
@@ -57,7 +57,7 @@ export function ensureExpenses(
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
     await ensureSchema(tx, indexes);
-    // Before row security is on, because demo rows and totals belong to several tenants.
+    // Do this before row security is on, because demo rows and totals belong to several tenants.
     const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
     await ensureTotals(tx, totals);
     await enableRowSecurity(tx, { table: "expenses", column: "tenant" });

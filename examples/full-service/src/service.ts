@@ -29,7 +29,7 @@ export interface ExpensesOptions {
   readonly demoUsers?: boolean | undefined;
   /** How passwords are hashed. Default: the defaults of `createPasswords()`. */
   readonly passwords?: PasswordsOptions | undefined;
-  /** Limits of a file of expenses, and rows per step. Default: the defaults of the parts. */
+  /** Limits of a file of expenses, and rows per step. Default: the defaults of `readFile()` and `importJob()`. */
   readonly imports?: (FileLimits & Pick<ImportJobOptions, "stepRows">) | undefined;
   /** Time zone of the months of the totals; a change recomputes all of them. Default `UTC`. */
   readonly timeZone?: string | undefined;
@@ -72,7 +72,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     return data;
   }
 
-  /** Returns the parts that need the service. Only requests call it, after the service exists. */
+  /** Returns the parts that need the service. Only requests call it, when the service already exists. */
   function ofPeople(): Accounts {
     if (people === undefined) throw new Error("the service has no routes yet");
     return people;

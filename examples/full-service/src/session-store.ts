@@ -26,7 +26,7 @@ export interface SessionStore extends TokenStore {
 export function createSessionStore({ db, prepared, log }: SessionStoreOptions): SessionStore {
   const store = createPostgresTokenStore({ db, logger: log });
 
-  /** The revocation is already stored, so a failed note is only logged. */
+  /** Logs a failure to mark sessions as ended, because their revocation is already stored. */
   async function note(written: Promise<void>): Promise<void> {
     await written.catch((error: unknown) => log.warn({ err: error }, "a session that ended was not noted"));
   }

@@ -2,7 +2,7 @@ import type { Queryable, Row } from "@svc/sql";
 
 /** A session as the account page lists it. */
 export interface Session {
-  /** `fam` of its tokens. */
+  /** The claim `fam` of its tokens. */
   readonly family: string;
   /** The `User-Agent` of the sign-in: untrusted text. */
   readonly userAgent: string;
@@ -16,7 +16,7 @@ export interface NewSession {
   readonly subject: string;
   readonly tenant: string;
   readonly userAgent: string;
-  /** `auth_time` of its tokens. */
+  /** The claim `auth_time` of its tokens. */
   readonly signedInAt: number;
 }
 
@@ -31,7 +31,10 @@ export async function recordSession(db: Queryable, session: NewSession): Promise
   );
 }
 
-/** Deletes sessions of all users that were not used for `keptDays`: a few per call, but more than are added. */
+/**
+ * Deletes up to a hundred sessions, of all users, that were not used for `keptDays`. Every sign-in calls it, so it
+ * deletes more sessions than are added.
+ */
 export async function forgetSessions(db: Queryable, keptDays: number): Promise<void> {
   await db.query(
     `

@@ -47,7 +47,7 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     await prepared();
     const user = await findUserByEmail(db, email);
     const isRight = await passwords.matches(password, user?.password, signal);
-    // A session whose client has disconnected would stay in the list for a month.
+    // Do not start a session for a client that has disconnected: it would stay in the list for a month.
     signal.throwIfAborted();
     // A database that was used for the demo may contain the demo users (CFG-17).
     return isRight && !(isProduction && composed(password) === demoPassword) ? user : undefined;
@@ -60,7 +60,7 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, note: noteOf(req, query) }));
   });
 
-  // After a failed try the address bar shows this path.
+  // The address bar shows this path after a failed sign-in.
   app.get("/login", (_req, res) => seeOther(res, "/sign-in"));
 
   app.post(

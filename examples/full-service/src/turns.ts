@@ -4,19 +4,19 @@ import { serviceUnavailable } from "@svc/problem";
 export type InTurn = <T>(work: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T>;
 
 /**
- * Returns a function that runs `atOnce` works at once, lets `waiting` more wait, and refuses the rest with a 503. A
- * wait ends when its signal aborts, with the signal's reason.
+ * Returns a function that runs at most `atOnce` tasks at once, lets `waiting` more wait, and rejects further ones with
+ * a 503. A waiting task whose signal aborts rejects with the signal's reason.
  */
 export function createTurns(atOnce: number, waiting: number): InTurn {
   let running = 0;
   const queue = new Set<() => void>();
 
-  /** A finished work passes its turn on, so the turn is already counted. */
+  /** Waits for a turn. A finished task passes its turn on, so `running` already counts it. */
   function turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       queue.add(resolve);
       signal?.addEventListener("abort", () => {
-        // Otherwise clients that disconnect at once would block all others.
+        // Leave the queue: otherwise clients that disconnect immediately would block all others.
         if (queue.delete(resolve)) reject(signal.reason as Error);
       });
     });

@@ -17,13 +17,13 @@ export function newExpense(body: unknown): NewExpense {
   return expense;
 }
 
-/** The content of a body or of a row of a file: an expense, or its faults. */
+/** The result of reading a body or a row of a file: an expense, or its faults. */
 export interface ReadExpense {
   readonly expense: NewExpense | undefined;
   readonly issues: readonly ValidationIssue[];
 }
 
-/** @param place of the values, for the faults */
+/** @param place where the values come from, for the faults */
 export function readExpense(place: string, values: object): ReadExpense {
   const fields = new Fields(place, Object.entries(values), bodyMembers);
   const category = fields.required("category", knownCategory);

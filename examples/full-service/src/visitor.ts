@@ -20,13 +20,13 @@ export interface VisitorsOptions {
   readonly secure: boolean;
 }
 
-/** How long to wait until another tab has received its answer. */
+/** How long to wait for another tab to receive its new cookies, in milliseconds. */
 const patienceMs = 200;
 
 const found = new WeakMap<Request, Principal>();
 const ended = new WeakSet<Request>();
 
-/** Returns the visitor of a page, behind the middleware of {@link visitors}. */
+/** Returns the visitor that the middleware of {@link visitors} has identified. */
 export function visitorOf(req: Request): Principal | undefined {
   return found.get(req);
 }
@@ -36,7 +36,10 @@ export function hasEnded(req: Request): boolean {
   return ended.has(req);
 }
 
-/** Guards pages behind that middleware: redirects to the sign-in page, which leads back, without a session. */
+/**
+ * Redirects a visitor without a session to the sign-in page, which leads back. Must run after the middleware of {@link
+ * visitors}.
+ */
 export function requireVisitor(req: Request, res: Response, next: NextFunction): void {
   if (visitorOf(req) !== undefined) next();
   else seeOther(res, signInAddress(isView(req) ? withoutRetry(req) : home, hasEnded(req)));
@@ -44,9 +47,9 @@ export function requireVisitor(req: Request, res: Response, next: NextFunction):
 
 /**
  * Identifies the visitor of a page by the access token in the cookie. If it has expired, the refresh token in the other
- * cookie gets a new pair, and the page continues with that. A browser whose other tab was faster is redirected to
- * repeat the request with the other tab's cookies, at most twice. An outage keeps the cookies, so it signs no visitor
- * out.
+ * cookie gets a new pair, which the page then uses. If another tab of the browser has already used that refresh token,
+ * the browser is redirected to repeat the request with the other tab's cookies, at most twice. During an outage the
+ * cookies are kept, so no visitor is signed out.
  *
  * Requests other than GET and HEAD must come from a page of this origin. That is checked first, because a refresh
  * replaces the visitor's token (AUTH-34).
@@ -65,7 +68,7 @@ export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): Re
       next();
       return;
     }
-    // A disconnected browser would not receive the pair, but its token would be used up.
+    // Do not refresh for a disconnected browser: it would not receive the new pair, and its token would be used up.
     const signal = leaving(res);
     try {
       const pair = await issuer.refresh(refreshToken, signal);

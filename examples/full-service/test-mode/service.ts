@@ -15,7 +15,7 @@ export interface TestModeOptions extends ExpensesOptions {
 }
 
 /**
- * Returns the options of the example with routes that break it on request: for the conformance kit and nothing else.
+ * Returns the options of the example with routes that break it on request, only for the conformance kit.
  *
  * @throws ConfigurationError when `SVC_ENV` is `prod`
  */

@@ -17,7 +17,7 @@ export interface SigningKeys {
   readonly first: { readonly kid: string; readonly privatePem: string };
   /** Publishes the next key. Resolves when the ring has read it. */
   add(ring: KeyRing): Promise<void>;
-  /** Signs with the next key from then on. */
+  /** Makes the next key the signing key. */
   promote(ring: KeyRing): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ const cheapPasswords = { cost: { N: 16, r: 1, p: 1 } };
 /**
  * Starts the example in its test mode.
  *
- * @param databaseUrl an empty database, as a superuser
+ * @param databaseUrl URL of an empty database, with a superuser
  * @param env more environment variables, for example `SVC_ENV`
  * @throws ConfigurationError when `SVC_ENV` is `prod`
  */

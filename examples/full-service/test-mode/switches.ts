@@ -5,7 +5,7 @@ import type { TokenStore } from "@svc/token-store";
 /** The states of the refresh hook; `restore` is the hook of the example. */
 export const hookStates = ["decline", "fail", "grant", "restore"] as const;
 
-/** The state that requests of the test mode change. All replicas of a process share it. */
+/** The state that requests to the test mode change. All replicas of a process share it. */
 export interface Switches {
   /** Names of the checks that fail. */
   readonly broken: Set<string>;

@@ -53,7 +53,7 @@ describe("the demo provider", () => {
     expect((await send(asked, { answer: "yes", person: "stranger" })).status).to.equal(303);
   });
 
-  it("refuses a form from another browser, an endless form, and unknown clients", async () => {
+  it("refuses a form from another browser, a form that is too long, and invalid requests of clients", async () => {
     const asked = await ask(provider);
     const { authorizationEndpoint: url, tokenEndpoint, clientId } = provider;
     expect((await send({ ...asked, cookie: "" }, { answer: "yes", person: "stranger" })).status).to.equal(
@@ -86,7 +86,7 @@ describe("the demo provider", () => {
     }
   });
 
-  it("deletes expired entries, and the oldest entries when it is full", async () => {
+  it("drops expired entries, and the oldest entries when its store is full", async () => {
     const store = demoProviderStore();
     await store.upsert("over", { uid: "a" }, 0);
     expect([await store.find("over"), await store.findByUid("a")]).to.deep.equal([undefined, undefined]);

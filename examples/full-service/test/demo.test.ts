@@ -35,7 +35,7 @@ describe("the start command", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("PORT-2 PORT-4 PORT-6 serves on SVC_PORT, with a database whose data the next start keeps", async () => {
+  it("PORT-2 PORT-4 PORT-6 serves on SVC_PORT, with a database whose data survive a restart", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
     const env = { SVC_PORT: String(port), ...authEnv };
@@ -68,7 +68,7 @@ describe("the start command", function () {
     await using demo = demoProcess(checkout, { SVC_PORT: String(await freePair()) });
     while (!existsSync(checkout.data)) await sleep(1);
     demo.interrupt();
-    // The end of the block waits until no process uses its data.
+    // Leaving the block waits until no process uses the demo data.
     expect((await demo.ended).stderr).not.to.contain("Open");
   });
 
@@ -163,7 +163,7 @@ describe("the start command with DATABASE_URL", function () {
     }
   });
 
-  it("starts a demo provider in local, through which people sign in", async () => {
+  it("starts a demo provider in local, with which visitors can sign in", async () => {
     using checkout = temporaryCheckout();
     const env = { SVC_PORT: String(await freePort()), DATABASE_URL: local.url };
     await using demo = demoProcess(checkout, env);

@@ -84,7 +84,7 @@ describe("expenses", () => {
       owner: ["me"],
     };
     for (const [name, values] of Object.entries(wrong)) {
-      it(`is a 422 problem that names ${name}`, async () => {
+      it(`is rejected with a 422 problem that names ${name}`, async () => {
         for (const value of values) {
           const { status, type, body } = await caller(running.url)
             .post("/expenses")
@@ -96,7 +96,7 @@ describe("expenses", () => {
       });
     }
 
-    it("names all faults at once", async () => {
+    it("is rejected with one problem that names all faults", async () => {
       const { status, body } = await caller(running.url).post("/expenses").send({});
       expect(status).to.equal(422);
       const { errors } = body as { errors: { loc: string[]; type: string }[] };
@@ -107,7 +107,7 @@ describe("expenses", () => {
       ]);
     });
 
-    it("is a 422 problem if it is missing or not an object", async () => {
+    it("is rejected with a 422 problem if it is missing or not an object", async () => {
       for (const text of ["[]", "[1]"]) {
         const { status } = await caller(running.url).post("/expenses").type("json").send(text);
         expect(status, text).to.equal(422);
@@ -115,7 +115,7 @@ describe("expenses", () => {
       expect((await caller(running.url).post("/expenses")).status).to.equal(422);
     });
 
-    it("is a 400 problem that does not echo it if it is not JSON", async () => {
+    it("is rejected with a 400 problem that does not quote it if it is not JSON", async () => {
       const { status, type, text } = await caller(running.url)
         .post("/expenses")
         .type("json")
@@ -124,7 +124,7 @@ describe("expenses", () => {
       expect(text).not.to.contain("hunter2");
     });
 
-    it("is a 415 problem if it has another type", async () => {
+    it("is rejected with a 415 problem if it has another type", async () => {
       for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
         const answer = await caller(running.url).post("/expenses").type(type).send("tenant=acme");
         expect({ type, status: answer.status }).to.deep.equal({ type, status: 415 });
@@ -132,7 +132,7 @@ describe("expenses", () => {
       }
     });
 
-    it("is a 413 problem if it is larger than 2 MiB", async () => {
+    it("is rejected with a 413 problem if it is larger than 2 MiB", async () => {
       const { status, type } = await caller(running.url)
         .post("/expenses")
         .send(expense({ note: "x".repeat(2 * 1024 * 1024) }));

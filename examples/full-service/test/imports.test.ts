@@ -18,7 +18,7 @@ describe("a file of expenses", function () {
   this.timeout(30_000);
   const running = serviceFor(testDatabase({ name: "imports" }), { imports: limits });
 
-  // The service reads the rest of an oversized body for two seconds; the other tests run meanwhile.
+  // The service reads the rest of an oversized body for two seconds, so send it before the other tests.
   let tooLarge: Promise<number | undefined>;
   before("a file that is too large", async () => {
     // Creates the tables.
@@ -35,7 +35,7 @@ describe("a file of expenses", function () {
     return rows[0]?.count ?? -1;
   }
 
-  it("JOB-17 becomes expenses of its tenant, and reports why each other row failed", async () => {
+  it("JOB-17 becomes expenses of its tenant, and its import reports why the other rows failed", async () => {
     const file = [
       "\uFEFFnote,paid_at,amount,category",
       '"lunch, for ""two""\r\nand more",2026-03-01T12:00:00+02:00,12.5,meals',
@@ -89,7 +89,7 @@ describe("a file of expenses", function () {
     await untilActivity(running.url, 60, "steps");
   });
 
-  it("TEN-6 AUTH-15 needs the right to write, and is invisible to other tenants", async () => {
+  it("TEN-6 AUTH-15 needs the right to write, and its import is invisible to other tenants", async () => {
     const place = await sendFile(running.url, `${header}\n${rowsOf(1)}`, "mine");
     expect((await caller(running.url, "theirs").get(place)).status).to.equal(404);
     for (const wrong of ["/imports/1", "/imports/%00", `/imports/${"0".repeat(32)}`]) {
@@ -204,7 +204,7 @@ describe("a file of expenses", function () {
       .and.not.match(/Join|Nested Loop/);
   });
 
-  it("shows a hundred failures if every row fails", async () => {
+  it("reports only the first hundred failures if every row fails", async () => {
     const place = await sendFile(running.url, `${header}\n${"toys,1,2026-03-01T12:00:00Z,\n".repeat(130)}`);
     const { recorded, failed, failures }: Import = await untilImport(running.url, place);
     expect({ recorded, failed }).to.deep.equal({ recorded: 0, failed: 130 });

@@ -63,7 +63,7 @@ describe("the service without its database", function () {
     }
   });
 
-  describe("that hangs and recovers", () => {
+  describe("when the database hangs and recovers", () => {
     const postgres = testPostgresServer();
 
     it("returns 503 in bounded time, stays healthy, and serves again", async () => {
@@ -112,7 +112,7 @@ describe("several services that start at the same time", function () {
     const run = (): ReturnType<typeof runService> => runService(url, { seed: true }, {}, { toml });
     const crowd = await Promise.all(Array.from({ length: 5 }, run));
     try {
-      // The first check of each creates the tables or waits for them. A later check could hide its failure.
+      // The first check of each service creates the tables or waits for them; a later check could hide its failure.
       const first = await Promise.all(crowd.map((each) => ready(each.url)));
       for (const { status, body } of first) expect(status, JSON.stringify(body)).to.equal(200);
       for (const tenant of demoTenants) {

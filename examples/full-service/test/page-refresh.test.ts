@@ -7,7 +7,7 @@ import { browse, browserWith, cookiesOf, logIn, ownForm } from "./support/sign-i
 
 const clerk = "clerk@harbour-cafe.example";
 
-describe("a page whose access token has expired", () => {
+describe("a browser whose access token has expired", () => {
   const running = serviceFor(testDatabase({ name: "page refresh" }), { demoUsers: true });
 
   function view(path: string, refresh: string, url = running.url): request.Test {
@@ -16,7 +16,7 @@ describe("a page whose access token has expired", () => {
       .set({ Cookie: `refresh=${refresh}`, Accept: "text/html" });
   }
 
-  it("REF-1 is shown with a new pair, in both cookies, and the session is the same", async () => {
+  it("REF-1 gets the page and a new pair of cookies in the same session", async () => {
     const before = await browse(running.url, clerk, "the reader");
     const page = await view("/account", before.refresh);
     expect(page.status).to.equal(200);
@@ -30,7 +30,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", after.refresh)).status).to.equal(200);
   });
 
-  it("REF-4 is redirected at most twice if another tab was faster, and the visitor stays signed in", async () => {
+  it("REF-4 is redirected at most twice if another tab has refreshed first, and stays signed in", async () => {
     const browser = await browse(running.url, clerk);
     const winner = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     let path = "/account?x=1";
@@ -49,7 +49,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", winner.refresh)).status).to.equal(200);
   });
 
-  it("repeats a form unchanged if another tab was faster", async () => {
+  it("is redirected to send its form again unchanged if another tab has refreshed first", async () => {
     const browser = await browse(running.url, clerk);
     const winner = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     const form = await request(running.url)
@@ -66,7 +66,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", winner.refresh)).headers["location"]).to.equal("/sign-in?ended=1");
   });
 
-  it("ends its session when the sign-out form is sent", async () => {
+  it("ends its session with the sign-out form", async () => {
     const browser = await browse(running.url, clerk);
     const out = await request(running.url)
       .post("/sign-out")
@@ -76,7 +76,7 @@ describe("a page whose access token has expired", () => {
     expect((await me).status).to.equal(401);
   });
 
-  it("becomes the sign-in page, without cookies, if the session has ended", async () => {
+  it("is redirected to the sign-in page and loses its cookies if the session has ended", async () => {
     const { access_token, refresh_token } = await logIn(running.url, clerk);
     await request(running.url).post("/auth/logout").set("Authorization", `Bearer ${access_token}`);
     const page = await view("/account", refresh_token);
@@ -84,7 +84,7 @@ describe("a page whose access token has expired", () => {
     expect([...cookiesOf(page.headers).values()]).to.deep.equal(["", ""]);
   });
 
-  it("REF-6 becomes the sign-in page for both browsers, with a notice, when a copied refresh token is used", async () => {
+  it("REF-6 is redirected to the sign-in page with a notice, as is the thief, when a copy of its refresh token is reused", async () => {
     const browser = await browse(running.url, clerk);
     const thief = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     await using db = createDatabase({ url: running.databaseUrl });
@@ -101,7 +101,7 @@ describe("a page whose access token has expired", () => {
     expect((await request(running.url).get("/sign-in")).text).not.to.contain('role="status"');
   });
 
-  it("keeps its cookies while the store does not respond, and reports the outage", async () => {
+  it("keeps its cookies while the store does not respond, and gets a page that reports the outage", async () => {
     const { refresh } = await browse(running.url, clerk);
     await using elsewhere = await runService("postgres://nobody@127.0.0.1:1/none");
     const page = await view("/account", refresh, elsewhere.url);
@@ -111,7 +111,7 @@ describe("a page whose access token has expired", () => {
     expect(page.text)
       .to.contain("You stay signed in")
       .and.not.to.match(/127\.0\.0\.1|postgres/);
-    // The log has the cause once, and not the cookie.
+    // The log contains the cause once, and not the cookie.
     const failures = elsewhere.log.filter((line) => line.includes('"a request failed"'));
     expect(failures).to.have.length(1);
     expect(failures[0]).to.contain('"level":"error"').and.to.contain("ERR_SVC_");
@@ -126,7 +126,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", refresh)).status).to.equal(200);
   });
 
-  it("REF-9 gets the current rights of its user, and ends when the user is gone", async () => {
+  it("REF-9 gets the user's current rights, and is redirected to the sign-in page after the user was deleted", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const { refresh } = await browse(running.url, "clerk@nordic-bikes.example");
     await db.query("update users set scopes = $2 where email = $1", [
@@ -144,7 +144,7 @@ describe("a page whose access token has expired", () => {
     expect((await me).status).to.equal(401);
   });
 
-  it("REF-16 ends when its user loses the admin role or moves to another tenant", async () => {
+  it("REF-16 is redirected to the sign-in page when the user lost the admin role or moved to another tenant", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const admin = await browse(running.url, "admin@nordic-bikes.example");
     await db.query("update users set roles = '{}' where email = 'admin@nordic-bikes.example'");

@@ -9,7 +9,7 @@ describe("pages of expenses", () => {
   const database = testDatabase({ name: "pages" });
   const running = serviceFor(database);
 
-  it("have every row once and in order, even if many were paid in the same millisecond", async function () {
+  it("contain every row once and in order, even if many were paid in the same millisecond", async function () {
     this.timeout(60_000);
     // The first request creates the table.
     await list(running.url, {});

@@ -65,7 +65,7 @@ describe("passwords", () => {
     expect(await Promise.all(two)).to.deep.equal([false, false]);
   });
 
-  it("leave the queue when their client disconnects, so that others can be checked", async () => {
+  it("leave the queue when their client disconnects, so that other passwords can be checked", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 2 });
@@ -96,7 +96,7 @@ describe("passwords", () => {
     }
   });
 
-  it("throw for a stored hash in another format", async () => {
+  it("cannot be checked against a stored hash in another format", async () => {
     const { matches } = createPasswords({ cost: cheapCost });
     for (const stored of ["", "x", "$2b$12$abc", "scrypt$16$1$1$c2FsdA"]) {
       const error: unknown = await matches("x", stored).catch((reason: unknown) => reason);

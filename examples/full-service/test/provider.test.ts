@@ -151,7 +151,7 @@ describe("sign-in with a provider", () => {
     );
   });
 
-  it("shows a page after a cancellation and after an expired attempt", async () => {
+  it("shows browsers a page for an invalid callback, and sends programs a problem", async () => {
     const callback = request(origin()).get("/auth/demo/callback?state=x&code=y").set("Accept", "text/html");
     const answer = await callback;
     expect({ status: answer.status, type: answer.type }).to.deep.equal({ status: 401, type: "text/html" });

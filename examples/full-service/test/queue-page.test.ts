@@ -25,7 +25,7 @@ describe("the queue page", () => {
     expect([shown.status, shown.type]).to.deep.equal([200, "text/html"]);
   });
 
-  it("JOB-32 returns the counts to an operator's program", async () => {
+  it("JOB-32 returns the counts as JSON to a program with an operator's token", async () => {
     const { access_token } = await logIn(running.url, "operator@expenses.example");
     const asked = request(running.url).get("/queue/stats").set("Authorization", `Bearer ${access_token}`);
     expect((await asked).body).to.deep.equal({ pending: 0, running: 0, dead: 0 });

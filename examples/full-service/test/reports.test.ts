@@ -63,7 +63,7 @@ describe("monthly reports", function () {
     expect(months).to.deep.equal([{ month: "2026-03", ...both, minimum: "0.10", maximum: "9999999999.99" }]);
   });
 
-  it("have twelve months if one end is missing", async () => {
+  it("cover twelve months if one or both ends are missing", async () => {
     const range = async (query: string): Promise<string> => {
       const { from, to } = await report("harbour-cafe", query);
       return `${from} ${to}`;
@@ -71,12 +71,12 @@ describe("monthly reports", function () {
     expect(await range("")).to.equal("2025-07 2026-06");
     expect(await range("?from=2024-11")).to.equal("2024-11 2025-10");
     expect(await range("?to=2026-01")).to.equal("2025-02 2026-01");
-    // The answered range is a valid filter.
+    // The returned range must be a valid filter.
     expect(await range("?from=2199-12")).to.equal("2199-12 2199-12");
     expect(await range("?to=1900-03")).to.equal("1900-01 1900-03");
   });
 
-  it("show a tenant its own figures, and refuse callers without the right to read", async () => {
+  it("show a tenant its own figures, and require the right to read expenses", async () => {
     const [cafe, bikes] = [await report("harbour-cafe"), await report("nordic-bikes")];
     expect(cafe.months).not.to.deep.equal(bikes.months);
     for (const { months } of [cafe, bikes]) {
@@ -131,7 +131,7 @@ describe("monthly reports", function () {
     }
   });
 
-  it("are repaired at night after expenses were changed by hand", async () => {
+  it("are repaired by the nightly job after expenses were changed by hand", async () => {
     const tenant = "behind";
     await record(running.url, { tenant, amount: "5.00" });
     await using db = createDatabase({ url: databaseUrl });
@@ -165,7 +165,7 @@ describe("monthly reports", function () {
     expect((await report("night-b")).months[0]).to.include({ total: "6.00" });
   });
 
-  describe("as a page", () => {
+  describe("the page of reports", () => {
     it("shows three charts, each with a title, a description and a table of its numbers", async () => {
       const { cookie } = await browse(running.url, "clerk@harbour-cafe.example");
       const { status, headers, text } = await request(running.url).get("/reports").set({ cookie });
@@ -205,7 +205,7 @@ describe("monthly reports", function () {
       ]);
     });
 
-    it("needs a sign-in and the right to read expenses", async () => {
+    it("redirects visitors to the sign-in page, and returns 403 without the right to read expenses", async () => {
       for (const path of ["/reports", "/receipts"]) {
         const away = await request(running.url).get(path).set({ Accept: "text/html" });
         expect([away.status, away.headers["location"]]).to.deep.equal([
@@ -251,8 +251,8 @@ describe("monthly reports", function () {
     });
   });
 
-  describe("of an older database, or of another time zone", () => {
-    it("ROLL-4 ROLL-5 are computed from the expenses of an older database, and recomputed for another time zone", async () => {
+  describe("after an upgrade or a change of the time zone", () => {
+    it("ROLL-4 ROLL-5 are recomputed from the existing expenses", async () => {
       const tenant = "zones";
       await record(running.url, { tenant, amount: "4.00", paid_at: "2026-02-28T23:30:00Z" });
       // This must be the last test, because it stops the shared service.

@@ -23,8 +23,8 @@ import { withoutVector } from "./support/without-vector.ts";
 /** Returns the check of the search in `/ready`. */
 async function searchCheck({ url }: RunningService): Promise<object & { readonly detail: string }> {
   let { status, body } = await request(url).get("/ready");
-  // The first check creates the tables, which takes longer than a check's timeout on a busy machine. So does opening an
-  // embedded database, which makes only the search's check time out; the service is ready without it.
+  // On a busy machine the first check, which creates the tables, exceeds its timeout. Opening an embedded database does
+  // too, but then only the search's check times out, and the service is ready.
   for (let tries = 0; (status !== 200 || isLate(body)) && tries < 100; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     ({ status, body } = await request(url).get("/ready"));
@@ -90,7 +90,7 @@ describe("the search", function () {
     return { db: withoutVector(db), log };
   }
 
-  it("is opened on first use, while the service is ready", async () => {
+  it("is opened on first use, and the service is ready before that", async () => {
     expect((await searchCheck(running)).detail).to.match(
       /^(embedded|pgvector on the server), opened at first use$/,
     );
@@ -128,7 +128,7 @@ describe("the search", function () {
     expect((await find(running, "hall", { q: "chairs" })).map(({ piece }) => piece)).to.deep.equal([1]);
   });
 
-  it("adds an expense's category and time to the document with its id", async () => {
+  it("adds an expense's category and time to the document with the expense's id", async () => {
     const tenant = "expenses";
     const id = await record(running.url, { tenant, category: "travel" });
     await send(running, tenant, { id, text: "Night train to Vienna", meta: { category: "meals", seat: 7 } });
@@ -137,7 +137,7 @@ describe("the search", function () {
       text: "Train set for the window",
       meta: { category: "other" },
     });
-    // For another tenant the id has no meaning.
+    // For another tenant this id is not the id of an expense.
     await send(running, "others", { id, text: "Night train to Prague", meta: { expense: true } });
     const hits = await find(running, tenant, { q: "train" });
     expect(hits.map(({ document }) => document)).to.have.members([id, "free"]);
@@ -241,7 +241,7 @@ describe("the search", function () {
     }
   });
 
-  it("is off without pgvector and without an embedded database, and the service is ready", async () => {
+  it("is off without pgvector and without an embedded database, and its check is healthy", async () => {
     const { db, log } = plain();
     const search = createSearch({ db, log });
     expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
@@ -257,7 +257,7 @@ describe("the search", function () {
     await search.stop();
   });
 
-  it("is a 503 while another process uses its folder, which `/ready` reports without the path", async () => {
+  it("returns 503 while another process uses its folder, and reports this in `/ready` without the path", async () => {
     const { db, log } = plain();
     const dataDir = `${folder.path}-held`;
     holdFolder(dataDir);
@@ -292,7 +292,7 @@ describe("the search", function () {
     await untilGone(maker);
   });
 
-  it("uses a temporary folder by default, removed when the service stops", async () => {
+  it("uses a temporary folder by default, and removes it when the service stops", async () => {
     const { db, log } = plain();
     const before = passingFolders();
     const search = createSearch({ db, log, embedded: {} });
@@ -316,7 +316,7 @@ describe("the search", function () {
 });
 
 describe("the helpers of the search", () => {
-  it("split a text into pieces that fit, without changing a letter", () => {
+  it("piecesOf() splits a text into pieces of at most 600 characters without changing a letter", () => {
     const sentence = "Ten words are in each of these sentences, are they?";
     const long = Array<string>(30).fill(sentence).join(" ");
     const pieces = piecesOf(`one\r\n\r\n  two \n three\n\n\n\n${long}`);
@@ -331,7 +331,7 @@ describe("the helpers of the search", () => {
     expect(piecesOf(" \n\n \t")).to.deep.equal([]);
   });
 
-  it("give every text, even an empty one, the same vector of length 1 each time", () => {
+  it("demoEmbedding() returns the same vector of length 1 each time for a text, even for one without words", () => {
     for (const text of ["Coffee", "☕", "the", "a b", "x".repeat(20_000), "бумага", "コーヒー", "12 34"]) {
       const embedding = demoEmbedding(text);
       expect(embedding).to.have.length(dimensions).and.to.deep.equal(demoEmbedding(text));
@@ -354,7 +354,7 @@ function holdFolder(dataDir: string): void {
   writeFileSync(`${dataDir}.lock`, JSON.stringify(holder));
 }
 
-/** Returns the id of the process that holds a folder, as soon as it does. */
+/** Waits until a process holds a folder, and returns the id of the process. */
 async function holderOf(lock: string): Promise<number> {
   for (let tries = 0; tries < 600; tries++) {
     const text = existsSync(lock) ? readFileSync(lock, "utf8") : "";

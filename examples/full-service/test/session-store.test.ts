@@ -8,7 +8,7 @@ import { forgetSessions, listSessions, recordSession } from "../src/sessions.ts"
 
 const month = 30 * 86_400;
 
-describe("the store of ended sessions", () => {
+describe("the session store", () => {
   const database = testDatabase({ name: "session store" });
   const lines: (string | undefined)[] = [];
   const say = (_fields: object, message?: string): void => void lines.push(message);
@@ -46,7 +46,7 @@ describe("the store of ended sessions", () => {
     expect(await families("ann")).to.deep.equal(["ann-2"]);
   });
 
-  it("REV-10 removes the earlier sessions of a person, and keeps later sessions", async () => {
+  it("REV-10 removes a person's sessions from before a given time, and keeps later sessions", async () => {
     await begin("bob", "bob-1");
     const later = { family: "bob-2", subject: "bob", tenant: "acme", userAgent: "x", signedInAt: 2_000 };
     await recordSession(db, later);
@@ -64,7 +64,7 @@ describe("the store of ended sessions", () => {
     expect(await families("cem")).to.deep.equal(["cem-2"]);
   });
 
-  it("deletes anyone's sessions that were unused for the lifetime of a refresh token", async () => {
+  it("deletes sessions that were unused for the lifetime of a refresh token", async () => {
     for (const family of ["dan-1", "dan-2", "dan-3"]) await begin("dan", family);
     const age = "update sessions set last_used = now() - make_interval(days => $2) where family = $1";
     await db.query(age, ["dan-2", 32]);
@@ -72,7 +72,7 @@ describe("the store of ended sessions", () => {
     expect(await families("dan")).to.deep.equal(["dan-1"]);
     const kept = async (): Promise<number> =>
       (await db.query("select from sessions where subject = 'dan'")).rowCount ?? 0;
-    // As with refresh tokens of 60 days.
+    // Sessions are kept for 61 days if refresh tokens live for 60 days.
     await forgetSessions(db, 61);
     expect(await kept()).to.equal(3);
     expect((await listSessions(db, "dan", 61)).map(({ family }) => family)).to.deep.equal([

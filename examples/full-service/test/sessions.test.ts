@@ -96,7 +96,7 @@ describe("a person's sessions", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("delete the cookies when either button ends the current session", async () => {
+  it("lose their cookies when their own browser ends them with either button", async () => {
     const one = await browse(running.url, clerk, "one");
     const own = (await listed(one)).find((each) => each.own);
     const other = await browse(running.url, clerk, "other");
@@ -158,7 +158,7 @@ describe("a person's sessions", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("disappear from the list when a page or a program ends them", async () => {
+  it("disappear from the list when a program signs out", async () => {
     const here = await browse(running.url, admin, "here");
     const program = await logIn(running.url, admin);
     const before = (await listed(here)).length;
@@ -169,7 +169,7 @@ describe("a person's sessions", () => {
     expect(await listed(here)).to.have.length(before - 1);
   });
 
-  it("redirect a visitor who is not signed in to the sign-in page and back", async () => {
+  it("are shown only after a sign-in, which leads back to the page", async () => {
     const page = await request(running.url).get("/account");
     expect(page.headers).to.include({ location: "/sign-in", "cache-control": "no-store" });
     const garbage = await view("/account?x=1", { cookie: "session=a.b.c; refresh=d.e.f" });

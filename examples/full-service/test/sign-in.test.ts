@@ -39,7 +39,7 @@ describe("sign-in with a password", () => {
     return request(running.url).post("/login").set(headers).type("form").send(fields);
   }
 
-  it("ISS-2 gives a program a pair of tokens of the user's tenant, scopes and roles", async () => {
+  it("ISS-2 gives a program a pair of tokens with the user's tenant, scopes and roles", async () => {
     const pair = await logIn(running.url, "ADMIN@harbour-cafe.example");
     expect(pair).to.include({ token_type: "Bearer", expires_in: 900 });
     const whoami = request(running.url).get("/whoami").set("Authorization", `Bearer ${pair.access_token}`);
@@ -141,7 +141,7 @@ describe("sign-in with a password", () => {
     expect(page.text).to.contain("did not come from a page of this site");
   });
 
-  it("shows the form again after an error, with the error tied to its fields and without the password", async () => {
+  it("shows the form again after an error, with the error linked to its fields and without the password", async () => {
     const hostile = `"><script>alert(1)</script>@x.example`;
     for (const [fields, status] of [
       [{ email: hostile, password: "hunter2", return_to: "/whoami" }, 401],
@@ -160,14 +160,14 @@ describe("sign-in with a password", () => {
     }
   });
 
-  it("has a page for a form that is too long, and for a GET request to the form's address", async () => {
+  it("shows a page for a form that is too long, and redirects GET /login to /sign-in", async () => {
     const long = await form({ email, password: "x".repeat(9000) });
     expect({ status: long.status, type: long.type }).to.deep.equal({ status: 413, type: "text/html" });
     expect(long.text).to.contain("<h1>That did not work</h1>").and.not.to.contain("xxx");
     expect((await request(running.url).get("/login")).headers["location"]).to.equal("/sign-in");
   });
 
-  it("has a page without script, with a language and labels, which caches do not store", async () => {
+  it("serves a page without scripts, with a language and labels, which caches do not store", async () => {
     const { status, headers, text } = await request(running.url).get("/sign-in?signed_out=1");
     expect(status).to.equal(200);
     expect(headers).to.include({ "cache-control": "no-store", "referrer-policy": "same-origin" });
@@ -181,7 +181,7 @@ describe("sign-in with a password", () => {
       .and.not.to.match(/<script| on\w+=|style="/);
   });
 
-  it("redirects a signed-in visitor, and replaces the session of the browser", async () => {
+  it("redirects a signed-in visitor, and a new sign-in ends the previous session of the browser", async () => {
     const before = await browse(running.url, email);
     const page = request(running.url).get("/sign-in?return_to=/whoami").set("Cookie", before.cookie);
     expect((await page).headers).to.include({ location: "/whoami" });
@@ -238,7 +238,7 @@ describe("sign-in with a password", () => {
         ({ status }) => status,
         () => "left",
       );
-    // One runs, one waits, and the third is refused.
+    // One request runs, one waits, and the third is refused.
     const three = [logIn(left.signal), logIn(left.signal), logIn(left.signal)];
     await Promise.race(three);
     left.abort();
@@ -279,7 +279,7 @@ describe("sign-in with a password", () => {
     expect(statuses).to.deep.equal([401, 401, 200]);
   });
 
-  it("has Secure cookies with __Host- names in staging, and refuses forms of http pages", async () => {
+  it("sets Secure cookies with __Host- names in staging, and refuses forms of http pages", async () => {
     await using service = await createService({
       ...expensesService(
         { SVC_ENV: "staging", DATABASE_URL: running.databaseUrl, ...authEnv },

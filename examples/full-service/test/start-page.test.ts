@@ -8,7 +8,7 @@ import { untilReady } from "./support/ready.ts";
 import { serviceFor } from "./support/running-service.ts";
 import { logIn } from "./support/sign-in.ts";
 
-/** The claim of the page about a link, and the expected status. */
+/** What the page says about a link, and the status that the link must return. */
 const claims: readonly (readonly [RegExp, number])[] = [
   [/a 401 problem/, 401],
   [/a 404 problem/, 404],
@@ -94,7 +94,7 @@ describe("the start page", () => {
     expect((await somebody.get("/expenses").set("Host", "nordic-bikes.localhost")).status).to.equal(403);
   });
 
-  it("does not link to /info in prod", async () => {
+  it("links to neither /info nor /queue in prod, and shows no demo password", async () => {
     const env = { SVC_ENV: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", ...authEnv };
     await using service = await createService({
       ...expensesService(env),

@@ -21,7 +21,7 @@ describe("access to expenses", () => {
     expect(await list(running.url, { tenant: "nobody" })).to.deep.equal({ expenses: [], next: null });
   });
 
-  it("AUTH-13 AUTH-15 returns 401 without a caller and 403 without the scope", async () => {
+  it("AUTH-13 AUTH-15 is refused with 401 without a token and with 403 without the scope", async () => {
     const id = await record(running.url, { tenant: cafe });
     for (const path of ["/expenses", `/expenses/${id}`, "/totals"]) {
       expect((await request(running.url).get(path)).status, path).to.equal(401);
@@ -37,7 +37,7 @@ describe("access to expenses", () => {
     );
   });
 
-  it("TEN-6 TEN-10 returns 403 without a tenant and for another tenant's address", async () => {
+  it("TEN-6 TEN-10 is refused with 403 without a tenant and for another tenant's host name", async () => {
     const unscoped = request(running.url)
       .get("/expenses")
       .set("Authorization", `Bearer ${tokenOf(undefined)}`);
@@ -48,7 +48,7 @@ describe("access to expenses", () => {
     expect((await own.set("Host", `${cafe}.localhost`)).status).to.equal(200);
   });
 
-  it("AUTH-16 shows totals to admins, only for their own tenant", async () => {
+  it("AUTH-16 includes totals only for admins, and only of their own tenant", async () => {
     expect((await caller(running.url, cafe).get("/totals")).status).to.equal(403);
     const { status, body } = await caller(running.url, "stone-and-leaf", { roles: ["admin"] }).get("/totals");
     const { totals } = body as { totals: { category: string; expenses: number; amount: string }[] };
@@ -57,7 +57,7 @@ describe("access to expenses", () => {
     expect(totals.every(({ amount }) => /^\d+\.\d\d$/.test(amount))).to.equal(true);
   });
 
-  it("AUTH-17 reports the caller on an open route", async () => {
+  it("AUTH-17 is not needed for /whoami, which reports the caller if there is one", async () => {
     expect((await request(running.url).get("/whoami")).body).to.deep.equal({ signed_in: false });
     const { body } = await caller(running.url, cafe, { sub: "ann", roles: ["admin"] }).get("/whoami");
     expect(body).to.deep.equal({
@@ -80,7 +80,7 @@ describe("access to expenses", () => {
     expect(counted.rowCount).to.equal(0);
   });
 
-  it("CFG-4 accepts the tokens that it issues, with any issuer and audience in the environment", async () => {
+  it("CFG-4 is granted by the service's own tokens, with any issuer and audience in the environment", async () => {
     const env = {
       SVC_AUTH_ISSUER: "elsewhere",
       SVC_AUTH_AUDIENCE: '["a","b"]',

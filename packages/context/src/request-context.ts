@@ -6,15 +6,15 @@ import type { Logger, Principal, TraceContext } from "./types.ts";
 export interface ContextFields {
   /** The request id. Default: `""`, which means unknown. */
   readonly requestId?: string | undefined;
-  /** Default: undefined. */
+  /** The caller's trace context. Default: undefined. */
   readonly trace?: TraceContext | undefined;
-  /** Default: undefined. */
+  /** The verified caller. Default: undefined. */
   readonly principal?: Principal | undefined;
-  /** Default: undefined. */
+  /** The granted tenant. Default: undefined. */
   readonly tenantId?: string | undefined;
-  /** Default: undefined. */
+  /** A tenant that was named but not granted. Default: undefined. */
   readonly tenantClaimed?: string | undefined;
-  /** Default: undefined. */
+  /** The logger for the request or job. Default: undefined. */
   readonly log?: Logger | undefined;
 }
 
@@ -102,7 +102,7 @@ export function contextOf(req: IncomingMessage): RequestContext | undefined {
   return (req as WithContext)[ON_REQUEST];
 }
 
-/** Returns a request's context, and creates it if necessary. For packages that write a field in it. */
+/** Returns a request's context, and creates it if there is none. Used by packages that write a field of it. */
 export function openContext(req: IncomingMessage): RequestContext {
   const holder = req as WithContext;
   return (holder[ON_REQUEST] ??= new RequestContext());
@@ -116,15 +116,15 @@ export function currentContext(): RequestContext | undefined {
   return storage.getStore();
 }
 
-/** Runs `fn` with `context` as the current context. Returns the return value of `fn`. */
+/** Runs `fn` with `context` as the current context, and returns the return value of `fn`. */
 export function runWithContext<T>(context: RequestContext, fn: () => T): T {
   return storage.run(context, fn);
 }
 
 /**
- * Makes the request's context current for all code that `next` runs. If the context is already current, this only calls
- * `next`, so only the outermost middleware has a cost. If it was lost in between (in a body parser that calls `next`
- * from a stream's `end` event), the next call restores it.
+ * Makes the request's context current for all code that `next()` calls. If the context is already current, this only
+ * calls `next()`, so only the outermost middleware has a cost. If the context was lost in between (in a body parser
+ * that calls `next()` from a stream's `end` event), the next call restores it.
  */
 export function enterContext(
   req: IncomingMessage,

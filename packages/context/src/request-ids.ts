@@ -6,7 +6,8 @@ const ID_LENGTH = 2 * BYTES_PER_ID;
 const MAX_LENGTH = 128;
 
 const bytes = Buffer.allocUnsafeSlow(BYTES_PER_ID * IDS_PER_FILL);
-// Random bytes are converted to hex in batches: slicing an id from a string costs a third of converting it.
+// Random bytes are converted to hex in batches, because slicing an id from a string costs a third of converting its
+// bytes.
 let hex = "";
 let next = 0;
 
@@ -21,7 +22,7 @@ export function mintRequestId(): string {
   return hex.slice(start, next);
 }
 
-/** Whether a value is a valid request id: 1 to 128 visible ASCII characters without spaces (COR-6). */
+/** Returns whether a value is a valid request id: 1 to 128 visible ASCII characters without spaces (COR-6). */
 export function isRequestId(value: unknown): value is string {
   if (typeof value !== "string" || value.length === 0 || value.length > MAX_LENGTH) return false;
   for (let index = 0; index < value.length; index++) {

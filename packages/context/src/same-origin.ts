@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * Whether a request was sent by a page of this origin (AUTH-34). Check this before a change that is authorised by
- * credentials that browsers send automatically. `Sec-Fetch-Site`, which no page can set, decides if it is present.
+ * Returns whether a request was sent by a page of this origin (AUTH-34). Check this before a change that is authorised
+ * by credentials that browsers send automatically. `Sec-Fetch-Site`, which no page can set, decides if it is present.
  * Otherwise `Origin` must name the request's `Host`, with https for a request over https. Returns false if both headers
  * are missing.
  */
@@ -20,7 +20,7 @@ function isOwnOrigin(req: IncomingMessage): boolean {
   return URL.parse(`${page.protocol}//${host}`)?.host === page.host;
 }
 
-// Behind a proxy that ends TLS, only Express with `trust proxy` knows the scheme.
+// Behind a proxy that terminates TLS, only Express with `trust proxy` knows the scheme.
 function isSecure(req: IncomingMessage & { readonly protocol?: unknown }): boolean {
   return (req.socket as { readonly encrypted?: unknown }).encrypted === true || req.protocol === "https";
 }

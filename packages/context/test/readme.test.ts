@@ -11,18 +11,18 @@ async function linePrinted(index: number, path: string): Promise<string> {
   return sample.stdout();
 }
 
-describe("the README of @svc/context", () => {
-  it("reads the tenant in a function without a request", async () => {
+describe("the samples in the README of @svc/context", () => {
+  it("read the tenant in a function without a request", async () => {
     await using sample = await runSample(readme, 0);
     const answer = await fetch(await sample.url);
     expect(await answer.json()).to.eql({ tenant: "acme" });
   });
 
-  it("reports the end of a response", async () => {
+  it("report the end of a response", async () => {
     expect(await linePrinted(1, "/")).to.equal("r-1 200 sent\n");
   });
 
-  it("AUTH-34 rejects a request from a page with another origin", async () => {
+  it("AUTH-34 reject a request from a page with another origin", async () => {
     await using sample = await runSample(readme, 2);
     const url = await sample.url;
     const status = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status;

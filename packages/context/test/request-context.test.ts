@@ -29,7 +29,7 @@ const servers: Readonly<Record<string, (handler: Handler) => RequestListener>> =
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`the request context on ${name}`, () => {
-    it("is current in the code that next runs, even after awaits and timers", async () => {
+    it("is current in the code that next() calls, even after awaits and timers", async () => {
       await using server = await listen(
         serve(async (req, res) => {
           const before = currentContext();
@@ -74,7 +74,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(answers).to.eql(paths);
     });
 
-    it("is lost in a request's data and end listeners, where contextOf still finds it", async () => {
+    it("is lost in listeners for a request's data and end events, where contextOf() still finds it", async () => {
       const current: unknown[] = [];
       const ofRequest: unknown[] = [];
       await using server = await listen(
@@ -120,7 +120,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("enterContext", () => {
-  it("makes the context from openContext current and calls next once, without an argument", async () => {
+  it("makes the context from openContext() current and calls next() once, without an argument", async () => {
     const calls: unknown[][] = [];
     await using server = await listen((req, res) => {
       const opened = openContext(req);
@@ -136,7 +136,7 @@ describe("enterContext", () => {
   it("restores a context that earlier middleware has lost", async () => {
     await using server = await listen((req, res) => {
       enterContext(req, res, () => {
-        // Simulates a body parser that calls next from a listener.
+        // Simulates a body parser that calls `next()` from a listener.
         req
           .resume()
           .on("end", () =>
@@ -147,7 +147,7 @@ describe("enterContext", () => {
     expect(await (await fetch(server.url, { method: "POST", body: "x" })).text()).to.equal("true");
   });
 
-  it("passes on an error that next throws", async () => {
+  it("passes on an error that next() throws", async () => {
     const thrown = new Error("from next");
     let caught: unknown;
     await using server = await listen((req, res) => {
@@ -240,7 +240,7 @@ describe("RequestContext", () => {
 });
 
 describe("two installed copies", () => {
-  it("share a request's context and the current one", async () => {
+  it("share a request's context and the current context", async () => {
     const url = new URL("../src/request-context.ts?copy=2", import.meta.url).href;
     const other = (await import(url)) as typeof import("@svc/context");
     expect(other.RequestContext).to.not.equal(RequestContext);

@@ -26,7 +26,7 @@ function told<T>(): { readonly promise: Promise<T>; readonly tell: (value: T) =>
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`onResponseEnd on ${name}`, () => {
-    it("calls every listener once, in order, with the request and the response, not aborted", async () => {
+    it("calls every listener once, in order, with the request, the response and aborted = false", async () => {
       const calls: unknown[] = [];
       const end = told<void>();
       await using server = await listen(
@@ -50,7 +50,7 @@ for (const [name, serve] of Object.entries(servers)) {
       ]);
     });
 
-    it("reports aborted when the client disconnects before the response", async () => {
+    it("reports aborted when the client disconnects before the response is complete", async () => {
       const end = told<boolean>();
       let calls = 0;
       await using server = await listen(
@@ -122,7 +122,7 @@ for (const [name, serve] of Object.entries(servers)) {
   });
 }
 
-// Node itself adds listeners for the end of a response.
+// Node itself adds listeners for `close` to a response.
 let closeListenersOfNode = 0;
 before(async () => {
   await using server = await listen((_req, res) => {
@@ -133,7 +133,7 @@ before(async () => {
 });
 
 describe("onResponseEnd", () => {
-  it("calls a listener that is added after the end on the next tick", async () => {
+  it("calls a listener on the next tick if it is added after the end", async () => {
     const late = told<boolean>();
     await using server = await listen((req, res) => {
       res.on("close", () => onResponseEnd(req, res, (_req, _res, aborted) => late.tell(aborted)));
@@ -153,7 +153,7 @@ describe("onResponseEnd", () => {
     expect(await late.promise).to.equal(false);
   });
 
-  it("calls the other listeners when one throws, and passes on the error", async () => {
+  it("calls the other listeners when a listener throws, and passes on the error", async () => {
     const calls: string[] = [];
     const outcome = told<unknown>();
     await using server = await listen((req, res) => {

@@ -34,7 +34,7 @@ for (const [stack, listener] of Object.entries(stacks)) {
         { "Sec-Fetch-Site": "same-origin" },
         { "Sec-Fetch-Site": "same-origin", Origin: server.url },
         { Origin: server.url },
-        // A proxy may have ended TLS without a forwarded header.
+        // A proxy may have terminated TLS without adding a forwarded header.
         { Origin: server.url.replace("http:", "https:") },
       ];
       for (const headers of own) {
@@ -96,7 +96,7 @@ for (const [stack, listener] of Object.entries(stacks)) {
 
 describe("isOfThisOrigin behind TLS", () => {
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`AUTH-34 returns false for an http origin when ${major} trusts a proxy that ends TLS`, async () => {
+    it(`AUTH-34 returns false for an http origin when ${major} trusts a proxy that terminates TLS`, async () => {
       const app = express();
       app.set("trust proxy", "loopback");
       app.use(answer);
@@ -109,7 +109,7 @@ describe("isOfThisOrigin behind TLS", () => {
     });
   }
 
-  it("AUTH-34 returns false for an http origin on a server that ends TLS itself", async () => {
+  it("AUTH-34 returns false for an http origin on a server that terminates TLS itself", async () => {
     // With a pre-shared key the test needs no certificate.
     const shared = { ciphers: "PSK", maxVersion: "TLSv1.2" } as const;
     const psk = Buffer.alloc(16, 1);

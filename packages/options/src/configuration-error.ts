@@ -32,10 +32,10 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Checks that a guard was called without arguments. A guard factory passed to a route without brackets would return a guard
- * instead of calling `next`, and the request would hang.
+ * Checks that a guard factory was called without arguments. If the factory itself is passed to a route, without
+ * parentheses, it returns a guard instead of calling `next()`, and the request hangs.
  *
- * @param subject the guard with brackets, for example `requireAuth()`
+ * @param subject the call of the guard factory, for example `requireAuth()`
  * @throws ConfigurationError for an argument other than undefined
  */
 export function takesNothing(subject: string, given: readonly unknown[]): void {

@@ -44,7 +44,7 @@ export interface NamedOptionTables {
 /** The definition of each option, by its name in code. */
 export type OptionEntries = Readonly<Record<string, Option | OptionTable | NamedOptionTables>>;
 
-/** Options that are defined once: for code, for the file, for the environment and for documents. */
+/** Options that are defined once: for code, for the file, for the environment and for documentation. */
 export interface Definition<E extends OptionEntries = OptionEntries> {
   /** The factory call as it appears in error messages, for example `createCache()`. */
   readonly subject: string;
@@ -98,7 +98,7 @@ type RequiredNames<E extends OptionEntries> = {
       : never;
 }[keyof E];
 
-// Mapped over a parameter that extends `keyof E`, so that the members keep the doc comments of the definition.
+// These types map over a parameter that extends `keyof E`, so that the members keep the doc comments of the definition.
 type RequiredOptions<E, K extends keyof E> = { readonly [N in K]: ValueOf<E[N]> };
 type LeftOutOptions<E, K extends keyof E> = { readonly [N in K]?: ValueOf<E[N]> | undefined };
 

@@ -13,7 +13,7 @@ export interface Kind<T> {
   readonly schema?: JsonSchema | undefined;
 }
 
-/** A JSON Schema without references to others. */
+/** A JSON Schema without references to other schemas. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A kind for an option that may be omitted; `fallback` is then its value. */
@@ -41,7 +41,7 @@ export interface Bounds {
   readonly max?: number | undefined;
 }
 
-/** A whole number. */
+/** Returns a kind for whole numbers. */
 export function integer({ min, max }: Bounds = {}): Kind<number> {
   return kind(
     `a whole number${range(min, max)}`,
@@ -50,7 +50,7 @@ export function integer({ min, max }: Bounds = {}): Kind<number> {
   );
 }
 
-/** A finite number. */
+/** Returns a kind for finite numbers. */
 export function number({ min, max }: Bounds = {}): Kind<number> {
   return kind(
     `a number${range(min, max)}`,
@@ -63,17 +63,17 @@ function within(value: number, min = -Infinity, max = Infinity): boolean {
   return value >= min && value <= max;
 }
 
-/** true or false. */
+/** Returns a kind for true and false. */
 export function boolean(): Kind<boolean> {
   return kind("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 }
 
-/** Bytes, such as a Buffer. */
+/** Returns a kind for bytes, such as a Buffer. */
 export function bytes(): Kind<Uint8Array> {
   return kind("bytes", (value) => value instanceof Uint8Array);
 }
 
-/** A non-empty string; with `allowEmpty`, any string. */
+/** Returns a kind for non-empty strings; with `allowEmpty`, for any string. */
 export function string({ allowEmpty = false, pattern, expects }: StringRules = {}): Kind<string> {
   const shape = pattern === undefined ? "" : ` that matches ${String(pattern)}`;
   const text = expects ?? (allowEmpty || shape !== "" ? `a string${shape}` : "a non-empty string");
@@ -88,7 +88,10 @@ export function string({ allowEmpty = false, pattern, expects }: StringRules = {
   );
 }
 
-/** Returns a pattern for editors; undefined if it uses flags or lookarounds that their engines may not support. */
+/**
+ * Returns the source of a pattern for editors; undefined if it uses flags or lookarounds that their engines may not
+ * support.
+ */
 function plainSource(pattern: RegExp | undefined): string | undefined {
   if (pattern === undefined || /[^u]/.test(pattern.flags) || /\(\?[=!<]/.test(pattern.source))
     return undefined;
@@ -105,13 +108,13 @@ export interface StringRules {
   readonly expects?: string | undefined;
 }
 
-/** One of the listed values. */
+/** Returns a kind for one of the listed values. */
 export function oneOf<const T extends readonly (string | number | boolean)[]>(...values: T): Kind<T[number]> {
   const shown = values.map((value) => JSON.stringify(value)).join(", ");
   return kind(`one of ${shown}`, (value) => (values as readonly unknown[]).includes(value), { enum: values });
 }
 
-/** A list with entries of one kind; secret when that kind is secret. */
+/** Returns a kind for lists with entries of one kind; secret when that kind is secret. */
 export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   return {
     ...kind<readonly T[]>(
@@ -123,17 +126,17 @@ export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   };
 }
 
-/** A function; its type is the type argument. */
+/** Returns a kind for functions; the type argument is their type. */
 export function func<T extends (...args: never[]) => unknown>(): Kind<T> {
   return kind("a function", (value) => typeof value === "function");
 }
 
-/** An instance of a class. */
+/** Returns a kind for instances of a class. */
 export function instanceOf<T>(type: abstract new (...args: never[]) => T, expects: string): Kind<T> {
   return kind(expects, (value) => value instanceof type);
 }
 
-/** An object or function with all the listed methods; its type is the type argument. */
+/** Returns a kind for an object or function with all the listed methods; the type argument is its type. */
 export function objectWith<T extends object>(what: string, ...methods: (keyof T & string)[]): Kind<T> {
   return kind(
     methods.length === 0 ? what : `${what} (an object with ${methods.map((name) => `${name}()`).join(", ")})`,
@@ -143,7 +146,7 @@ export function objectWith<T extends object>(what: string, ...methods: (keyof T 
   );
 }
 
-/** Either of two kinds; secret when one of them is secret. */
+/** Returns a kind for values of either of two kinds; secret when one of them is secret. */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   const schema = a.schema && b.schema && { anyOf: [a.schema, b.schema] };
   return {
@@ -185,9 +188,9 @@ export const checkName: Kind<string> = string({
 });
 
 /**
- * Whether a string is a server URL, with a host and with user and password percent-encoded.
+ * Returns whether a string is a server URL, with a host and with user and password percent-encoded.
  *
- * @param path allowed paths. Default: none.
+ * @param path pattern of the allowed paths. Default: no path.
  */
 export function isServerUrl(text: string, path = /^\/?$/): boolean {
   try {

@@ -8,7 +8,7 @@ export interface Names {
   readonly of: (option: string) => string;
 }
 
-// Registered, so that two installed copies of this package understand each other.
+// Registered globally, so that two installed copies of this package share the symbol.
 const NAMES = Symbol.for("@svc/options/names");
 
 /**

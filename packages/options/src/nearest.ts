@@ -1,6 +1,6 @@
 /** Returns the known name that is closest to `name`, or undefined when none is close enough to be a typing error. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
-  // The comparison takes quadratic time, and option names are short.
+  // Skip long names: the comparison takes quadratic time, and option names are short.
   if (name.length > 100) return undefined;
   let best: string | undefined;
   const wanted = fold(name);

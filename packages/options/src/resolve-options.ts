@@ -76,7 +76,10 @@ function take(source: object, name: string, kind: Kind<unknown>): { value: unkno
   return isOptional(kind) ? { value: kind.fallback } : { fault: `is required and must be ${kind.expects}` };
 }
 
-/** Whether an object or its class has a member; members of Object.prototype do not count, because it may be polluted. */
+/**
+ * Returns whether an object or its class has a member. Members of Object.prototype do not count, because it may be
+ * polluted.
+ */
 function holds(source: object, name: string): boolean {
   if (Object.hasOwn(source, name)) return true;
   for (let each = parentOf(source); each !== null; each = parentOf(each)) {

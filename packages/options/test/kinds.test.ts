@@ -69,7 +69,7 @@ describe("kinds", () => {
     });
   }
 
-  it("distinguish a server URL from other strings", () => {
+  it("include isServerUrl(), which accepts only URLs with a host and an allowed path", () => {
     for (const url of ["nats://host:4222", "redis://u%20:p%3A@h", "tls://[::1]/"])
       expect(isServerUrl(url), url).to.equal(true);
     for (const url of ["nats://", "nats://%zz@h", "nats://h/0", "h:4222", "nats://h:99999"])
@@ -77,7 +77,7 @@ describe("kinds", () => {
     expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
   });
 
-  it("have defaults that look up the clock, the environment and fetch when they are used", async () => {
+  it("have defaults: clocks and fetch, looked up when they are used, and the environment prod", async () => {
     expect(wallClock.fallback()).to.be.closeTo(Date.now(), 1000);
     expect(monotonicClock.fallback()).to.be.closeTo(performance.now(), 1000);
     expect(environmentKind).to.include({
@@ -93,7 +93,7 @@ describe("kinds", () => {
     }
   });
 
-  it("are all exported as members of kinds", () => {
+  it("are all exported as members of `kinds`", () => {
     expect(kinds).to.include({ integer, milliseconds, optional, string, withDefault });
   });
 

@@ -67,7 +67,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("lists the known names when none is similar, and says when no names are known", () => {
+  it("lists the known names when none is similar, and says when no names are allowed", () => {
     expect(faultsOf({ zebra: 1 })).to.deep.equal([
       "zebra: is unknown; expected one of limitBytes, strict, onEvent",
     ]);

@@ -9,7 +9,8 @@ import { ticksOptions } from "./ticks-options.ts";
 
 const tableName = tableNameKind(48);
 const MAX_CLAIMANT = 255;
-// Rejects lists, whose names would change with their order, and Maps, which have no members.
+// Rejects lists, because the names of their schedules would change with the order, and Maps, because their entries are
+// not properties.
 const byName: k.Kind<Schedules> = {
   expects: "an object of schedules by name",
   accepts: (value): value is Schedules => isRecord(value),
@@ -43,7 +44,11 @@ export const schedulerOptions = defineOptions("createScheduler()", {
 /** Options of {@link createScheduler}. */
 export type SchedulerOptions = OptionsOf<typeof schedulerOptions>;
 
-/** @throws ConfigurationError */
+/**
+ * Checks the options and resolves the schedules.
+ *
+ * @throws ConfigurationError
+ */
 export function resolveSchedulerOptions(given: SchedulerOptions) {
   const options = schedulerOptions.resolve(given);
   const { table, ticksTable, now } = options;

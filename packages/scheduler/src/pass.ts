@@ -33,12 +33,12 @@ interface PassOptions {
 
 /** Pause before the next attempt after an error. */
 export const RETRY_MS = 5000;
-// For a schedule with `catchUp: false`, a tick that is later than this counts as missed.
+// For a schedule with `catchUp: false`, a tick that is overdue by more than this counts as missed.
 const MISSED_AFTER_MS = 15_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const PRUNE = "";
 
-/** Creates the passes, which check all schedules and fire the due ticks. */
+/** Creates `begin()`, which runs one pass: it checks all schedules and fires the due ticks. */
 export function createPasses(
   store: TickStore,
   schedules: readonly ResolvedSchedule[],
@@ -121,7 +121,7 @@ export function createPasses(
         const last = lastMs.get(name);
         const ms = last === undefined ? undefined : dueOf(schedule, last, nowMs);
         if (last !== undefined && ms === undefined) {
-          // If the tick was due, another scheduler has already claimed it.
+          // If the tick was due at the last attempt, another scheduler has claimed it since.
           failing.delete(name);
           continue;
         }

@@ -5,7 +5,10 @@ import type { Schedules } from "./schedule.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { ticksOptions } from "./ticks-options.ts";
 
-/** The schedules of `[plugin.queue]`, which queue jobs in the table of the plugin joined with this one. */
+/**
+ * Adds schedules to `[plugin.queue]`. They queue jobs in the table of the plugin that `joinPlugins()` joins with this
+ * one.
+ */
 export const schedulesPlugin = definePlugin({
   name: "queue",
   options: ticksOptions,

@@ -98,7 +98,11 @@ export function jobOf({ name, task, payload, maxAttempts }: ResolvedSchedule, ti
   };
 }
 
-/** @throws ConfigurationError that lists every fault with its schedule and field */
+/**
+ * Checks and resolves all schedules.
+ *
+ * @throws ConfigurationError that lists every fault with its schedule and field
+ */
 export function resolveSchedules(
   subject: string,
   given: Schedules,
@@ -149,7 +153,7 @@ function resolveOne(
   if (times === undefined) return undefined;
   const resolved: ResolvedSchedule = { name, task, payload: { ...payload }, catchUp, maxAttempts, times };
   try {
-    // Detect a job that the table rejects now, not at the first tick.
+    // Detect now, and not at the first tick, a job that the table rejects.
     access.enqueuePart(jobOf(resolved, new Date(0).toISOString()), { from: "nothing", first: 1 });
   } catch (error) {
     addFault("", error instanceof Error ? error.message : "is not a valid job");

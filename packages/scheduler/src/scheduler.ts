@@ -16,17 +16,20 @@ export interface NextTick {
   readonly at: string;
 }
 
-/** Queues one job at every tick of its schedules, for any number of schedulers (SCH-1). */
+/** Queues one job at every tick of its schedules, regardless of the number of schedulers (SCH-1). */
 export interface Scheduler extends AsyncDisposable {
   /** Starts firing ticks; a second call does nothing. @throws Error after `stop()` */
   start(): void;
-  /** Fires no further ticks and waits for running statements, which have deadlines. Never rejects. */
+  /** Stops firing ticks and waits for running statements, which have deadlines. Never rejects. */
   stop(): Promise<void>;
-  /** Returns the next tick of each schedule, soonest first. Sends nothing. @throws RangeError for an invalid `now` */
+  /**
+   * Returns the next tick of each schedule, soonest first, without sending a statement. @throws RangeError for an
+   * invalid `now`
+   */
   nextTicks(): readonly NextTick[];
   /** Runs one pass over all schedules, even before `start()`: for scripts and tests. @throws the database's error */
   runDue(): Promise<Pass>;
-  /** Returns the check `scheduler`, which is never critical. Always returns the same object. */
+  /** Returns the readiness check `scheduler`, which is never critical. Always returns the same object. */
   readiness(): ReadinessCheck;
   /** Creates the table of ticks if it is missing. @throws SchemaError if an existing table differs */
   ensureSchema(): Promise<"present" | "created">;
@@ -41,7 +44,7 @@ const WARN_EVERY_MS = 10_000;
 const withoutContext = AsyncLocalStorage.snapshot();
 
 /**
- * Creates a scheduler. Sends nothing before `start()` or `runDue()`.
+ * Creates a scheduler. Sends no statement before `start()` or `runDue()`.
  *
  * @throws ConfigurationError for invalid options, naming the schedule and the field
  */

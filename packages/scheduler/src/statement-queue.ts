@@ -8,7 +8,10 @@ interface Entry {
 // Schedules that are due at the same time must not occupy all connections of a pool.
 const CONCURRENCY = 4;
 
-/** Runs statements of schedules, a few at a time, so that failing schedules delay the others only briefly. */
+/**
+ * Creates a queue that runs the statements of schedules, a few at a time, so that failing schedules delay the others
+ * only briefly.
+ */
 export function createStatementQueue() {
   const busy = new Set<string>();
   const first = createQueue(CONCURRENCY);

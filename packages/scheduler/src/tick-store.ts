@@ -1,7 +1,7 @@
 import type { TableAccess } from "@svc/job-table";
 import { jobOf, type ResolvedSchedule } from "./schedule.ts";
 
-// Limits how long one statement delays the ticks.
+// The number of ticks that one statement deletes; it limits how long the statement delays due ticks.
 const PRUNED_AT_ONCE = 10_000;
 
 export type TickStore = ReturnType<typeof createTickStore>;
@@ -17,7 +17,7 @@ from unnest($1::text[]) as wanted (name)`,
         [names],
       );
       const lastMs = new Map<string, number>();
-      // Fractional epoch seconds do not represent milliseconds exactly.
+      // Round, because fractional epoch seconds do not represent milliseconds exactly.
       for (const { name, last_ms: last } of rows) if (last !== null) lastMs.set(name, Math.round(last));
       // The server's time in milliseconds since the Unix epoch, and the newest tick of each known schedule.
       return { serverMs: rows[0]?.server_ms ?? Number.NaN, lastMs };
@@ -45,7 +45,7 @@ on conflict do nothing`,
         notify = `, case when exists(select from made) then pg_notify($${values.length}, '') end as notified`;
       }
       const [row] = await access.query<{ claimed: boolean; enqueued: boolean }>(
-        // The primary key alone would let a late process claim a pruned tick again.
+        // The primary key alone would let a stalled process claim a tick again after it was pruned.
         `with claimed as (
   insert into ${ticks} (name, fire_at, claimed_by, claimed_at)
   select $1::text, $2::timestamptz, $3::text, statement_timestamp()

@@ -17,7 +17,7 @@ export function newestOf(times: Times, later: number, until: number): number | u
   if (!(later < until)) return undefined;
   let found = times.after(Math.max(later, 0));
   if (found > until) return undefined;
-  // Usually it is one of the first few; after months of one-second ticks, a binary search finds it.
+  // Usually the newest tick is one of the first few; after months of one-second ticks, a binary search finds it.
   for (let steps = 0; steps < NEAR; steps++) {
     const next = times.after(found);
     if (next > until) return found;

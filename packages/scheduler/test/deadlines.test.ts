@@ -39,7 +39,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
   });
   afterEach(() => pool.end());
 
-  it("has a case for every call", () => {
+  it("are tested for every call", () => {
     const functions = Object.entries(open()).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -66,7 +66,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
     });
   }
 
-  it("queues the job of a tick only once after it passed its deadline", async () => {
+  it("queues the job of a tick only once if the first statement exceeded its deadline", async () => {
     nowMs += MINUTE_MS;
     expect((await whileFrozen(postgres.server, () => open().runDue())).code).to.equal(CODE);
     await open({}).runDue();

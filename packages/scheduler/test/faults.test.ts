@@ -68,7 +68,7 @@ describe("a scheduler with faults", function () {
 
   it("a schedule that waits for a lock does not block others, and fails in bounded time", async () => {
     await using bench = await openBench(database.url);
-    // Long enough for statements that wait for no lock, even on a busy machine.
+    // Long enough for statements that do not wait for a lock, even on a busy machine.
     const scheduler = bench.scheduler({ schedules: { stuck: beat, good: beat }, commandTimeoutMs: 3000 });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;
@@ -84,7 +84,8 @@ describe("a scheduler with faults", function () {
     await holder.query("rollback");
     holder.release();
     await scheduler.runDue();
-    // The server may have completed the timed-out statement: the job exists once, from either of the two.
+    // The server may have completed the timed-out statement, so the job exists once: queued by that statement or by the
+    // retry.
     await until("the tick", async () => (await bench.claims()).length === 2);
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
@@ -113,7 +114,7 @@ describe("a scheduler with faults", function () {
     expect((await rejection(() => scheduler.start())).message).to.include("does not start again");
   });
 
-  it("loses no tick when the server restarts", async () => {
+  it("loses no tick when the server closes all connections", async () => {
     const pool = openPool(database.url, 2);
     await using bench = await openBench(database.url, pool);
     const scheduler = bench.scheduler({ schedules: { beat } });
@@ -208,7 +209,7 @@ describe("a scheduler with faults", function () {
     expect(events.sort()).to.deep.equal(["fault", "fired"]);
   });
 
-  it("continues deleting in the next pass while a full batch was deleted", async () => {
+  it("continues deleting in the next pass after a full batch was deleted", async () => {
     const db = fakeDatabase();
     db.old = 10_000;
     const scheduler = on(db);
@@ -270,10 +271,10 @@ describe("a scheduler with faults", function () {
       await scheduler.stop();
     });
 
-    it("an invalid time from the clock, at any reading, is a temporary fault", async () => {
+    it("reports an invalid time from the clock, at any reading, as a temporary fault", async () => {
       const clock = { ms: NOON };
       const db = fakeDatabase();
-      // One reading in a pass, and one in the pause after it.
+      // The clock is read once in a pass, and once for the pause after it.
       const readings = [NOON, Number.NaN, Infinity, -1];
       const faults: string[] = [];
       const scheduler = on(db, {

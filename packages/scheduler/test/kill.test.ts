@@ -12,7 +12,7 @@ const schedules = { beat: { everySeconds: 60, task: "beat" } } as const;
 const PROGRAM = new URL("support/dying-scheduler.ts", import.meta.url).pathname;
 const MOMENTS = ["before", "while", "after"] as const;
 
-/** Starts a process that receives the time and dies at a boundary. */
+/** Starts a process that receives the time, runs a pass, and dies at a statement boundary. */
 async function dying(url: string, bench: Bench, boundary: string): Promise<ChildProcess> {
   const args = [
     "--conditions=@svc/source",
@@ -87,8 +87,8 @@ describe("schedulers that are killed", function () {
       }
     };
     const next = (): Scheduler => bench.scheduler({ schedules });
-    // After one statement equals before the next. A statement whose sender dies may still run later, when the test must
-    // not delete ticks any more.
+    // Dying after one statement is the same as dying before the next, so six boundaries cover all. The server may still
+    // run a statement after its sender died: delete ticks only for the first two children.
     const children = await Promise.all(
       ["begin after", "begin while", "read while", "fire before", "fire while", "fire after"].map(
         (boundary) => dying(database.url, bench, boundary),
@@ -121,7 +121,7 @@ describe("schedulers that are killed", function () {
     expect(new Set(done).size).to.equal(39);
     expect(done).to.have.lengthOf(39);
     expect(await bench.claims()).to.have.lengthOf(39);
-    // Some connections must have broken.
+    // Some passes must have failed because of a broken connection.
     expect(claims.filter((_, index) => index % 2 === 1)).to.include(1);
     await admin.end();
   });

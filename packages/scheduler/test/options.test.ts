@@ -44,7 +44,7 @@ describe("createScheduler()", () => {
     ["0 ".repeat(400), "is longer than 512 characters"],
   ];
   for (const [cron, message] of expressions) {
-    it(`SCH-3 rejects ${JSON.stringify(cron.slice(0, 40))}, with the schedule and the field`, async () => {
+    it(`SCH-3 rejects ${JSON.stringify(cron.slice(0, 40))}, and names the schedule and the field`, async () => {
       const error = await refusal({ schedules: { nightly: { cron, task: "a" } } });
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
       expect(error.message).to.include(
@@ -111,7 +111,7 @@ describe("createScheduler()", () => {
     });
   }
 
-  it("truncates a name of ten thousand characters", async () => {
+  it("truncates a schedule name of ten thousand characters in the error", async () => {
     const { message } = await refusal({
       schedules: { ["x".repeat(10_000)]: { task: "a", everySeconds: 1 } },
     });

@@ -9,7 +9,7 @@ import { boundaryOf } from "./support/boundaries.ts";
 
 const everyMinute = { everySeconds: 60, task: "beat" } as const;
 
-describe("ticks", function () {
+describe("a scheduler", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "scheduler" });
   let bench: Bench;
@@ -18,7 +18,7 @@ describe("ticks", function () {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  it("SCH-4 begins a new schedule with its next tick, whose job has the tick's id and the scheduled payload", async () => {
+  it("SCH-4 starts a new schedule with its next tick, whose job has the tick's id and the scheduled payload", async () => {
     const scheduler = bench.scheduler({
       schedules: { beat: { ...everyMinute, payload: { of: "mine" }, maxAttempts: 7 } },
     });
@@ -49,7 +49,7 @@ describe("ticks", function () {
     expect(Math.abs(Date.now() - (claim?.claimed_at.getTime() ?? 0))).to.be.below(MINUTE_MS);
   });
 
-  it("does not inherit the context of the request that it runs in", async () => {
+  it("does not pass the context of a request in which it runs to its jobs", async () => {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;
@@ -81,7 +81,7 @@ describe("ticks", function () {
     expect((await later.runDue()).fired).to.deep.equal([]);
     expect(events).to.deep.equal([{ type: "skipped", name: "beat", at: "2026-01-05T12:10:00.000Z" }]);
     bench.nowMs += 30_000 + 14_000;
-    // Later than scheduled, but less than one statement and its retry may take.
+    // The tick is 14 s late, which is less than the 15 s after which it counts as missed.
     expect(minutes((await later.runDue()).fired)).to.deep.equal([11]);
   });
 
@@ -196,7 +196,7 @@ describe("ticks", function () {
       .and.include("gone 9");
   });
 
-  it("rejects a late process's claim to a tick that was already claimed and pruned", async () => {
+  it("rejects a claim from a process whose clock is behind, to a tick that was already claimed and pruned", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
@@ -237,13 +237,13 @@ describe("ticks", function () {
       table: createJobTable({ db, name: bench.table.name }),
       now: () => then,
     });
-    // The same tick, after its job is done and deleted.
+    // Between read and claim, another process fires the same tick, and its job is deleted.
     meanwhile = async () => {
       await others.runDue();
       await bench.pool.query(`delete from ${bench.table.name}`);
     };
     expect((await slow.runDue()).fired).to.deep.equal([]);
-    // An older tick that no process has claimed.
+    // Between read and claim, another process fires a newer tick; no process has claimed the older one.
     meanwhile = async () => {
       bench.nowMs += MINUTE_MS;
       await others.runDue();

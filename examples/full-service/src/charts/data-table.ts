@@ -3,7 +3,7 @@ import { type Html, markup } from "../pages/html.ts";
 /** The numbers of a chart. */
 export interface DataTable {
   readonly caption: string;
-  /** The first column has the names of the rows. */
+  /** The column headings; the first column contains the names of the rows. */
   readonly columns: readonly string[];
   readonly rows: readonly { readonly name: string; readonly cells: readonly string[] }[];
 }

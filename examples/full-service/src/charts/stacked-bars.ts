@@ -2,10 +2,10 @@ import { type Html, markup } from "../pages/html.ts";
 import { type ChartFrame, framed, heightAt, pixel, slotLeft, slotWidth, tip } from "./frame.ts";
 import { scaleFor } from "./scale.ts";
 
-/** One colour of the bars, with its values. */
+/** One segment of every bar, drawn in one colour. */
 export interface Series {
   readonly name: string;
-  /** One for each month; `text` is the exact value that is shown. */
+  /** One value for each month; `text` is the exact value that is shown. */
   readonly values: readonly { readonly height: number; readonly text: string }[];
 }
 
@@ -37,7 +37,7 @@ export function stackedBars({ series, isCount, ...frame }: StackedBars): Html {
 ${framed({ ...frame, scale }, { text: bars.map(({ text }) => text).join("\n") })}`;
 }
 
-/** Returns the legend in the order of the parts, from top to bottom. */
+/** Returns the legend in the order of the segments, from top to bottom. */
 function legend(series: readonly Series[]): Html {
   const items = series.map(
     ({ name }, place) =>

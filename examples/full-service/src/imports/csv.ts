@@ -91,7 +91,7 @@ export function createCsvReader({ maxRecordLength = 8192 } = {}): CsvReader {
     } else if (state === "plain")
       throw new CsvError(line, "has a quote in a field that does not begin with one");
     else {
-      // The second of two quotes belongs to the text.
+      // Two quotes in a quoted field stand for one quote in the text.
       if (state === "closed") field += '"';
       state = "quoted";
     }

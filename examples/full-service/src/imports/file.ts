@@ -10,7 +10,7 @@ import {
 import { createCsvReader, CsvError, type CsvRecord } from "./csv.ts";
 import type { Header, StagedRow } from "./import.ts";
 
-/** Limits of a file. The service limits its bytes, as those of every body. */
+/** Limits of a file. Its size in bytes has the limit of every request body. */
 export interface FileLimits {
   /** Maximum rows of a file without the header. Default: 10,000. */
   readonly maxRows?: number | undefined;
@@ -102,7 +102,7 @@ function problemOf(error: unknown): unknown {
   return isProblemError(error) ? error : badRequest("the file could not be read", { cause: error });
 }
 
-/** Checks the names, which may be in any order; the note is optional. */
+/** Checks the column names, which may be in any order; `note` is optional. */
 function checkHeader(names: Header): Header {
   const issues: ValidationIssue[] = required
     .filter((name) => !names.includes(name))

@@ -32,7 +32,7 @@ export interface StagedRow {
   readonly fields: readonly string[];
 }
 
-/** The names of the fields, in the order of the file. */
+/** The column names, in the order of the file. */
 export type Header = readonly string[];
 
 export const shownFailures = 100;

@@ -22,9 +22,9 @@ export interface ImportJobOptions {
 export const importTask = "expenses.import";
 
 /**
- * Returns the job that processes a file in steps, as the tenant of the file. One transaction deletes a pending row,
- * records the expense, announces and counts it, so each row becomes one expense, even if the job is killed and started
- * again.
+ * Returns the job that processes a file in steps, as the tenant of the file. One transaction deletes the pending rows
+ * of a step, records their expenses, publishes the events and queues the refresh of the totals, so each row becomes one
+ * expense, even if the job is killed and started again.
  */
 export function importJob({
   db,

@@ -14,7 +14,10 @@ export interface PruneJobOptions {
   readonly prepared: () => Promise<void>;
 }
 
-/** Returns the job that deletes old imports, tenant by tenant, because no login sees those of all. It is idempotent. */
+/**
+ * Returns the job that deletes old imports, tenant by tenant, because no database login sees the imports of all
+ * tenants. The job is idempotent.
+ */
 export function pruneJob({ db, prepared }: PruneJobOptions): JobHandler {
   return async (_payload, { signal }) => {
     await prepared();

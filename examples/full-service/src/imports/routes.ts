@@ -36,7 +36,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
       const id = randomBytes(16).toString("hex");
       let isBegun = false;
       try {
-        // A short transaction for each batch, so that a slow client holds no database connection.
+        // Use a short transaction for each batch, so that a slow client holds no database connection.
         const rows = await readFile(
           req,
           (header, batch) =>
@@ -53,7 +53,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
         });
         res.status(202).location(`/imports/${id}`).json({ id, state: "queued", rows });
       } catch (error) {
-        // If this fails too, the nightly prune deletes the rest.
+        // If this deletion fails too, the nightly prune job deletes the import.
         if (isBegun) await db.withTenant(tenant, (tx) => dropImport(tx, id)).catch(() => undefined);
         throw error;
       }

@@ -42,7 +42,7 @@ create table if not exists import_rows (
   fields jsonb not null,
   primary key (import_id, line)
 )`,
-    // No login sees the imports of all tenants, so a table without row security lists the tenants.
+    // No database login sees the imports of all tenants, so a table without row security lists the tenants.
     `create table if not exists importing_tenants (tenant text primary key)`,
   ],
 };

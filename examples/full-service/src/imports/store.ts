@@ -70,7 +70,8 @@ from imports where id = $1 and state <> 'receiving'`,
 }
 
 /**
- * Locks an import until the end of the transaction, so that only one worker processes it. Undefined when it is done.
+ * Locks an import until the end of the transaction, so that only one worker processes it. Returns undefined if it is
+ * done or deleted.
  */
 export async function holdImport(tx: Queryable, id: string): Promise<Header | undefined> {
   const { rows } = await tx.query<{ header: Header }>(
@@ -82,8 +83,8 @@ export async function holdImport(tx: Queryable, id: string): Promise<Header | un
 
 /**
  * Deletes and returns the next pending rows, in the order of their lines. The import must be locked, because rows are
- * deleted by their physical position (`ctid`). A join by lines took seconds, because the statistics of this table
- * describe files that are already deleted.
+ * deleted by their physical position (`ctid`). A join by line numbers would take seconds, because the statistics of
+ * this table describe files that are already deleted.
  */
 export async function takeRows(tx: Queryable, id: string, limit: number): Promise<readonly StagedRow[]> {
   const { rows } = await tx.query<StagedRow & Row>(
@@ -122,7 +123,7 @@ export async function importDone(tx: Queryable, id: string): Promise<void> {
   await tx.query("update imports set state = 'done', finished_at = now() where id = $1", [id]);
 }
 
-/** Returns the tenants that have imports; called outside of a tenant. */
+/** Returns the tenants that have imports. Called outside of a tenant's transaction. */
 export async function importingTenants(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ tenant: string }>("select tenant from importing_tenants order by tenant");
   return rows.map(({ tenant }) => tenant);

@@ -14,7 +14,7 @@ export function markup(strings: TemplateStringsArray, ...parts: readonly Part[])
 
 function markupOf(part: Part): string {
   if (part === undefined || part === false) return "";
-  // A client's text is never an object, so it is always escaped.
+  // Text from a client is a string and never an object, so it is always escaped.
   if (typeof part !== "object") return escapeText(String(part));
   return "text" in part ? part.text : part.map(({ text }) => text).join("\n");
 }

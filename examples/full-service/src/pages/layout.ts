@@ -1,6 +1,6 @@
 import { type Html, markup } from "./html.ts";
 
-// Inline styles, which helmet's policy allows, because the service has no static files.
+// Styles are inline, which helmet's policy allows, because the service has no static files.
 const style: Html = markup`
   :root {
     color-scheme: light dark;

@@ -77,10 +77,10 @@ function item({ document, text, meta, score, rank }: Found, words: RegExp | unde
 
 const mostWords = 12;
 
-/** Returns a pattern of the words to mark: those that begin with a word of the query. */
+/** Returns a pattern for the words to mark, which begin with a word of the query; undefined if the query has none. */
 function wordsOf(q: string): RegExp | undefined {
   const words = q.match(/[\p{L}\p{N}]{4,}/gu)?.slice(0, mostWords) ?? [];
-  // Only letters and digits, so they need no escaping in a pattern.
+  // The words contain only letters and digits, so they need no escaping in a pattern.
   return words.length === 0
     ? undefined
     : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})[\\p{L}\\p{N}]*`, "giu");

@@ -53,7 +53,7 @@ ${searchForm({})}
 
 const mostChoices = 240;
 
-/** Returns the newest months with expenses, and the months that are shown; newest first. */
+/** Returns the choices for a month: the newest months with expenses and the months of the report, newest first. */
 function choices({ known, report }: ReportsPage, chosen: string): readonly Html[] {
   const { from, to } = report;
   const newest = monthsFrom(known.first, known.last).slice(-mostChoices);

@@ -12,14 +12,14 @@ export function sendPage(
     "Content-Type": "text/html; charset=utf-8",
     "Content-Length": body.length,
     "Cache-Control": "no-store",
-    // Not helmet's `no-referrer`, because with it browsers send `Origin: null` with the forms of the page.
+    // Not helmet's `no-referrer`: with it, browsers send `Origin: null` with the forms of the page.
     "Referrer-Policy": "same-origin",
     ...headers,
   });
   res.end(body);
 }
 
-/** Redirects a browser, which then uses GET. */
+/** Redirects a browser with status 303, so that it requests the path with GET. */
 export function seeOther(res: ServerResponse, path: string): void {
   res.writeHead(303, { Location: path, "Cache-Control": "no-store" }).end();
 }

@@ -18,8 +18,8 @@ export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
 }
 
 /**
- * Returns moments in all months of the expenses: the first and the last moment of every month in UTC. In a time zone
- * other than UTC such a month overlaps two months, and each of them contains one of the moments.
+ * Returns moments in all months that contain expenses: the first and the last payment of every UTC month. In another
+ * time zone a UTC month overlaps two months, and each of them with an expense contains one of these moments.
  */
 function momentsOf(expenses: readonly Expense[]): readonly string[] {
   const ends = new Map<string, { first: string; last: string }>();
@@ -48,7 +48,7 @@ const yearsAhead = 1;
 /**
  * Returns the job that compares the totals of the last five years, and of the next one, with the expenses, tenant by
  * tenant, and recomputes those that differ, for example because expenses were changed by hand or by an earlier release.
- * A tenant whose expenses cannot be read in time does not stop the others.
+ * If the expenses of one tenant cannot be read before the timeout, the job continues with the other tenants.
  */
 export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandler {
   return async (_payload, { signal }) => {
@@ -75,7 +75,8 @@ export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandle
 }
 
 /**
- * Repairs a year at a time, because one statement for all would exceed its timeout. @returns the number of wrong months
+ * Repairs one year at a time, because one statement for all years would exceed its timeout. @returns the number of
+ * wrong months
  */
 async function madeRight(
   { db, totals }: Pick<VerifyJobOptions, "db" | "totals">,

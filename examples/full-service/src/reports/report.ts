@@ -16,13 +16,13 @@ export interface MonthFigures {
   readonly minimum: string;
   readonly maximum: string;
   /**
-   * The middle amount, the smaller of two. Only by category, because a month's median does not follow from those of its
-   * categories.
+   * The middle amount, or the smaller one of two middle amounts. Only in a report by category, because a month's median
+   * does not follow from those of its categories.
    */
   readonly median?: string;
 }
 
-/** The answer of `GET /reports/monthly`. */
+/** The response of `GET /reports/monthly`. */
 export interface MonthlyReport extends MonthRange {
   readonly time_zone: string;
   readonly by: ReportBy;

@@ -31,7 +31,9 @@ export interface ReportRoutesOptions {
 const readScope = "expenses:read";
 const shownHits = 10;
 
-/** Adds `GET /reports/monthly` for programs, and the pages `/reports` with charts and `/receipts` with a search. */
+/**
+ * Adds `GET /reports/monthly`, which returns JSON, and the pages `/reports` with charts and `/receipts` with a search.
+ */
 export function reportRoutes(
   app: Express,
   { db, prepared, totals, search, visitors }: ReportRoutesOptions,
@@ -94,7 +96,7 @@ function wrongSearch(q: string): string {
   return "Choose one of the categories, or all.";
 }
 
-/** Returns the months of the form; for invalid ones the last months and an error. */
+/** Returns the months that the form requests; if they are invalid, the latest months and an error. */
 function shownMonths(req: Request): { readonly filter: ReportFilter; readonly error?: string } {
   const asked = queryOf(req);
   asked.delete("retry");
@@ -109,7 +111,7 @@ function shownMonths(req: Request): { readonly filter: ReportFilter; readonly er
   }
 }
 
-/** Guards reports, behind `requireVisitor`: without the right to see expenses the answer is 403. */
+/** Refuses a visitor without the right to read expenses with 403. Must run after `requireVisitor`. */
 const requireReader: RequestHandler = (req, _res, next) => {
   const visitor = visitorOf(req);
   next(visitor !== undefined && mayRead(visitor) ? undefined : missingScopes([readScope]));

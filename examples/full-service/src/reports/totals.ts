@@ -5,7 +5,7 @@ import { enableRowSecurity, ensureSchema, type Queryable } from "@svc/sql";
 const tenants = {
   name: "expenses tenants",
   tables: { expense_tenants: { tenant: "text" } },
-  // No login sees the expenses of all tenants, so a table without row security lists the tenants.
+  // No database login sees the expenses of all tenants, so a table without row security lists the tenants.
   statements: [`create table if not exists expense_tenants (tenant text primary key)`],
 };
 
@@ -49,8 +49,8 @@ export async function ensureTotals(tx: Queryable, totals: Rollup): Promise<void>
 }
 
 /**
- * Computes the totals of all tenants. For that, their rows are visible to the owner of the tables, in this transaction
- * only; its next steps hide them again.
+ * Computes the totals of all tenants. To read their rows, it lifts row security for the owner of the tables; the next
+ * steps of the transaction turn it on again.
  */
 async function computeAll(tx: Queryable, totals: Rollup): Promise<void> {
   for (const table of ["expenses", "monthly_totals"]) {
@@ -73,7 +73,7 @@ async function isOfOtherZone(tx: Queryable, { table, timeZone }: Rollup): Promis
 /** The task of the job that computes the totals of one month. */
 export const refreshTask = "rollup.refresh.monthly_totals";
 
-/** Returns the tenants that have expenses; called outside of a tenant. */
+/** Returns the tenants that have expenses. Called outside of a tenant's transaction. */
 export async function expenseTenants(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ tenant: string }>("select tenant from expense_tenants order by tenant");
   return rows.map(({ tenant }) => tenant);

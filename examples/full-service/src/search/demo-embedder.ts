@@ -8,7 +8,7 @@ export const embedderName = "demo-hashes-1";
 
 const wordWeight = 0.8;
 const pieceWeight = 0.7;
-/** "the", "and" and "for" are in every text and carry no meaning. */
+/** Words of up to three letters, such as "the", "and" and "for", occur in every text and carry no meaning. */
 const empty = /^[a-z]{1,3}$/;
 const pieceLength = 3;
 const mostWords = 20_000;
@@ -40,7 +40,7 @@ export function demoEmbedding(text: string): Float32Array {
   for (const [feature, count] of counts) {
     const hash = hashOf(feature);
     const sign = hash & 0x80000000 ? -1 : 1;
-    // Ten occurrences do not count ten times as much.
+    // The logarithm keeps ten occurrences from counting ten times as much.
     const at = hash % dimensions;
     vector[at] = (vector[at] ?? 0) + sign * Math.log1p(count);
   }
@@ -56,7 +56,7 @@ function normal(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** FNV-1a over UTF-16 units, mixed once more, because its lower bits are similar for similar texts. */
+/** Returns the FNV-1a hash over UTF-16 units, mixed once more because its lower bits are similar for similar texts. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -65,7 +65,8 @@ function hashOf(text: string): number {
 }
 
 function unit(vector: Float32Array, text: string): Float32Array {
-  // Without words, or if they cancel out, return a vector that is similar only to itself: the store rejects zeros.
+  // For a text without words, or whose features cancel out, return a vector that is similar only to itself: the store
+  // rejects a zero vector.
   const isEmpty = Math.hypot(...vector) < 1e-6;
   const whole = isEmpty ? vector.map((_, at) => (hashOf(`${at} ${text}`) & 1 ? 1 : -1)) : vector;
   const length = Math.hypot(...whole);

@@ -25,8 +25,8 @@ const bodyMembers = ["id", "text", "meta"];
 const filters = ["q", "limit", "category"];
 const mostCharacters = 20_000;
 /**
- * Each is a row with an embedding: ten thousand paragraphs would block an embedded database, and so this process, for
- * seconds.
+ * The maximum number of pieces. Each is a row with an embedding: ten thousand paragraphs would block an embedded
+ * database, and so this process, for seconds.
  */
 const mostPieces = 200;
 const longestQuery = 500;

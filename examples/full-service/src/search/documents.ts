@@ -15,11 +15,11 @@ export interface Found {
   readonly meta: Readonly<Record<string, unknown>>;
   /** Similarity, at most 1. */
   readonly score: number;
-  /** Its rank by similarity and by words; null if it is not in that list. */
+  /** The rank of the piece by similarity and by words; null where it is not among the results. */
   readonly rank: { readonly meaning: number | null; readonly words: number | null };
 }
 
-/** Lower scores are chance, because hashes of different words collide sometimes. */
+/** Lower scores are coincidence, because hashes of different words sometimes collide. */
 const leastScore = 0.18;
 
 /**

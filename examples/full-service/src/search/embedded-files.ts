@@ -6,16 +6,16 @@ import { fileURLToPath } from "node:url";
 const program = fileURLToPath(new URL("make-embedded-files.ts", import.meta.url));
 
 /**
- * Creates the files of an embedded database in a folder without them. It runs in another process, because it blocks for
- * many seconds, in which this process could neither answer requests nor stop.
+ * Creates the files of an embedded database in a folder, unless they exist. A child process does this, because it
+ * blocks for many seconds, during which this process could neither answer requests nor stop.
  *
  * @throws the signal's reason; other errors show when the folder is opened
  */
 export async function ensureEmbeddedFiles(dataDir: string, signal: AbortSignal): Promise<void> {
   if (existsSync(join(dataDir, "PG_VERSION"))) return;
-  // This process already uses the debugger's port.
+  // Drop these flags, because this process already uses the debugger's port.
   const flags = process.execArgv.filter((flag) => !flag.startsWith("--inspect"));
-  // Detached, so that Ctrl-C reaches only this process, which ends the other one when it stops.
+  // Detached, so that Ctrl-C reaches only this process, which kills the child process when it stops.
   const maker = spawn(process.execPath, [...flags, program, dataDir], {
     detached: true,
     stdio: "ignore",

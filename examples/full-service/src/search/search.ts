@@ -19,7 +19,7 @@ export interface EmbeddedSearch {
 /** Options of {@link createSearch}. */
 export interface SearchOptions {
   readonly db: Database;
-  /** Default: none, and without pgvector there is no search. */
+  /** The embedded database for a server without pgvector. Default: none; then there is no search without pgvector. */
   readonly embedded?: EmbeddedSearch | undefined;
   /** Adds texts to the store each time it is opened. Default: none. */
   readonly fill?: ((store: SearchStore) => Promise<void>) | undefined;
@@ -32,20 +32,20 @@ export interface Search {
   store(): Promise<SearchStore>;
   /** Opens the store in the background; errors are logged. */
   openSoon(): void;
-  /** Reports where the texts are; it is never critical. */
+  /** Reports where the texts are stored; never critical. */
   readonly check: ReadinessCheck;
   stop(): Promise<void>;
 }
 
 interface Opened {
   readonly store: SearchStore;
-  /** Closes an embedded database; the service closes its own. */
+  /** Closes an embedded database; the service closes its own database. */
   close(): Promise<void>;
 }
 
 /** How long a request waits for the store to open. */
 const patienceMs = 15_000;
-/** Pause after a failure to open, because opening an embedded database blocks this process. */
+/** Pause after a failed attempt to open the store, because opening an embedded database blocks this process. */
 const restMs = 5_000;
 
 /**

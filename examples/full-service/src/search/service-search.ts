@@ -14,7 +14,7 @@ export interface ServiceSearchOptions {
   };
 }
 
-/** Creates the search of a service, which closes with it and in the demo contains the demo receipts. */
+/** Creates the search of a service. It closes when the service stops, and contains the demo receipts in a demo. */
 export function serviceSearch(
   { log, onStop }: Service,
   { db, prepared, options }: ServiceSearchOptions,

@@ -172,7 +172,7 @@ describe("the pages", function () {
   };
 
   for (const [name, { heading, stops, open }] of Object.entries(views)) {
-    it(`pass axe-core, show the focus and fit a small screen: ${name}`, async () => {
+    it(`pass axe-core, show where the focus is, and fit a small screen: ${name}`, async () => {
       const { page } = await site.visitor();
       await open(page);
       expect(await headingOf(page)).to.equal(heading);
@@ -191,7 +191,7 @@ describe("the pages", function () {
     });
   }
 
-  it("are dark if the browser prefers dark mode: a report with its numbers, and search results", async () => {
+  it("are dark and accessible if the browser prefers dark mode: a report with its numbers, and search results", async () => {
     const { page } = await site.visitor({ colorScheme: "dark" });
     await page.goto("/reports?from=2025-10&to=2026-03");
     await signInWithPassword(page, "clerk@nordic-bikes.example");

@@ -18,7 +18,7 @@ describe("sign-in at a provider in a browser", function () {
     await page.getByRole("heading", { name: "Who are you?" }).waitFor();
   }
 
-  /** Returns the answer of the callback to an action at the provider. */
+  /** Returns the response of the callback that follows an action at the provider. */
   async function callback(page: Page, act: () => Promise<void>): Promise<Response> {
     const answer = page.waitForResponse((each) => /\/auth\/\w+\/callback/.test(each.url()));
     await act();
@@ -30,7 +30,7 @@ describe("sign-in at a provider in a browser", function () {
     return kept.flatMap(({ domain, name }) => (domain.endsWith("expenses.test") ? [name] : [])).toSorted();
   }
 
-  it("OIDC-2 OIDC-10 OIDC-14 leads to another site and back to the requested page, with and without JavaScript", async () => {
+  it("OIDC-2 OIDC-10 OIDC-14 leads to the provider's site and back to the requested page, even without JavaScript", async () => {
     const { page } = await site.visitor({ javaScriptEnabled: false });
     await goThere(page, "/whoami");
     expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
@@ -70,7 +70,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await cookiesHere(page)).to.deep.equal(sessionCookies);
   });
 
-  it("OIDC-5 keeps the last five of many attempts and completes the last attempt", async () => {
+  it("OIDC-5 keeps the cookies of the last five attempts, and completes the last attempt", async () => {
     const { page } = await site.visitor();
     const seen: string[] = [];
     for (let times = 0; times < 7; times++) {
@@ -103,7 +103,7 @@ describe("sign-in at a provider in a browser", function () {
     }
   });
 
-  it("OIDC-12 survives going back and a repeated callback", async () => {
+  it("OIDC-12 refuses to resume or repeat a completed attempt, and keeps the session", async () => {
     const { page } = await site.visitor();
     await goThere(page);
     const answer = await callback(page, () => signInThere(page));
@@ -127,12 +127,12 @@ describe("sign-in at a provider in a browser", function () {
     expect(replayed?.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("That did not work");
     await follow(page.getByRole("link", { name: "Try again" }));
-    // A signed-in visitor needs no form.
+    // The sign-in page redirects a signed-in visitor.
     await page.waitForURL("**/account");
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-12 OIDC-7 shows a cancellation and allows another try", async () => {
+  it("OIDC-12 OIDC-7 shows that the visitor cancelled, and allows another try", async () => {
     const { page } = await site.visitor();
     await goThere(page, "/whoami");
     await sayWhoThere(page);
@@ -168,7 +168,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-21 refuses a person without an account and allows another user", async () => {
+  it("OIDC-21 refuses a person without an account, and then lets another user sign in", async () => {
     const { page } = await site.visitor();
     await goThere(page);
     const answer = await callback(page, () => signInThere(page, "A stranger"));
@@ -181,7 +181,7 @@ describe("sign-in at a provider in a browser", function () {
     expect(await page.locator("main").innerText()).to.contain("admin@nordic-bikes.example");
   });
 
-  it("OIDC-12 shows that a provider does not respond and allows another provider", async () => {
+  it("OIDC-12 shows that a provider does not respond, and lets the visitor use another provider", async () => {
     const { page } = await site.visitor();
     await page.goto("/sign-in");
     await follow(page.getByRole("link", { name: "Sign in with broken" }));

@@ -35,7 +35,7 @@ describe("a browser with a session", function () {
   }
 
   for (const javaScriptEnabled of [true, false]) {
-    it(`signs in with a password and signs out, ${javaScriptEnabled ? "with" : "without"} script`, async () => {
+    it(`signs in with a password and signs out, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
       const { page } = await site.visitor({ javaScriptEnabled });
       await page.goto("/account");
       expect(placeOf(page)).to.equal("/sign-in");
@@ -97,7 +97,7 @@ describe("a browser with a session", function () {
     expect(await account(page)).to.equal("/account");
   });
 
-  it("accepts cookies with these names over https only", async () => {
+  it("accepts the names of the session cookies over https only", async () => {
     const { page, context } = await site.visitor();
     await using plain = await listen((_req, res) => {
       const lines = names.map((name) => `${name}=x; Max-Age=900; Path=/; HttpOnly; SameSite=Lax`);
@@ -123,7 +123,7 @@ describe("a browser with a session", function () {
     }
   });
 
-  it("ISS-7 ISS-19 lists the user's sessions, of which one can end another", async () => {
+  it("ISS-7 ISS-19 lists the user's sessions, and can end its own session and another one", async () => {
     const { page: one } = await signedIn("Browser One");
     const { page: two } = await signedIn("Browser Two", { javaScriptEnabled: false });
     await one.reload();
@@ -153,10 +153,10 @@ describe("a browser with a session", function () {
     expect([placeOf(one), await account(one)]).to.deep.equal(["/account", "/account"]);
   });
 
-  it("ISS-5 leaves no usable page in the history and no usable copy of its cookies after a sign-out", async () => {
+  it("ISS-5 shows no page from the history after a sign-out, and copies of its cookies are refused", async () => {
     const { page, context } = await signedIn("One");
     const copy = [...(await keptCookies(context)).values()];
-    // Without the access token, so that the sign-out must refresh first.
+    // Delete the access token, so that the sign-out must refresh first.
     await context.clearCookies({ name: "__Host-session" });
     await follow(page.getByRole("button", { name: "Sign out", exact: true }));
     expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
@@ -181,7 +181,7 @@ describe("a browser with a session", function () {
         res.end(`<iframe src="${site.origin}/account"></iframe>`);
       });
       await page.goto(trap.url);
-      // The browser's own error page, in place of the refused page.
+      // The browser shows its own error page in place of the refused page.
       const [, frame] = page.frames();
       await frame?.waitForURL(/^chrome-error:/, { waitUntil: "commit" });
       expect(frame?.url(), host).to.match(/^chrome-error:/);
@@ -189,7 +189,7 @@ describe("a browser with a session", function () {
   });
 
   for (const [where, host] of Object.entries(otherHosts)) {
-    /** Returns the status of the answer to a form of another origin's page. */
+    /** Returns the status of the response to a form that a page of another origin sends. */
     async function sentFromThere(page: Page, path: string): Promise<number> {
       await using trap = await otherPage(site.certificate, host, (res) => {
         res.setHeader("Content-Type", "text/html");
@@ -204,14 +204,14 @@ describe("a browser with a session", function () {
       return status;
     }
 
-    it(`AUTH-34 is refused when a page of another origin sends a form (${where})`, async () => {
+    it(`AUTH-34 gets a 403 and keeps its session when a page of another origin sends a form (${where})`, async () => {
       const { page } = await signedIn("Victim");
       for (const path of ["/sign-out", "/sign-out-everywhere", "/login"]) {
         expect(await sentFromThere(page, path), path).to.equal(403);
       }
       expect(await account(page)).to.equal("/account");
       expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
-      // And the form has signed no visitor in.
+      // The form does not sign a visitor in either.
       const { page: fresh, context } = await site.visitor();
       expect(await sentFromThere(fresh, "/login")).to.equal(403);
       expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);

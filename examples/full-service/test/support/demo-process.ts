@@ -28,7 +28,7 @@ export function temporaryCheckout(): Checkout {
   };
 }
 
-/** The end of a process. */
+/** The exit code and the output of a process. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -38,7 +38,7 @@ export interface Ended {
 /** A start command in its own process group, as in a terminal. Leaving the block kills it. */
 export interface DemoProcess extends AsyncDisposable {
   readonly ended: Promise<Ended>;
-  /** Resolves with the address that it prints; rejects if it ends before that. */
+  /** Resolves with the address that it prints; rejects if the process exits first. */
   readonly opened: Promise<string>;
   stderr(): string;
   /** Sends SIGINT to the group, as Ctrl-C does. */
@@ -97,7 +97,10 @@ export function processesWith(text: string): string[] {
   return commandLines().filter((line) => line.includes(text));
 }
 
-/** Returns all command lines: from `/proc`, or from `ps`, because a minimal Debian has no `ps`. */
+/**
+ * Returns the command lines of all processes: on Linux from `/proc`, because a minimal Debian has no `ps`; elsewhere
+ * from `ps`.
+ */
 function commandLines(): readonly string[] {
   if (process.platform !== "linux")
     return execFileSync("ps", ["-ww", "-A", "-o", "args="], { encoding: "utf8", maxBuffer: 1e8 }).split("\n");
@@ -106,7 +109,7 @@ function commandLines(): readonly string[] {
     try {
       return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()];
     } catch {
-      return []; // it has ended meanwhile
+      return []; // the process has just ended
     }
   });
 }

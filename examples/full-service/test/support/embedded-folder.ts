@@ -44,7 +44,7 @@ async function template(): Promise<string> {
 }
 
 function versionOf(name: string): string {
-  // Its exports do not include package.json.
+  // Search from the entry point, because the package does not export package.json.
   for (let at = dirname(createRequire(import.meta.url).resolve(name)); dirname(at) !== at; at = dirname(at)) {
     const file = join(at, "package.json");
     if (!existsSync(file)) continue;

@@ -1,8 +1,8 @@
 import type { Database } from "@svc/database";
 
 /**
- * Returns the database as the search sees it on a server without pgvector: queries of the catalogue for that extension
- * ask for one that no server has.
+ * Returns the database as the search sees it on a server without pgvector: queries for that extension look for a name
+ * that no server has.
  */
 export function withoutVector(db: Database): Database {
   return {

@@ -73,7 +73,10 @@ interface Calendar {
   nextAfter(local: number): number | undefined;
 }
 
-/** Passes plain lists of numbers to croner, so that its own rules for zones, names and steps do not apply. */
+/**
+ * Returns a calendar that passes plain lists of numbers to croner, so that croner's own rules for zones, names and
+ * steps do not apply.
+ */
 function calendarOf({ minutes, hours, days, months, weekdays, bothDays }: CronFields): Calendar {
   const pattern = [
     minutes.join(),

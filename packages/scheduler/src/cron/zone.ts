@@ -5,7 +5,9 @@ const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 256;
 
-/** Creates each zone once and caches it by name: a zone takes most of the memory of a schedule. */
+/**
+ * Returns a function that creates each zone once and caches it by name: a zone takes most of the memory of a schedule.
+ */
 export function createZones(): (zone: string) => OffsetAt {
   const zones = new Map<string, OffsetAt>();
   return (zone) => {
@@ -15,7 +17,7 @@ export function createZones(): (zone: string) => OffsetAt {
   };
 }
 
-/** @throws RangeError for an unknown zone */
+/** Returns the offsets of a zone. @throws RangeError for an unknown zone */
 export function offsetsOf(zone: string): OffsetAt {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
   if (format.resolvedOptions().timeZone === "UTC") return () => 0;
@@ -26,7 +28,8 @@ export function offsetsOf(zone: string): OffsetAt {
     return sign === "-" ? -size : size;
   }
 
-  // Cached by hour of UTC, since reading an offset is by far the slowest step. NaN: the offset changes within the hour.
+  // Cached by hour of UTC, since reading an offset is by far the slowest step. NaN marks an hour in which the offset
+  // changes.
   const hours = new Map<number, number>();
   return (ms) => {
     const hour = Math.floor(ms / HOUR_MS);

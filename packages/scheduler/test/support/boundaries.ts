@@ -1,4 +1,4 @@
-/** Returns which kind of statement of the scheduler a text is. */
+/** Returns the kind of a statement that the scheduler sends. */
 export function boundaryOf(text: string): "read" | "begin" | "fire" | "prune" {
   if (text.startsWith("select wanted.name")) return "read";
   if (text.startsWith("insert into")) return "begin";

@@ -10,7 +10,7 @@ export interface FakeDatabase extends Connectable {
   readonly fate: Partial<Record<Kind, "fails" | "hangs">>;
   /** The newest ticks by name, in milliseconds. */
   readonly last: Map<string, number>;
-  /** Number of old ticks that one statement finds. */
+  /** Number of ticks that one pruning statement deletes. */
   old: number;
 }
 

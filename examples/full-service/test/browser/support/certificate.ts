@@ -5,7 +5,7 @@ import { isIPv4 } from "node:net";
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
-  /** The hash of the public key, by which Chromium can be told to trust it. */
+  /** The hash of the public key, for Chromium's list of trusted keys. */
   readonly spkiHash: string;
 }
 
@@ -31,7 +31,7 @@ function certificate(hosts: readonly string[], spki: Buffer, key: KeyObject): Bu
   const subjectAltName = sequence(oid("551d11"), der(0x04, sequence(...names)));
   const toSign = sequence(
     der(0xa0, integer(Buffer.from([2]))),
-    // The first bit is the sign, so the first byte is 1.
+    // The first byte is 1, so that the number is positive.
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     ecdsaWithSha256,
     name,

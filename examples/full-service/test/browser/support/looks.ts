@@ -8,7 +8,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /** Returns the faults that axe-core finds in the page, one line for each place. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  // Evaluate it, because the page's policy forbids adding a script.
+  // Evaluate the code of axe-core, because the page's policy forbids adding a script.
   await page.evaluate(axe);
   return page.evaluate<string[]>(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary)))`);

@@ -21,7 +21,7 @@ export const otherHosts = { foreign: "elsewhere.test", neighbour: "neighbour.exp
 export interface Site extends TestBrowser {
   /** `https://expenses.test:<port>`. */
   readonly origin: string;
-  /** The key and certificate of every host here, for a server that a test adds: on one of `otherHosts`, say. */
+  /** The key and certificate for all these hosts, for a server that a test starts on one of `otherHosts`. */
   readonly certificate: Certificate;
   /** The URL of the service's database. */
   readonly databaseUrl: string;

@@ -55,7 +55,8 @@ export async function signInWithPassword(
 /** Clicks on a link or button and waits until the next page is loaded. */
 export async function follow(link: Locator): Promise<void> {
   const page = link.page();
-  // The link may be visible before its own page is loaded, which is not the page to wait for.
+  // The link may be visible before its own page is loaded: wait for that `load` event first, or it would count as the
+  // next page's.
   await page.waitForLoadState();
   const loaded = page.waitForEvent("load");
   await link.click();
