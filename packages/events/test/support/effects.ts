@@ -4,7 +4,7 @@ import type { Pool } from "pg";
 
 const inbox = createInbox();
 
-/** Creates the tables of subscribers whose effect must happen once per event. */
+/** Creates the inbox table, and the table of the effects that must happen once per event. */
 export async function prepareEffects(pool: Pool): Promise<void> {
   await inbox.ensureSchema(pool);
   await pool.query("create table if not exists effects (consumer text, event text, by text)");
