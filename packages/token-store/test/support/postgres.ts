@@ -10,7 +10,7 @@ export interface Bench extends AsyncDisposable {
 
 type Options = Omit<Parameters<typeof createPostgresTokenStore>[0], "db">;
 
-/** Opens a store whose table exists, with deadlines that a busy machine meets. */
+/** Opens a store and creates its table, with deadlines that a busy machine meets. */
 export async function openStore(url: string, options: Options = {}, max = 16): Promise<Bench> {
   const pool = openPool(url, max);
   const store = createPostgresTokenStore({ db: pool, sweepEverySeconds: 0, timeoutMs: 10_000, ...options });
