@@ -15,7 +15,7 @@ import { Client } from "pg";
 import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
-// Far above every deadline below, but finite.
+// A time limit far above every deadline in this file.
 const SOON_MS = 20_000;
 
 // Nothing listens on port 1, whereas another process could take a free port during the test.
@@ -306,7 +306,7 @@ describe("a database with faults", function () {
     for (const connection of taken) connection.release();
   });
 
-  it("RDY-13 is critical unless declared otherwise, and has a name", () => {
+  it("RDY-13 has a check that is critical and named database by default, and takes both settings from options", () => {
     const url = postgres.url;
     const check = createDatabase({ url }).readiness();
     expect({ name: check.name, critical: check.critical }).to.deep.equal({
@@ -320,7 +320,7 @@ describe("a database with faults", function () {
     });
   });
 
-  it("returns 503 and reports an unhealthy check, both without the login, when the database is missing at the start", async () => {
+  it("returns 503 and an unhealthy check, without showing the login, when the database is missing at the start", async () => {
     await using database = createDatabase({
       host: "127.0.0.1",
       port: NOBODYS_PORT,

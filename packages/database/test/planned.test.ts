@@ -22,7 +22,7 @@ describe("a planned statement on a database", function () {
     await db.stop();
   });
 
-  it("runs on the guarded connection, not the driver's, when bounded() wraps it", async () => {
+  it("runs on the guarded connection, not on the driver's client, when bounded() wraps the connection", async () => {
     const db = createDatabase({ url: testing.url, max: 1 });
     const connection = await db.connect();
     expect(original(bounded(connection, { operation: "ask()", timeoutMs: 10_000 }))).to.equal(connection);

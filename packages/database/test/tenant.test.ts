@@ -217,10 +217,10 @@ describe("withTenant", () => {
       ["SET with mixed case and spaces", (on) => on.query(`SET SESSION "svc" . "Tenant" TO acme`)],
       ["a SET statement after another statement", (on) => on.query("select 1; set svc.tenant to acme")],
       ["set_config()", (on) => on.query("select set_config('svc.tenant', 'acme', false)")],
-      ["name as a parameter", (on) => on.query("select Set_Config ($1, $2, false)", ["SVC.tenant", "acme"])],
+      ["set_config($1, ...)", (on) => on.query("select Set_Config ($1, $2, false)", ["SVC.tenant", "acme"])],
       ["a query object with a SET statement", (on) => on.query(object({ text: "set svc.tenant = 'acme'" }))],
       [
-        "a query object with the name as a parameter",
+        "a query object with set_config($1, ...)",
         (on) => on.query(object({ text: "select set_config($1, 'acme', false)", values: ["svc.tenant"] })),
       ],
       ["SET in a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
