@@ -49,7 +49,7 @@ export interface Inbox {
 const MAX_CONSUMER = 128;
 const CHUNK = 10_000;
 const TEXT = ["text", "varchar"];
-// The columns of OUT-3.
+// The columns that OUT-3 requires.
 const COLUMNS: Columns = { consumer: TEXT, message_id: TEXT, processed_at: "timestamptz" };
 
 /**

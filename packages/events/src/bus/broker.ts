@@ -85,7 +85,7 @@ export interface Reader {
 
 /** A consumer group's subscription at the broker. */
 export interface Subscription<D extends Delivery = Delivery> {
-  /** Creates missing groups. Starts the client if that pushes messages. */
+  /** Creates missing groups, and starts a client that pushes messages. */
   open(): Promise<void>;
   /** Readers that fetch messages. Default: none, for a client that pushes messages. */
   readonly readers?: readonly Reader[];

@@ -13,7 +13,7 @@ export interface NatsDelivery extends Delivery {
   from: JsMsg;
 }
 
-// Duration of one fetch request; heartbeats arrive during it.
+// Duration of one fetch request, during which the server sends heartbeats.
 const FETCH_MS = 15_000;
 const HEARTBEAT_MS = 2_000;
 // An acknowledgement can be lost with its connection, so this many handled messages are remembered and not handled

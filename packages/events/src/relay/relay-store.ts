@@ -44,7 +44,7 @@ export function createRelayStore(options: ResolvedRelay) {
   const deadline = { operation: `a relay of ${outbox.name}`, timeoutMs: commandTimeoutMs };
   const settings = {
     statement_timeout: String(Math.max(1, Math.floor(commandTimeoutMs * SERVERS_SHARE))),
-    // Force the plan for a large table, whatever the table's statistics are.
+    // Force the plan for a large table, even if the table's statistics suggest another one.
     enable_seqscan: "off",
     enable_bitmapscan: "off",
     jit: "off",
