@@ -197,7 +197,7 @@ describe("the envelope", () => {
     ["fields with an invalid day", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
     ["fields with a number as time", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
     [
-      "fields with a number as tenant, rather than without the tenant",
+      "fields with a number as tenant, not even without the tenant",
       { ...FULL, tenant_id: 42 },
       "tenant_id must be",
     ],

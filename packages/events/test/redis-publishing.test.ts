@@ -19,7 +19,7 @@ describe("the bus on Redis Streams", function () {
       await busWith({ dedupSeconds: 60 }).publish(list);
       await busWith({ dedupSeconds: 60 }).publish([...list, ...list]);
       expect(await bench.raw.xlen(topic)).to.equal(1);
-      // The window of the bus that publishes applies.
+      // The window of the publishing bus applies, here 0.15 s.
       await sleep(170);
       await busWith({ dedupSeconds: 0.15 }).publish(list);
       expect(await bench.raw.xlen(topic)).to.equal(2);
@@ -37,7 +37,7 @@ describe("the bus on Redis Streams", function () {
       expect(kept).to.deep.equal(idsOf(list));
     });
 
-    it("EVT-7 writes id, key and body to the key of prefix and topic, and copies the given client's settings without using the client", async () => {
+    it("EVT-7 writes id, key and body to the stream prefix + topic, and copies the given client's settings without using the client", async () => {
       const client = new Redis(bench.server.url, { keyPrefix: "app:", lazyConnect: true });
       const bus = busWith({ redis: client, prefix: "events:" });
       const topic = topicName("fields");

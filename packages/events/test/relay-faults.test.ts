@@ -136,7 +136,7 @@ describe("a relay during faults", function () {
     expect(await bench.jobs()).to.have.lengthOf(30);
   });
 
-  it("aborts a call to a hanging bus at busTimeoutMs, and delays its events", async () => {
+  it("aborts a call to a hanging bus at busTimeoutMs, and delays the events", async () => {
     const bus = obedientBus();
     const signals: (AbortSignal | undefined)[] = [];
     bus.publish = (_messages, options) => {

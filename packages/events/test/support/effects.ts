@@ -10,7 +10,7 @@ export async function prepareEffects(pool: Pool): Promise<void> {
   await pool.query("create table if not exists effects (consumer text, event text, by text)");
 }
 
-/** Returns a subscriber that inserts a row through the inbox. */
+/** Returns a subscriber that inserts one row per event, through the inbox. */
 export function effect(pool: Pool, consumer: string, by = ""): Subscriber {
   return (event: EventEnvelope) =>
     withTransaction(pool, (tx) =>
