@@ -30,7 +30,7 @@ export function boundJson(logger: PinoLogger): string {
   return internals(logger)[symbols.chindingsSym];
 }
 
-/** Returns the fields that child loggers have bound: each name with its JSON value. */
+/** Returns the fields that a child logger and its parents have bound: each name with its JSON value. */
 export function boundNames(logger: PinoLogger): ReadonlyMap<string, string> {
   return internals(logger)[BOUND];
 }

@@ -14,7 +14,8 @@ const control = /[\u0000-\u001f]/;
 const escape = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
 /**
- * Returns the position after the closing quote of the string that opens at `at`, or the end of the text if there is none.
+ * Returns the position after the closing quote of the string that opens at `at`, or the end of the text if the string
+ * is not closed.
  */
 export function stringEnd(text: string, at: number): number {
   return quotedEnd(text, at, 0);

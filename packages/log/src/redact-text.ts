@@ -45,7 +45,7 @@ function quotesAt(text: string, at: number): string | undefined {
   if (text[at] === "'" || text[at] === "`") return text[at];
   let end = at;
   while (text[end] === "\\") end++;
-  // After backslashes of an even number, the quote does not open a string.
+  // A quote after two, four or another even number of backslashes does not open a string.
   return text[end] === '"' && (end === at || (end - at) % 2 === 1) ? text.slice(at, end + 1) : undefined;
 }
 
