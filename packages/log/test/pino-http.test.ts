@@ -61,7 +61,7 @@ describe("pinoHttpOptions()", () => {
     ]);
   });
 
-  it("refuses a logger that is not a pino logger", () => {
+  it("throws for a logger that is not a pino logger", () => {
     const nothing = (): void => {};
     const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, fatal: nothing };
     expect(() => pinoHttpOptions({ logger })).to.throw(ConfigurationError, /logger: must be a pino logger/);
