@@ -56,7 +56,7 @@ describe("parseTraceparent", () => {
     expect(parseTraceparent(undefined, "a=1")).to.equal(undefined);
   });
 
-  it("COR-10 gives the same result as a regular expression for almost valid strings", () => {
+  it("COR-10 accepts an almost valid string only if it matches the reference pattern", () => {
     const definition = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
     const spoiled = fc
       .tuple(fc.nat(54), fc.constantFrom(..."0123456789abcdefABFGg-:/`\n\u00e9 ".split("")))
