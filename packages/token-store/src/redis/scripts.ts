@@ -63,7 +63,10 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[5])
 return {'replayed', now}
 `;
 
-/** KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, nor ends a permanent entry. */
+/**
+ * KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, and adds none to a permanent
+ * entry.
+ */
 const REMEMBER = `${PROLOGUE}
 local left = redis.call('PTTL', KEYS[1])
 if left ~= -1 and left < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end

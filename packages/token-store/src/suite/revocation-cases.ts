@@ -46,7 +46,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "revokes by id only tokens, not a session or person with the same id (REV-1)",
+    name: "does not revoke a token, session or person whose id equals a revoked id of another kind (REV-1)",
     async test({ store }) {
       const [jti, fam] = [id(), id()];
       await store.revoke(jti, 600);
@@ -191,7 +191,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "rejects a duration or time that is not a finite number, and consumes nothing (REV-2)",
+    name: "rejects a duration or time that is not a finite number, and does not use up the token (REV-2)",
     async test({ store }) {
       const token = presented();
       for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
