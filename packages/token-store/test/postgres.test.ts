@@ -92,7 +92,7 @@ describe("createPostgresTokenStore", function () {
     expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
   });
 
-  it("ends a session on both pools when it is revoked at any point of its refreshes (REF-8, REV-11)", async () => {
+  it("ends a session in the stores on both pools when it is revoked at any point during refreshes (REF-8, REV-11)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -127,7 +127,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("reports a presentation that waited for the winner as raced or replayed at the time when it reads the winner's row (REF-5, REF-14)", async () => {
+  it("uses the time after the wait to decide whether a presentation that waited for the winner is raced or replayed (REF-5, REF-14)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     for (const [deadline, result] of [
       ["1 hour", "raced"],

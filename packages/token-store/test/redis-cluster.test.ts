@@ -53,7 +53,7 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
     });
   });
 
-  describe("the suite", () => {
+  describe("in the token store suite", () => {
     const create = () => createRedisTokenStore({ redis: cluster, timeoutMs: 15_000 });
     const createReplica = () => createRedisTokenStore({ redis: single, timeoutMs: 15_000 });
     for (const { name, run } of tokenStoreCases({ create, createReplica })) it(name, run);

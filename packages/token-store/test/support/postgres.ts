@@ -59,7 +59,7 @@ export function holdToken(url: string, jti: string): Promise<Holder> {
   return hold(url, "insert into svc_auth_marks (key, expires_at) values ($1, now())", [`jti:${jti}`]);
 }
 
-/** Waits for a backend that waits for a lock, and returns its process id. */
+/** Waits until a backend other than `other` waits for a lock, and returns its process id. */
 export async function waiter(pool: Pool, other = 0): Promise<number> {
   let pid = 0;
   await until("a backend waits for a lock", async () => {
