@@ -9,10 +9,12 @@ export interface EventBusBench {
   readonly another: () => Promise<EventBus>;
   /**
    * Disconnects a bus abruptly from the broker, as if its process had been killed. If omitted, the case about dead
-   * consumers tests nothing.
+   * consumers passes without a check.
    */
   readonly breakConnection?: ((bus: EventBus) => void | Promise<void>) | undefined;
-  /** Restarts the broker, which may lose its data. If omitted, the restart case tests nothing. */
+  /**
+   * Restarts the broker, which may lose its data. If omitted, the case about a broker outage passes without a check.
+   */
   readonly restartBroker?: (() => Promise<void>) | undefined;
   /** Called at the end of every case, after the buses are closed. */
   readonly close: () => Promise<void>;
