@@ -40,7 +40,8 @@ export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly st
 }
 
 /**
- * Creates the table if it is missing. An existing table is only checked, which needs no right beyond reading the catalogue.
+ * Creates the table if it is missing. Only checks an existing table, for which the right to read the catalogue
+ * suffices.
  *
  * @throws SchemaError when the existing table cannot serve as the store
  */
