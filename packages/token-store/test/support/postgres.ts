@@ -31,7 +31,7 @@ export function openPool(url: string, max = 16): Pool {
   return pool;
 }
 
-/** An open transaction of another client. `end()` and disposal roll it back. */
+/** An open transaction of another client. `end()` ends it with a rollback or a commit; disposal rolls it back. */
 export interface Holder extends AsyncDisposable {
   readonly client: Client;
   end(how?: "rollback" | "commit"): Promise<void>;
