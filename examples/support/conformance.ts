@@ -13,8 +13,8 @@ export function secretIn(folder: URL): string {
 }
 
 /**
- * Runs the conformance kit against a service as the command line does, conventions included, with `keys.json` and
- * `probes.json` of a folder, and expects that no rule fails.
+ * Runs the conformance kit's command line against a service, including the conventions, with `keys.json` and
+ * `probes.json` of a folder. Expects that no rule fails.
  *
  * @param replica the base URL of a second replica
  * @returns the number of rules that passed

@@ -11,10 +11,10 @@ interface Call {
 }
 
 /**
- * Makes every call of a README's `curl` lines, but to `origin`, and compares status and start of the body with the text
- * blocks: one line for each call, with `...` at the end of a shortened one.
+ * Makes the calls of a README's `curl` commands, but to `origin`. Compares each response with its line in the text
+ * blocks, which contains the status and the body; `...` at its end means that the body continues.
  *
- * @param given variables that the lines use but do not set
+ * @param given variables that the commands use but do not set
  * @returns the number of calls
  */
 export async function makeCalls(
@@ -43,7 +43,7 @@ export async function makeCalls(
   return calls.length;
 }
 
-/** Matches a variable that is set to one member of a JSON answer. */
+/** Matches a command that sets a variable to one member of a JSON response. */
 const assignment = /^([A-Z]+)=\$\((curl .*) \| node -pe 'JSON\.parse\(fs\.readFileSync\(0\)\)\.([a-z_]+)'\)$/;
 
 const methods = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
@@ -60,7 +60,7 @@ function linesOf(markdown: string, language: string): string[] {
   return codeBlocks(markdown, language).flatMap((block) => block.trim().split("\n"));
 }
 
-/** Parses a command line with quoted words and the flags that the READMEs use. */
+/** Parses a `curl` command with quoted words and the flags that the READMEs use. */
 function parse(line: string, variables: ReadonlyMap<string, string>): Call {
   const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, quoted, open, bare = ""]) =>

@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A running start command. Leaving the block ends it. */
+/** A process that runs a start file. Disposing of it ends the process. */
 export interface Started extends AsyncDisposable {
   readonly url: string;
-  /** Returns the log lines so far. */
+  /** Returns the log records that the process has written so far. */
   lines(): readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The arguments that resolve the packages: to their sources, or as published. */
+/** Node arguments that resolve the packages to their sources, or to their published files. */
 export const conditions = { source: ["--conditions=@svc/source"], published: [] } as const;
 
 const built = new URL("../../packages/problem/dist/index.js", import.meta.url);

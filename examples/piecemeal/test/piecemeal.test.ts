@@ -15,7 +15,7 @@ for (const [name, args] of Object.entries(conditions)) {
       if (!canFind(args)) this.skip();
     });
 
-    it("has ids, log lines, metrics, limits, health checks and problems, each from its package", async () => {
+    it("has request ids, log records, metrics, health checks and problems, each from its package", async () => {
       await using app = await started(startFile, args);
       const made = await request(app.url)
         .post("/greetings")
@@ -62,7 +62,7 @@ describe("a package of the plain application", function () {
         .join("\n")
         .replace("{ logger }", name === "log" ? "" : "{ logger }");
       expect(kept).not.to.equal(source);
-      // A hidden file, so that other tests that list the examples do not see it.
+      // Use a hidden file, so that other tests that list the examples do not see it.
       const file = new URL(`../.child-without-${name}.mjs`, import.meta.url);
       const start = `import { createServer } from "node:http";
 const server = createServer(createApp()).listen(0, "127.0.0.1", () => {

@@ -3,13 +3,13 @@ import { Client, type ClientConfig } from "pg";
 import type { ResolvedDatabase } from "./options.ts";
 
 const LONGEST_MS = 2 ** 31 - 1;
-/** Time that a healthy server gets to cancel a statement itself before it counts as hung. */
+/** Additional time in which the server may cancel a statement itself before it counts as hung. */
 const GRACE_MS = 500;
 
 /**
  * Returns the configuration for `pg`.
  *
- * @param names names of the options in errors
+ * @param names how error messages name the options
  * @throws ConfigurationError
  */
 export function clientConfig(options: ResolvedDatabase, names: Names): ClientConfig {

@@ -59,9 +59,9 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
     options?: TransactionOptions,
   ): Promise<T>;
   /**
-   * Lends a connection; return it with `release()`. A connection is closed if it is returned with an open transaction,
-   * or after a statement that named the tenant's setting. A statement that sets it throws a `TenantError`, here and in
-   * `query` and `transaction`.
+   * Lends a connection; return it with `release()`. A connection is closed instead of reused if it is returned with an
+   * open transaction, or if one of its statements named the tenant setting. A statement that sets this setting throws a
+   * `TenantError`, here and in `query` and `transaction`.
    *
    * @throws ProblemError 503
    */
@@ -138,7 +138,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   }
 
   function onStuck(): void {
-    // All earlier connections lead to the same hung server.
+    // Retire all existing connections, because they lead to the same hung server.
     guard.generation += 1;
     breaker.attempt()?.failed();
   }
@@ -163,7 +163,8 @@ export function createDatabase(given: DatabaseOptions): Database {
       return await pool.connect();
     } catch (error) {
       if (error instanceof BreakerOpenError) throw notAnswering(error, error.retryAfterMs);
-      // Code that uses the pool directly holds connections too. A connection that is still being opened is not in use.
+      // Count all connections in use, including those that callers took from `pool` directly, but not those that are
+      // still being opened.
       const inUse = pool.totalCount - pool.idleCount - guard.connecting;
       throw inUse >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
     }
@@ -194,7 +195,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     }
   }
 
-  // Skip the watch, because these transactions set the tenant and reset it.
+  // Omit the watch, because withTenant() itself sets and resets the tenant.
   const inTenant = createWithTenant({ connect: () => connectWith() }, tenantSetting);
 
   const database: Database = {

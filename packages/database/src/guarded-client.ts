@@ -8,7 +8,7 @@ type Connected = (error: Error | null, client?: Client) => void;
 export interface Guard {
   readonly breaker: Breaker;
   readonly connectTimeoutMs: number;
-  /** Incremented when the server hangs: connections from earlier generations are suspect. */
+  /** Incremented when the server hangs; connections from earlier generations are closed instead of lent. */
   generation: number;
   /** Connections that are open or being opened. */
   readonly open: Set<ClientBase>;

@@ -21,14 +21,14 @@ interface WithStatus {
 
 /**
  * @param onStuck called when the server turns out to hang
- * @param watch called with every statement before it is sent; throws, or returns true if the connection must be closed
- *   afterwards
+ * @param watch called with every statement before it is sent; throws to reject it, or returns true to have the
+ *   connection closed on release
  */
 export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): LentConnection {
   let spoilt = false;
   let broken: Error | undefined;
   let returned = false;
-  // A connection that breaks between two statements emits an error, which would end the process without a listener.
+  // Without this listener, the error of a connection that breaks between two statements would end the process.
   const onError = (error: Error): void => {
     broken ??= notAnswering(error);
   };
@@ -53,7 +53,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       values?: unknown[],
     ): Promise<QueryResult<R>> {
       if (returned) throw new Error("a connection was used after it was given back to the pool");
-      // Further statements would queue after the one that hangs.
+      // Throw at once: on a hung connection, a further statement would queue behind the hanging one.
       if (broken !== undefined) throw broken;
       if (watch?.(statement, values) === true) spoilt = true;
       try {

@@ -35,7 +35,7 @@ function unavailable(detail: string, code: string, cause: unknown, retryAfterMs 
  * itself failed.
  */
 export function verdictOf(error: unknown): "stuck" | "lost" | "late" | "fine" {
-  // Matches the message of pg's `query_timeout`, which has no code.
+  // Compare the message, because the error of pg's `query_timeout` has no code.
   if (error instanceof Error && error.message === "Query read timeout") return "stuck";
   if (isConnectionError(error)) return "lost";
   return sqlStateOf(error) === "57014" ? "late" : "fine";

@@ -21,11 +21,11 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["57P03", "the server is starting or stopping"],
 ]);
 
-/** What the check reads from the database object. */
+/** The state of the database object that the check reads. */
 export interface Asked {
   /** Returns whether the service relies on row security. */
   readonly rowSecurity: () => boolean;
-  /** Returns the pool's numbers for the check's `meta`. */
+  /** Returns the pool's connection counts for the check's `meta`. */
   readonly meta: () => Readonly<Record<string, number>>;
 }
 
@@ -33,8 +33,8 @@ const BYPASSES = `
 select rolsuper or rolbypassrls as bypasses from pg_catalog.pg_roles where rolname = current_user`;
 
 /**
- * Creates a readiness check with its own connection. In the application's pool the check would have to queue, and a
- * busy service would report that its database is down.
+ * Creates a readiness check with its own connection. In the application's pool the check would queue behind requests,
+ * and a busy service would report that its database is down.
  *
  * @param open set of open connections, to which the check adds its own
  */

@@ -2,20 +2,23 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { type Connectable, type Queryable, type TransactionOptions, withTransaction } from "@svc/sql";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Thrown if `withTenant` is called without a tenant or inside another `withTenant`: a bug in the caller, so a 500. */
+/**
+ * Thrown if `withTenant` is called without a valid tenant or inside another `withTenant`, or if other code sets the
+ * tenant: a bug in the caller, so a 500.
+ */
 export class TenantError extends Error {
   override readonly name = "TenantError";
   readonly code = "ERR_SVC_DATABASE_TENANT";
 }
 
-/** Runs work as a tenant. */
+/** Runs `work` in a transaction of the tenant. */
 export type WithTenant = <T>(
   tenant: string,
   work: (tx: Queryable) => T | Promise<T>,
   options?: TransactionOptions,
 ) => Promise<T>;
 
-/** A running `withTenant`. Work that was started in it but not awaited may still read it after the call has ended. */
+/** A call of `withTenant`. Work that it started but did not await still sees it after the call has ended. */
 interface Call {
   readonly pool: Connectable;
   readonly outer: Call | undefined;
@@ -60,8 +63,8 @@ function living(call: Call | undefined): Call | undefined {
   return call?.ended === true ? living(call.outer) : call;
 }
 
-// A nested transaction would wait for a second connection while it holds the first one, and neither would see the
-// other's rows.
+// A nested call would wait for a second connection while the outer call holds the first one, and neither transaction
+// would see the other's uncommitted rows.
 function refuseNested(pool: Connectable, innermost: Call | undefined): void {
   for (let call = innermost; call !== undefined; call = call.outer) {
     if (call.ended || call.pool !== pool) continue;
@@ -72,8 +75,8 @@ function refuseNested(pool: Connectable, innermost: Call | undefined): void {
 }
 
 /**
- * Inspects statements outside `withTenant` for the setting's name. Rejects a statement that sets it: the setting would
- * remain for the connection's next user, and behind a pooler for other processes. A statement that only names the
+ * Inspects statements outside `withTenant` for the setting's name. Rejects a statement that sets it, because the value
+ * would remain for the connection's next user, and behind a pooler for other processes. A statement that only names the
  * setting may set it in a way that this function does not detect.
  *
  * @returns whether to close the connection after use
@@ -90,7 +93,8 @@ export function createWatch(setting: string): Watch {
     const { text, values } = statementOf(given, parameters);
     if (typeof text !== "string") return false;
     const inText = named.test(text);
-    // Check parameters only for set_config: all other values come from clients and must not close a connection.
+    // Check parameters only for set_config(): in other statements they may be client input, which must not close a
+    // connection.
     const inCall = CALL.test(text) && (inText || (Array.isArray(values) && values.some(isNamed)));
     if (inCall || (inText && sets.test(text))) {
       throw new TenantError(`only withTenant() may set ${setting}`);

@@ -56,7 +56,7 @@ describe("createDatabase", () => {
 
   it("returns 503 for a statement that takes too long, and keeps its connection", async () => {
     await using hurried = createDatabase({ url: postgres.url, max: 1, statementTimeoutMs: 500 });
-    // On a slow machine the client's own limit, half a second later, may end the statement first and close its connection.
+    // On a slow machine the client's own limit, half a second later, may close the connection first; then repeat.
     const pid = async (): Promise<unknown> => (await hurried.query("select pg_backend_pid() as pid")).rows[0];
     await until("the server has ended it, and nothing else", async () => {
       const before = await pid().catch(() => undefined);
@@ -92,7 +92,7 @@ describe("createDatabase", () => {
     await one.stop();
   });
 
-  it("works with packages that create their own tables", async () => {
+  it("works with ensureSchema(), with which packages create their tables", async () => {
     const schema = {
       name: "made",
       statements: ["create table made (id int)"],
@@ -112,7 +112,7 @@ describe("createDatabase", () => {
     expect(result).to.include({ healthy: false, detail: "closed" });
   });
 
-  it("cuts connections that are still in use when stopping takes too long, and logs it", async () => {
+  it("cuts connections that are still in use after stopTimeoutMs, and logs a warning", async () => {
     const logger = collectingLogger();
     const busy = createDatabase({ url: postgres.url, stopTimeoutMs: 50, logger });
     const running = problem(busy.query("select pg_sleep(60)"));
@@ -121,7 +121,7 @@ describe("createDatabase", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     await busy.stop();
     expect((await running).status).to.equal(503);
-    // The connection of the readiness check may still be closing.
+    // The count includes the connection of the readiness check if that is still closing.
     expect(logger.texts.join("\n"))
       .to.match(/"connections":[12]\}/)
       .and.to.contain("in use at the deadline");

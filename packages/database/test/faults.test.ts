@@ -15,13 +15,13 @@ import { Client } from "pg";
 import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
-// Far above every deadline below, but finite.
+// A time limit far above every deadline in this file.
 const SOON_MS = 20_000;
 
-// Port 1 stays closed; another process might take a free port meanwhile.
+// Nothing listens on port 1, whereas another process could take a free port during the test.
 const NOBODYS_PORT = 1;
 
-// For a hung server: each of these deadlines has to pass in a test.
+// Short deadlines for tests with a hung server, which wait until the deadlines pass.
 const DEADLINES = {
   connectTimeoutMs: 300,
   acquireTimeoutMs: 300,
@@ -47,7 +47,7 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the rows of a statement once it succeeds; until then it must fail with 503. */
+/** Retries a statement until it succeeds, and returns its rows; each failure must be a 503. */
 async function answer(database: Database, text = "select 1 as one"): Promise<unknown> {
   const { rows } = await until("the database answers", async () => {
     const result = database.query(text);
@@ -75,7 +75,7 @@ describe("a database with faults", function () {
     readonly logger: CollectingLogger;
   }
 
-  /** Opens a database with `count` idle connections and that of its check; repeats when the machine was too slow. */
+  /** Opens a database with idle connections and a connected readiness check; repeats if the machine was too slow. */
   function warm(connections: number, options: Partial<DatabaseOptions> = {}): Promise<Warm> {
     return until("it is connected", async () => {
       const logger = collectingLogger();
@@ -95,7 +95,7 @@ describe("a database with faults", function () {
     const { database, logger } = up;
     postgres.server.pause();
     try {
-      // These connections were idle when the server began to hang.
+      // These queries use connections that were idle when the server began to hang.
       const first = await soon(
         Promise.all(Array.from({ length: 12 }, () => problem(database.query("select 1")))),
       );
@@ -128,7 +128,7 @@ describe("a database with faults", function () {
     expect(logger.texts.at(-1)).to.contain("answering again");
   });
 
-  it("survives a logger that throws in the process, a query and a stop", async () => {
+  it("ignores a logger that throws when a connection breaks, a query fails or the database stops", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -156,7 +156,7 @@ describe("a database with faults", function () {
     expect(await pid()).not.to.deep.equal(before);
   });
 
-  it("ends a transaction on a hung connection without waiting for its rollback", async () => {
+  it("rejects a transaction on a hung connection without waiting for its rollback", async () => {
     await using up = await warm(1, { max: 1 });
     const { database } = up;
     let hangs = false;
@@ -170,7 +170,7 @@ describe("a database with faults", function () {
         }),
       );
     try {
-      // If the server does not hang yet, the machine was too slow before.
+      // Repeat if a slow machine exceeded a deadline before the server was paused.
       const last = await until("the server hangs", async () => {
         const fault = await soon(failed());
         return hangs && fault;
@@ -182,7 +182,7 @@ describe("a database with faults", function () {
     await answer(database);
   });
 
-  it("stops at its deadline while the server hangs, and leaves no connection open", async () => {
+  it("stops at stopTimeoutMs while the server hangs, and cuts its connections", async () => {
     const { database, logger } = await warm(1);
     postgres.server.pause();
     try {
@@ -234,7 +234,7 @@ describe("a database with faults", function () {
     expect(logger.texts.some((line) => line.startsWith("warn a database connection broke"))).to.equal(true);
   });
 
-  it("survives when the server ends idle connections", async () => {
+  it("opens new connections after the server has terminated the idle ones", async () => {
     await using database = createDatabase({
       url: postgres.url,
       max: 2,
@@ -254,7 +254,7 @@ describe("a database with faults", function () {
   });
 
   it("returns 503 when slow handlers hold all connections, while readiness reports how many requests wait", async () => {
-    // Long enough to count the waiting requests before their deadline.
+    // Set acquireTimeoutMs long enough for the check to count the waiting requests before they are rejected.
     await using database = createDatabase({ url: postgres.url, max: 2, ...PATIENT, acquireTimeoutMs: 3000 });
     const slow = [await database.connect(), await database.connect()];
     const waiting = Array.from({ length: 5 }, () => problem(database.query("select 1")));
@@ -306,7 +306,7 @@ describe("a database with faults", function () {
     for (const connection of taken) connection.release();
   });
 
-  it("RDY-13 is critical unless declared otherwise, and has a name", () => {
+  it("RDY-13 has a check that is critical and named database by default, and takes both settings from options", () => {
     const url = postgres.url;
     const check = createDatabase({ url }).readiness();
     expect({ name: check.name, critical: check.critical }).to.deep.equal({
@@ -320,7 +320,7 @@ describe("a database with faults", function () {
     });
   });
 
-  it("does not throw when the database is missing at the start, and uses it once it is available", async () => {
+  it("returns 503 and an unhealthy check, without showing the login, when the database is missing at the start", async () => {
     await using database = createDatabase({
       host: "127.0.0.1",
       port: NOBODYS_PORT,
@@ -337,7 +337,7 @@ describe("a database with faults", function () {
 });
 
 describe("a database whose server dies during a handshake", () => {
-  it("survives a server that reports its shutdown together with the handshake", async () => {
+  it("returns 503 and keeps the process running when the shutdown error arrives together with the handshake", async () => {
     await using server = await startEndingPostgres();
     await using database = createDatabase({
       host: "127.0.0.1",
@@ -351,7 +351,7 @@ describe("a database whose server dies during a handshake", () => {
   });
 });
 
-describe("a database with an invalid login", function () {
+describe("a database with a wrong URL", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer({ password: "right-one" });
 

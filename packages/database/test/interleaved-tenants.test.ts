@@ -16,7 +16,7 @@ type Handler = (tx: Queryable, tenant: string) => unknown;
 
 const select = "select tenant_id, made_by from items";
 
-/** What a handler may do; most have no `where tenant_id`. */
+/** The handlers of the requests; most of their statements have no `where tenant_id`. */
 const handlers: Readonly<Record<string, Handler>> = {
   careful: (tx, tenant) => tx.query(`${select} where tenant_id = $1 limit 20`, [tenant]),
   forgetful: (tx) => tx.query(`${select} order by id desc limit 20`),

@@ -18,7 +18,7 @@ function faultsOf(options: object): readonly string[] {
 describe("createDatabase options", () => {
   const url = "postgres://app:s3cret@127.0.0.1:1/x";
 
-  it("CFG-12 lists all faults together", () => {
+  it("CFG-12 throws one error that lists all faults", () => {
     const faults = faultsOf({ url, max: 0, connectTimeoutMs: -1, statementTimeout: 5, name: "a b" });
     expect(faults).to.have.lengthOf(4);
     expect(faults.join("\n"))
@@ -52,7 +52,7 @@ describe("createDatabase options", () => {
     ]);
   });
 
-  it("does not connect by itself, and does not throw when the database is missing", async () => {
+  it("does not connect before the first query, so it does not throw when the database is missing", async () => {
     const database = createDatabase({ host: "127.0.0.1", port: 1, user: "u", database: "d", password: "" });
     expect(database.pool.totalCount).to.equal(0);
     await database.stop();

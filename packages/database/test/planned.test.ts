@@ -7,7 +7,7 @@ describe("a planned statement on a database", function () {
   this.timeout(30_000);
   const testing = testDatabase({ name: "database-planned" });
 
-  it("is planned once on each of the database's connections", async () => {
+  it("is planned only once on a connection of the database", async () => {
     const db = createDatabase({ url: testing.url, max: 1 });
     const text = `select $1::text as note, ${SESSION_COLUMN}`;
     for (const note of ["a", "b", "c"]) {
@@ -22,7 +22,7 @@ describe("a planned statement on a database", function () {
     await db.stop();
   });
 
-  it("gives bounded() the guarded connection instead of the driver's", async () => {
+  it("runs on the guarded connection, not on the driver's client, when bounded() wraps the connection", async () => {
     const db = createDatabase({ url: testing.url, max: 1 });
     const connection = await db.connect();
     expect(original(bounded(connection, { operation: "ask()", timeoutMs: 10_000 }))).to.equal(connection);

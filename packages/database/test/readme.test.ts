@@ -23,7 +23,7 @@ describe("README of @svc/database", function () {
   });
 
   it("ERR-1 shows a service that returns a 503 problem with Retry-After while the database is down", async () => {
-    // Port 1 stays closed; another process might take a free port meanwhile.
+    // Nothing listens on port 1, whereas another process could take a free port during the test.
     const nowhere = "postgres://app:secret@127.0.0.1:1/app";
     await using sample = await runSample(readme, 0, { replace: { [sampleUrl]: nowhere } });
     const url = await sample.url;
@@ -41,7 +41,7 @@ describe("README of @svc/database", function () {
     expect(await ready.json()).to.deep.equal({ healthy: false, detail: "not answering (ECONNREFUSED)" });
   });
 
-  it("shows tenants that see only their own rows, in a program and with tokens, and the required logins", async () => {
+  it("shows a script and a service whose tenants see only their own rows, and the SQL for the required logins", async () => {
     login = await makeLogin(postgres.url);
     const replace = { [sampleUrl]: login.url };
     {

@@ -18,7 +18,7 @@ describe("withTenant", () => {
   const postgres = testDatabase({ name: "tenant" });
   before(async () => {
     login = await makeLogin(postgres.url);
-    // Longer than any pause of a slow machine.
+    // Set statementTimeoutMs longer than any pause of a slow machine.
     db = createDatabase({ url: login.url, max: 1, statementTimeoutMs: 3000 });
     await db.query("create table items (tenant_id text not null, id int generated always as identity)");
     await enableRowSecurity(db, { table: "items" });
@@ -32,7 +32,7 @@ describe("withTenant", () => {
     (await on.query("select tenant_id from items")).rows.map((row) => row["tenant_id"]);
   const pid = async (on: Queryable): Promise<unknown> =>
     (await on.query("select pg_backend_pid() as pid")).rows[0]?.["pid"];
-  /** Returns whether the client ended a statement before the server did, as happens on a slow machine. */
+  /** Returns whether the client gave up on a statement before the server cancelled it, as happens on a slow machine. */
   const isGivenUp = (fault: unknown): boolean =>
     ((fault as Error | undefined)?.cause as Error | undefined)?.message === "Query read timeout";
   /** Expects that the next user of the only connection sees no tenant. */
@@ -78,7 +78,7 @@ describe("withTenant", () => {
     ["too long", "a".repeat(256)],
     ["text with NUL", "a\0b"],
     ["text with a line break", "a\nb"],
-    ["half a character", "a\ud800"],
+    ["text with a lone surrogate", "a\ud800"],
     ...Object.entries(badTenantIds).map(([what, tenant]) => [`${what} (AUTH-39)`, tenant] as const),
   ] as const) {
     it(`rejects a tenant that is ${what}, before it takes a connection`, async () => {
@@ -159,7 +159,7 @@ describe("withTenant", () => {
       ["runs a statement that takes too long", (tx) => tx.query("select pg_sleep(60)")],
       ["commits manually", (tx) => tx.query("commit")],
       ["rolls back manually", (tx) => tx.query("rollback")],
-      ["begins again manually", (tx) => tx.query("commit; begin")],
+      ["begins a new transaction manually", (tx) => tx.query("commit; begin")],
       ["sets another tenant for the session", (tx) => tx.query("set svc.tenant = 'globex'")],
       [
         "sets another tenant through parameters",
@@ -210,22 +210,22 @@ describe("withTenant", () => {
   });
 
   describe("rejects other ways to set the tenant:", () => {
-    // Objects that plain JavaScript and data mappers pass in place of the typed text.
+    // Passes an object where the types require text, as plain JavaScript and data mappers do.
     const object = (config: object): string => config as never;
     const sets: [string, (on: Database) => Promise<unknown>][] = [
-      ["a statement", (on) => on.query("set svc.tenant = 'acme'")],
-      ["a statement in odd letters", (on) => on.query(`SET SESSION "svc" . "Tenant" TO acme`)],
-      ["the second of two statements", (on) => on.query("select 1; set svc.tenant to acme")],
-      ["a function", (on) => on.query("select set_config('svc.tenant', 'acme', false)")],
-      ["parameters", (on) => on.query("select Set_Config ($1, $2, false)", ["SVC.tenant", "acme"])],
-      ["an object, as pg takes it", (on) => on.query(object({ text: "set svc.tenant = 'acme'" }))],
+      ["a SET statement", (on) => on.query("set svc.tenant = 'acme'")],
+      ["SET with mixed case and spaces", (on) => on.query(`SET SESSION "svc" . "Tenant" TO acme`)],
+      ["a SET statement after another statement", (on) => on.query("select 1; set svc.tenant to acme")],
+      ["set_config()", (on) => on.query("select set_config('svc.tenant', 'acme', false)")],
+      ["set_config($1, ...)", (on) => on.query("select Set_Config ($1, $2, false)", ["SVC.tenant", "acme"])],
+      ["a query object with a SET statement", (on) => on.query(object({ text: "set svc.tenant = 'acme'" }))],
       [
-        "the parameters of an object",
+        "a query object with set_config($1, ...)",
         (on) => on.query(object({ text: "select set_config($1, 'acme', false)", values: ["svc.tenant"] })),
       ],
-      ["a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
+      ["SET in a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
       [
-        "a lent connection",
+        "a SET statement on a lent connection",
         async (on) => {
           const lent = await on.connect();
           try {
@@ -246,7 +246,7 @@ describe("withTenant", () => {
     }
   });
 
-  it("closes a connection after a statement outside withTenant named the setting in another way", async () => {
+  it("closes a connection after a statement outside withTenant set the tenant in an undetected way", async () => {
     const before = await pid(db);
     await db.query("do $$ begin set svc.tenant = 'acme'; end $$");
     await expectNothingLeft();
@@ -265,7 +265,7 @@ describe("withTenant", () => {
     await using mapped = createDatabase({ url: login.url, max: 1 });
     await mapped.pool.query("set svc.tenant = 'globex'");
     expect(await mapped.withTenant("acme", tenants)).to.deep.equal(["acme"]);
-    // The end of the transaction clears it.
+    // The end of the transaction resets the session's setting as well.
     await expectNothingLeft(mapped);
   });
 
@@ -285,7 +285,7 @@ describe("withTenant", () => {
     }
   });
 
-  it("uses another setting when the policies read that one", async () => {
+  it("uses the setting that tenantSetting names", async () => {
     await using named = createDatabase({ url: login.url, tenantSetting: "app.customer" });
     await named.query("create table named (tenant_id text not null)");
     await enableRowSecurity(named, { table: "named", setting: "app.customer" });
@@ -295,7 +295,7 @@ describe("withTenant", () => {
     expect([await count(named), await count(db)]).to.deep.equal([1, 0]);
   });
 
-  describe("in /ready", () => {
+  describe("readiness check", () => {
     const ask = async (of: Database): Promise<object> => of.readiness().check(new AbortController().signal);
     const pool = { total: 0, idle: 0, waiting: 0, max: 10 };
 
@@ -322,7 +322,7 @@ describe("withTenant", () => {
       expect(logger.texts[0]).to.match(/^warn the login bypasses row security/);
     });
 
-    it("reports a login with BYPASSRLS from the start with rowSecurity: true, and no other login", async () => {
+    it("with rowSecurity: true, reports a login with BYPASSRLS from the first check, and no other login", async () => {
       const bypassing = await makeLogin(postgres.url, "nosuperuser bypassrls");
       try {
         await using passing = createDatabase({ url: bypassing.url, rowSecurity: true, ...PATIENT });

@@ -20,7 +20,7 @@ export interface BusMessage {
   readonly body: string;
 }
 
-/** What a handler receives besides the message. */
+/** Information about a delivery, which a handler receives besides the message. */
 export interface DeliveryInfo {
   /** Number of deliveries of this message to the group so far, including this one: 1 or more. */
   readonly deliveries: number;
@@ -45,15 +45,15 @@ export interface ConsumeOptions {
 
 /** A running subscription. `await using` stops it. */
 export interface Consumption extends AsyncDisposable {
-  /** Accepts no further messages. Resolves when the running handlers have ended and their messages are acknowledged. */
+  /** Stops reading. Resolves when the running handlers have ended and their messages are acknowledged. */
   stop(): Promise<void>;
-  /** Resolves when the consumption has ended through `stop()` or the bus's `close()`. Never rejects. */
+  /** Resolves when the subscription has ended through `stop()` or the bus's `close()`. Never rejects. */
   readonly stopped: Promise<void>;
 }
 
 /**
- * The interface between events and a broker, and the only one that publishers and consumers use. An adapter implements
- * it for one broker. `eventBusCases` from `@svc/events/testing` tests an adapter.
+ * The interface through which publishers and consumers use a broker. An adapter implements it for one broker;
+ * `eventBusCases` from `@svc/events/testing` tests an adapter.
  */
 export interface EventBus {
   /** The bus's name in logs and readiness, for example `"redis-streams"`. */
@@ -78,10 +78,10 @@ export interface EventBus {
    */
   consume(options: ConsumeOptions): Promise<Consumption>;
   /**
-   * The readiness check `event-bus`: never critical. Reads state or sends one request, and stops when its signal
-   * aborts.
+   * Returns the readiness check `event-bus`, which is never critical. It reads local state or sends one request, and
+   * stops when its signal aborts.
    */
   readiness(): ReadinessCheck;
-  /** Ends every consumption and closes the connections that the bus itself opened. Further calls do nothing. */
+  /** Stops every subscription and closes the connections that the bus itself opened. Further calls do nothing. */
   close(): Promise<void>;
 }

@@ -188,7 +188,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
       try {
         await withDeadline(receiveTimeoutMs, () => queueReceived(jobs));
       } catch (error) {
-        // Drop it: a job that can never be stored would be redelivered forever and block its key.
+        // Drop an event whose job can never be stored: the bus would redeliver it forever, and it would block its key.
         if (!isRefusedJob(error) && !isUnstorable(error)) throw error;
         drop(topic, error);
         return;
@@ -230,12 +230,12 @@ function resolveEvents<M>(given: EventsOptions<M>) {
   return { ...options, subscriptions };
 }
 
-/** Whether PostgreSQL cannot store the data, because of its nesting depth or its characters. */
+/** Returns whether PostgreSQL cannot store the data, because of its nesting depth or its characters. */
 function isUnstorable(error: unknown): boolean {
   return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
 }
 
-/** Whether a job table rejected the job itself. */
+/** Returns whether a job table rejected the job itself. */
 export function isRefusedJob(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_SVC_JOB_ARGUMENT";
 }

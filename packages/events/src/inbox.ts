@@ -15,10 +15,10 @@ import { refused } from "./errors.ts";
 import { type InboxOptions, inboxOptions, type TableTimeouts } from "./table-options.ts";
 import { isText } from "./text.ts";
 
-/** Whether the message is handled now, with the result of `fn`, or was already handled before. */
+/** The result of `once()`: the value of `fn`, or `done: false` if the message was already handled. */
 export type Once<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 
-/** Records which messages a consumer has handled, in a table next to the data that the consumer changes. */
+/** Records which messages a consumer has handled, in a table of the database whose data the consumer changes. */
 export interface Inbox {
   readonly name: string;
   /**
@@ -49,7 +49,7 @@ export interface Inbox {
 const MAX_CONSUMER = 128;
 const CHUNK = 10_000;
 const TEXT = ["text", "varchar"];
-// OUT-3.
+// The columns that OUT-3 requires.
 const COLUMNS: Columns = { consumer: TEXT, message_id: TEXT, processed_at: "timestamptz" };
 
 /**
@@ -93,7 +93,8 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       try {
         return { done: true, value: await fn() };
       } catch (error) {
-        // Needed if the caller catches the error and commits. A failed transaction rolls back anyway.
+        // Remove the record in case the caller catches the error and commits. A failed transaction rolls it back
+        // anyway.
         const text = `delete from ${sql} where consumer = $1 and message_id = $2`;
         await queryWithin(tx, within("once()"), text, [consumer, messageId]).catch(() => undefined);
         throw error;

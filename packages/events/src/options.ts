@@ -16,9 +16,9 @@ const byType: k.Kind<object> = {
     typeof value === "object" && value !== null && !(Symbol.iterator in value),
 };
 
-/** What the `onEvent` of {@link createEvents} receives. */
+/** The argument of the `onEvent` function of {@link createEvents}. */
 export type EventsEvent =
-  /** An event was published: its jobs are queued for this many subscribers here, or it was written to the outbox. */
+  /** An event was published: `jobs` jobs were queued for local subscribers, or the event was written to the outbox. */
   | {
       readonly type: "published";
       readonly event: EventEnvelope;
@@ -31,8 +31,8 @@ export type EventsEvent =
    */
   | { readonly type: "received"; readonly event: EventEnvelope; readonly jobs: number; readonly own: boolean }
   /**
-   * A message from the bus is not a valid event, or no job can hold it. It is dropped, because a redelivery would fail
-   * too.
+   * A message from the bus was dropped: it is not a valid event, or its jobs can never be stored, so a redelivery would
+   * fail again.
    */
   | { readonly type: "refused"; readonly topic: string; readonly error: unknown };
 
@@ -132,7 +132,7 @@ export const busConsumerOptions = defineOptions("createBusConsumer()", {
 /** Options of {@link createBusConsumer}. */
 export type BusConsumerOptions = OptionsOf<typeof busConsumerOptions>;
 
-/** What the `onEvent` of {@link createRelay} receives. */
+/** The argument of the `onEvent` function of {@link createRelay}. */
 export type RelayEvent =
   /** Events were sent to the bus and their jobs were queued. */
   | { readonly type: "relayed"; readonly ids: readonly string[] }

@@ -15,7 +15,9 @@ import { redisStreamsOptions } from "./redis/options.ts";
 const days = k.integer({ min: 0, max: 3650 });
 const { group, concurrency } = busConsumerOptions.keys;
 
-/** `[plugin.events]`. The factories check table names, because their definitions would load `@svc/sql`. */
+/**
+ * The options of `[plugin.events]`. The factories check table names, because checking them here would load `@svc/sql`.
+ */
 export const pluginOptions = defineOptions("[plugin.events]", {
   /** The bus that carries events to other services. Default: none. */
   bus: { key: "bus", kind: k.withDefault(k.oneOf("none", "redis", "nats"), "none") },
@@ -75,7 +77,7 @@ export function settingsAs<
   return withNames(values, { subject, of: configured }) as { readonly [K in keyof N]: S[N[K]] };
 }
 
-/** Whether events are stored in an outbox before they are sent. */
+/** Returns whether events are stored in an outbox before they are sent. */
 export function writesOutbox({ outbox, bus }: Pick<EventsSettings, "outbox" | "bus">): boolean {
   return outbox ?? bus !== "none";
 }

@@ -84,7 +84,9 @@ export function eventWork(
   return work;
 }
 
-/** Deletes old records of processed messages once an hour, because those messages are no longer delivered. */
+/**
+ * Returns the part that deletes old records of processed messages once an hour; their messages are no longer delivered.
+ */
 function pruning(inbox: Inbox, db: Database, olderThanDays: number, logger: Logger): BackgroundPart {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();

@@ -45,7 +45,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
   const db = given?.db ?? part<Database>("db");
   const table = part<JobTable>("jobs");
   const works = role !== "server";
-  // When the queue was refused, omit its subscribers, which would be refused too.
+  // If the enabled queue could not be created, omit the subscribers, so that the missing queue is not reported again.
   const subscribers = table === undefined && isEnabled("queue") ? {} : (given?.subscribers ?? {});
   const types = Object.keys(subscribers);
   const writes = writesOutbox(settings);
@@ -98,7 +98,7 @@ async function startEvents(context: PluginContext<EventsSettings>): Promise<Plug
   };
 }
 
-/** Returns the tables. The relay's table comes first, because subscribers depend on it. */
+/** Returns the tables. The outbox comes first, because subscribers depend on the events that its relay sends. */
 function tablesOf(
   outbox: Outbox | undefined,
   inbox: Inbox | undefined,

@@ -42,7 +42,7 @@ export function readEnvelope(given: unknown, maxBytes: number = Infinity): Event
 }
 
 function parsed(text: string, maxBytes: number): unknown {
-  // A string has at least as many UTF-8 bytes as characters, so this check is cheap for a huge string.
+  // Compare the length first, which is cheap: a string has at least as many UTF-8 bytes as characters.
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) {
     throw fault(`it has more than ${maxBytes} bytes (maxEventBytes)`);
   }
@@ -71,7 +71,7 @@ function tenantOf(value: unknown): string {
 }
 
 function isMoment(text: string): boolean {
-  // Date reads a day such as 31 February as a day in March.
+  // Compare the day, because `Date` reads 31 February as a day in March.
   return MOMENT.test(text) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }
 

@@ -73,7 +73,7 @@ function isHandler(value: unknown): value is Subscription["call"] {
   return typeof value === "function";
 }
 
-/** Returns the id of a subscriber's job (EVT-4, EVT-5). Queueing the event again yields the same id. */
+/** Returns the id of a subscriber's job (EVT-4, EVT-5). It is the same each time the event is queued. */
 export function subscriberJobId(eventId: string, task: string): string {
   return createHash("sha256").update(`${eventId}/${task}`).digest("hex").slice(0, ID_LENGTH);
 }

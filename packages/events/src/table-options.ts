@@ -13,7 +13,7 @@ export const DEFAULT_OUTBOX = "svc_outbox";
 /** Default name of an inbox table (OUT-3). */
 export const DEFAULT_INBOX = "svc_inbox";
 
-// Short enough for the names of the indexes, which are longer.
+// Leaves room for the suffixes of the index names.
 const tableName = tableNameKind(48);
 
 const timeouts = {

@@ -1,6 +1,7 @@
 const TYPE = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
-// JSON escapes that jsonb rejects: NUL and lone surrogates. After an even number of backslashes they are plain text.
+// JSON escapes that jsonb rejects: NUL and lone surrogates. After an odd number of backslashes, `\u` is plain text, not
+// an escape.
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
 /** Maximum length of an id, key, tenant or topic, in characters. */
@@ -9,17 +10,20 @@ export const MAX_TEXT = 255;
 /** Maximum length of an event type, in characters. */
 export const MAX_TYPE = 200;
 
-/** Whether a value is a valid type for a published event. */
+/** Returns whether a value is a valid type for a published event. */
 export function isType(value: unknown): boolean {
   return typeof value === "string" && value.length <= MAX_TYPE && TYPE.test(value);
 }
 
-/** Whether every store and broker accepts the value: a string of 1 to 255 characters without control characters. */
+/**
+ * Returns whether every store and broker accepts the value: a string of 1 to `max` characters without control
+ * characters.
+ */
 export function isText(value: unknown, max: number = MAX_TEXT): value is string {
   return typeof value === "string" && value !== "" && value.length <= max && !CONTROL.test(value);
 }
 
-/** Whether PostgreSQL can store this output of `JSON.stringify` as jsonb. */
+/** Returns whether PostgreSQL can store this output of `JSON.stringify` as jsonb. */
 export function isStorable(json: string): boolean {
   return !json.includes("\\u") || !UNSTORABLE.test(json);
 }

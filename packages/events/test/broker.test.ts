@@ -17,7 +17,7 @@ describe("a bus created from an adapter", () => {
         close: async () => Promise.resolve(),
       }),
   });
-  for (const { name, run } of cases) it(`${name}: queues in memory`, run);
+  for (const { name, run } of cases) it(`${name} (in-memory queues)`, run);
 
   function busThat(
     fails: () => never,
@@ -52,7 +52,7 @@ describe("a bus created from an adapter", () => {
     expect(result).to.deep.include({ healthy: false, detail: "Broken is not available: the call failed" });
   });
 
-  it("EVT-7 passes on a bus error, and logs a failing reader", async () => {
+  it("EVT-7 passes on an EventBusError from publish(), and logs one from a reader", async () => {
     const logger = collectingLogger();
     const bus = busThat(
       () => {

@@ -77,7 +77,7 @@ describe("createBusConsumer()", function () {
       .that.equals(
         "not a valid event: data.lines[0].id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
       );
-    // The reader drops an unknown member without checking its numbers.
+    // An unknown member of the envelope is dropped without checking its numbers.
     const large = '{"n":[9007199254740991,1e300,1700000000123456800],"id":"12345678901234567890"}';
     await bus.deliver({ ...MESSAGE, body: body(large, ',"offset":12345678901234567890') });
     const jobs = await bench.jobs();
@@ -111,7 +111,7 @@ describe("createBusConsumer()", function () {
     await until("it is subscribed", () => consumer.subscribed);
   });
 
-  it("subscribes again after a subscription ended with an error", async () => {
+  it("is no longer subscribed after its subscription ended with an error", async () => {
     const bus = obedientBus();
     const stopped = Promise.withResolvers<void>();
     bus.consume = () =>
@@ -128,7 +128,7 @@ describe("createBusConsumer()", function () {
     await until("it has ended", () => !consumer.subscribed);
   });
 
-  it("throws without a group, and when there is no topic to consume", async () => {
+  it("throws for an invalid group, and when there is no topic to consume", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events();

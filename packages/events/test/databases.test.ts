@@ -11,7 +11,7 @@ import { obedientBus } from "./support/obedient-bus.ts";
 
 const subscribers = { a: { one: () => undefined } };
 
-describe("a relay and its database", function () {
+describe("a relay on a database", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events-databases" });
 
@@ -27,7 +27,7 @@ describe("a relay and its database", function () {
     expect(await table.stats()).to.include({ pending: 5 });
   }
 
-  it("works on a single connection", async () => {
+  it("works with a single client instead of a pool", async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await relayed(client, "single");
@@ -59,12 +59,12 @@ describe("a relay and its database", function () {
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
       );
       const before = told.length;
-      // On a busy machine every event may already be relayed.
+      // Publish more events, because on a busy machine all earlier ones may already be relayed.
       await cutter.query("begin");
       all.push(...(await events.publishMany(many, { tx: cutter })));
       await cutter.query("commit");
       await until("a pass is cut, or the next one is over", () => told.length > before);
-      // Events claimed by a cut pass would wait for the end of their lease. The pool may still lend a connection that
+      // End the leases of events that a cut pass has claimed. Retry, because the pool may still lend a connection that
       // was just cut.
       await until("it does not wait", () =>
         hasten(bench).then(
@@ -76,7 +76,7 @@ describe("a relay and its database", function () {
     await cutter.end();
     let looks = 0;
     await until("all are published", async () => {
-      // Another pass that was cut later may have claimed events meanwhile.
+      // Another pass may have claimed events and been cut since the last hasten().
       looks += 1;
       if (looks % 20 === 0) await hasten(bench).catch(() => undefined);
       const { published } = await bench.outbox.stats().catch(() => ({ published: 0 }));

@@ -104,7 +104,7 @@ describe("deadlines for events on a plain pool", function () {
   const rows = async (): Promise<number | null> =>
     (await bench.pool.query("select id from svc_jobs union all select id from svc_outbox")).rowCount;
 
-  it("has a case for every call on outbox, inbox and events", () => {
+  it("are tested for every call on outbox, inbox and events", () => {
     const callsOf = (name: string, object: object): string[] =>
       Object.entries(object).flatMap(([key, value]) =>
         typeof value === "function" ? [`${name}.${key}`] : [],
@@ -145,7 +145,7 @@ describe("deadlines for events on a plain pool", function () {
   }
 
   for (const name of [...IN_TRANSACTION, ...Object.keys(ONLY_IN_TRANSACTIONS)]) {
-    it(`${name} rejects in a frozen transaction that belongs to the caller, which stays open for its rollback`, async () => {
+    it(`${name} rejects in the caller's transaction while the database is frozen, and leaves its connection open for a rollback`, async () => {
       const client = new Client({ connectionString: postgres.url });
       await client.connect();
       await client.query("begin");

@@ -22,7 +22,7 @@ describe("the envelope", () => {
   const events = createEvents({ source: "books", bus, now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6) });
   const sent = (): unknown => JSON.parse(bus.taken.at(-1)?.body ?? "");
 
-  it("EVT-1 EVT-9 has nine fields, including a request_id, and an empty tenant_id and trace without a context", async () => {
+  it("EVT-1 EVT-9 has nine fields, with a new request_id and an empty tenant_id and trace when there is no context", async () => {
     const envelope = await events.publish({ type: "expense.recorded", data: { amount: 3 } });
     expect(envelope.id).to.match(/^[0-9a-f]{32}$/);
     expect(envelope.request_id).to.match(/^[0-9a-f]{32}$/);
@@ -83,21 +83,21 @@ describe("the envelope", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
   const bad: readonly (readonly [string, unknown, string])[] = [
-    ["a string", "a", "an event must be an object"],
+    ["a string instead of an event", "a", "an event must be an object"],
     ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no member "dat"'],
-    ["no type", { data: {} }, "type must be words"],
+    ["a missing type", { data: {} }, "type must be words"],
     ["a type with spaces", { type: "a b", data: {} }, "type must be words"],
     ["a type with empty words", { type: "a..b", data: {} }, "type must be words"],
     ["a type that is a wildcard", { type: "a.*", data: {} }, "type must be words"],
     ["a long type", { type: "a".repeat(201), data: {} }, "type must be words"],
-    ["no data", { type: "a" }, "data must be an object; it is undefined"],
+    ["missing data", { type: "a" }, "data must be an object; it is undefined"],
     ["a list as data", { type: "a", data: [] }, "data must be an object; it is a list"],
     ["a date as data", { type: "a", data: new Date(0) }, "data must be serialized as a JSON object"],
     ["cyclic data", { type: "a", data: cyclic }, "data cannot be serialized as JSON"],
     ["a bigint in data", { type: "a", data: { n: 1n } }, "data cannot be serialized as JSON"],
     ["NUL in data", { type: "a", data: { s: "a\0b" } }, "data contains NUL"],
     [
-      "half a surrogate pair in data",
+      "a lone surrogate in data",
       { type: "a", data: { s: "\ud800" } },
       "data contains NUL or an unpaired surrogate",
     ],
@@ -134,7 +134,7 @@ describe("the envelope", () => {
     ],
   ];
   for (const [what, event, message] of bad) {
-    it(`rejects ${what} as an event, and sends nothing`, async () => {
+    it(`rejects ${what} at publish(), and sends nothing`, async () => {
       const before = bus.calls;
       const error = await rejection(events.publish(event as { type: string; data: object }));
       expect(error).to.include({ name: "EventError", code: "ERR_SVC_EVENT_ARGUMENT" });
@@ -143,13 +143,13 @@ describe("the envelope", () => {
     });
   }
 
-  it("EVT-1 reads a written envelope from a string and from parsed JSON", () => {
+  it("EVT-1 can be read from a string and from parsed JSON", () => {
     const expected: EventEnvelope = FULL;
     expect(readEnvelope(JSON.stringify(FULL))).to.deep.equal(expected);
     expect(readEnvelope(FULL)).to.deep.equal(expected);
   });
 
-  it("reads every valid tenant id, and rejects an invalid one (AUTH-39)", async () => {
+  it("accepts every valid tenant id, and rejects an invalid one (AUTH-39)", async () => {
     for (const tenant_id of goodTenantIds) {
       expect(readEnvelope({ ...FULL, tenant_id })).to.include({ tenant_id });
       expect(await events.publish({ type: "a", data: {}, tenantId: tenant_id })).to.include({ tenant_id });
@@ -159,7 +159,7 @@ describe("the envelope", () => {
     }
   });
 
-  it("EVT-9 reads envelopes from other publishers with missing optional fields or additional unknown fields", () => {
+  it("EVT-9 can be read without optional fields and with unknown fields, as other publishers may send it", () => {
     const { id, type, source, occurred_at, data } = FULL;
     const least = { id, type, source, occurred_at, data };
     const expected = { ...least, request_id: "e1", tenant_id: "", trace: {}, key: null };
@@ -183,37 +183,37 @@ describe("the envelope", () => {
   });
 
   const unreadable: readonly (readonly [string, unknown, string])[] = [
-    ["no JSON", "{", "it is not JSON"],
+    ["text that is not JSON", "{", "it is not JSON"],
     ["an empty text", "", "it is not JSON"],
     ["null", "null", "it is not an object"],
     ["a list", "[]", "it is not an object"],
-    ["no id", { ...FULL, id: undefined }, "id must be a string"],
-    ["an id with the wrong type", { ...FULL, id: 7 }, "id must be a string"],
-    ["an id with NUL", { ...FULL, id: "a\0" }, "id must be a string"],
-    ["an overlong type", { ...FULL, type: "x".repeat(256) }, "type must be a string"],
-    ["no source", { ...FULL, source: "" }, "source must be a string"],
-    ["a time without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
-    ["an invalid time", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
-    ["a day that does not exist", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
-    ["a number as time", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
+    ["fields without an id", { ...FULL, id: undefined }, "id must be a string"],
+    ["fields with a number as id", { ...FULL, id: 7 }, "id must be a string"],
+    ["fields with NUL in the id", { ...FULL, id: "a\0" }, "id must be a string"],
+    ["fields with a type that is too long", { ...FULL, type: "x".repeat(256) }, "type must be a string"],
+    ["fields with an empty source", { ...FULL, source: "" }, "source must be a string"],
+    ["fields with a local time", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
+    ["fields with an invalid time", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
+    ["fields with an invalid day", { ...FULL, occurred_at: "2026-02-30T10:00:00Z" }, "occurred_at must"],
+    ["fields with a number as time", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
     [
-      "a tenant with the wrong type, rather than reading no tenant",
+      "fields with a number as tenant, not even without the tenant",
       { ...FULL, tenant_id: 42 },
       "tenant_id must be",
     ],
-    ["a key with the wrong type", { ...FULL, key: {} }, "key must be"],
-    ["a list as data", { ...FULL, data: [] }, "data must be an object"],
-    ["no data", { ...FULL, data: null }, "data must be an object"],
+    ["fields with an object as key", { ...FULL, key: {} }, "key must be"],
+    ["fields with a list as data", { ...FULL, data: [] }, "data must be an object"],
+    ["fields with null as data", { ...FULL, data: null }, "data must be an object"],
   ];
   for (const [what, given, message] of unreadable) {
-    it(`EVT-1 rejects ${what} as an envelope`, () => {
+    it(`EVT-1 is not read from ${what}`, () => {
       expect(() => readEnvelope(given))
         .to.throw(message)
         .that.includes({ name: "EventError", code: "ERR_SVC_EVENT_ENVELOPE" });
     });
   }
 
-  it("rejects a string whose data has an integer that JavaScript would round (EVT-11)", () => {
+  it("is not read from a string whose data has an integer that JavaScript would round (EVT-11)", () => {
     const text = JSON.stringify(FULL);
     const rounded = text.replace('"data":{', '"data":{"id":-9007199254740993,');
     expect(rounded).not.to.equal(text);
@@ -224,7 +224,7 @@ describe("the envelope", () => {
     expect(readEnvelope(kept).data).to.include({ id: "9007199254740993" });
   });
 
-  it("rejects a string with too many bytes before parsing it", () => {
+  it("is not read from a string with more bytes than the limit", () => {
     const body = JSON.stringify({ ...FULL, data: { s: "ä".repeat(100) } });
     expect(readEnvelope(body, Buffer.byteLength(body)).id).to.equal("e1");
     expect(() => readEnvelope(body, body.length)).to.throw("bytes (maxEventBytes)");

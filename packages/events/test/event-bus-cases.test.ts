@@ -29,20 +29,20 @@ const FOUND_BY: Readonly<Record<Fault, string>> = {
   "stores an id twice": "delivers a message once even if it was published twice",
   "stops without waiting for handlers": "finishes running handlers when stopped",
   "continues after a stop": "finishes running handlers when stopped",
-  "truncates long bodies": "carries 200 KB",
-  "writes bodies as latin1": "carries every character",
-  "accepts messages after close": "ends everything at close()",
+  "truncates long bodies": "delivers a message of 200 KB",
+  "writes bodies as latin1": "delivers every character",
+  "accepts messages after close": "rejects calls after close()",
   "counts every delivery as the first": "with its delivery count",
   "delivers topics that a group did not subscribe to": "delivers to a group only its topics",
   "runs one handler too many": "runs as many handlers concurrently as configured",
   "is critical": "is never critical",
   "ignores the abort signal": "publishes nothing after the caller's signal aborted",
-  "never resolves stopped": "ends everything at close()",
+  "never resolves stopped": "rejects calls after close()",
   "never resolves close": "accepts an empty list",
 };
 
 describe("the suite for event buses", () => {
-  for (const { name, run } of casesFor()) it(`${name}: in memory`, run);
+  for (const { name, run } of casesFor()) it(`${name} (in memory)`, run);
 
   for (const [fault, part] of Object.entries(FOUND_BY) as [Fault, string][]) {
     it(`EVT-7 detects a bus that ${fault}`, async () => {

@@ -259,7 +259,7 @@ describe("createEvents()", function () {
     expect(signals.map((signal) => signal?.aborted)).to.deep.equal([true]);
   });
 
-  it("EVT-2 EVT-10 queues a received event once for local subscribers, and skips its own and unsubscribed events", async () => {
+  it("EVT-2 EVT-10 queues a received event once for local subscribers, and skips events of its own service and without subscribers", async () => {
     await using bench = await openBench(database.url);
     const told: EventsEvent[] = [];
     const events = bench.events({
@@ -331,7 +331,7 @@ describe("createEvents()", function () {
     expect(types).to.deep.equal(["refused", "refused", "Error: no", "Error: no", "Error: no"]);
   });
 
-  it("rejects within bounded time when a received event cannot be queued", async () => {
+  it("rejects at receiveTimeoutMs while received events cannot be queued, with at most 1,000 pending calls", async () => {
     let asked = 0;
     const hangs = (): Promise<never> => {
       asked += 1;
@@ -348,7 +348,7 @@ describe("createEvents()", function () {
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [
-    ["no source", {}, "source: is required"],
+    ["a missing source", {}, "source: is required"],
     ["an invalid prefix", { source: "a", topicPrefix: "a b" }, "topicPrefix: must be"],
     [
       "subscribers without a table",
@@ -362,10 +362,10 @@ describe("createEvents()", function () {
     ],
     ["an invalid type", { source: "a", subscribers: { "a b": {} } }, "is not an event type"],
     ["an invalid subscriber name", { source: "a", subscribers: { a: { "->": nothing } } }, "a name of"],
-    ["a type without subscribers", { source: "a", subscribers: { a: nothing } }, "must be an object"],
+    ["a function as subscribers", { source: "a", subscribers: { a: nothing } }, "must be an object"],
     ["a list as subscribers", { source: "a", subscribers: { a: [nothing] } }, '"a" must be an object'],
     [
-      "a Map",
+      "a Map as subscribers",
       { source: "a", subscribers: new Map([["a", { b: nothing }]]) },
       "subscribers: must be an object",
     ],

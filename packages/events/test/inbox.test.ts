@@ -104,7 +104,7 @@ describe("an inbox", function () {
     }
   });
 
-  it("OUT-3 prunes records older than the given days, at least one day", async () => {
+  it("OUT-3 prunes records older than the given number of days, and rejects a number below 1", async () => {
     await pool.query(
       "insert into svc_inbox select 'old', n::text, now() - interval '40 days' from generate_series(1, 10001) n",
     );

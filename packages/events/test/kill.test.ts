@@ -17,7 +17,7 @@ describe("a relay that is killed", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "events-kill" });
 
-  it("OUT-1 OUT-2 sends its events again when it is killed after publishing and before marking, and every effect happens once", async () => {
+  it("OUT-1 OUT-2 after publishing and before marking leaves its events to the next relay, and every effect happens once", async () => {
     await using bench = await openBench(database.url, 20);
     const { pool } = bench;
     await prepareEffects(pool);
@@ -48,7 +48,8 @@ describe("a relay that is killed", function () {
     const { rows: sent } = await pool.query<{ id: string; body: string }>("select * from sent");
     expect(sent.map(({ id }) => id).toSorted()).to.deep.equal([...ids, ...ids].toSorted());
 
-    // The other service gets all twenty; some second copies arrive after the first one's job is gone.
+    // The second service receives all 20 messages, of which the last ten arrive after the jobs of the first ten are
+    // deleted.
     const elsewhere = createJobTable({ db: pool, name: "jobs_elsewhere" });
     await elsewhere.ensureSchema();
     const others = createEvents({

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { natsBench } from "./support/nats-bench.ts";
 
-describe("messages on the NATS JetStream bus", function () {
+describe("the bus on NATS JetStream", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith, collect } = bench;
 
-  describe("messages", () => {
-    it("EVT-7 carries any id, the longest topic and the longest group", async () => {
+  describe("when it publishes and consumes", () => {
+    it("EVT-7 delivers messages with any id, the longest topic and the longest group name unchanged", async () => {
       const topic = topicName("x".repeat(280)).padEnd(300, "y");
       const ids = ["50 % off", "%41", "Zürich/東京 🚀", "a=b:c", "i".repeat(255)];
       const list = ids.map((id) => ({ ...messages(topic, 1, { key: id })[0], id }) as BusMessage);
@@ -37,7 +37,7 @@ describe("messages on the NATS JetStream bus", function () {
       expect(got).to.deep.equal(idsOf(list));
     });
 
-    it("EVT-7 reports a message as in progress in every ack wait while its handler runs", async () => {
+    it("EVT-7 reports a message as in progress at least once per ack wait while its handler runs", async () => {
       const topic = topicName("long");
       const gate = Promise.withResolvers<void>();
       let begun = 0;
@@ -45,7 +45,8 @@ describe("messages on the NATS JetStream bus", function () {
         begun++;
         await gate.promise;
       };
-      // The server keeps the ack wait of the first consumer: a stall of this process does not make it deliver again.
+      // Create the consumer with a long ack wait, which the server keeps, so that a stall of this process causes no
+      // redelivery.
       const group = { group: "g", topics: [topic], handler };
       await (await busWith({ ackWaitMs: 60_000 }).consume(group)).stop();
       const buses = [1, 2].map(() => busWith({ ackWaitMs: 600, prefetch: 1 }));
@@ -62,7 +63,7 @@ describe("messages on the NATS JetStream bus", function () {
           if (ack.string() === "+ACK" && --left === 0) return;
         }
       })();
-      // Count turns instead of reading a clock, because a stall of this process delays this timer and the consumers alike.
+      // Count timer turns, not elapsed time, because a stall of this process delays this timer and the consumers alike.
       const turns = 8;
       for (let turn = 0; turn < turns; turn++) await sleep(300);
       gate.resolve();
@@ -100,7 +101,7 @@ describe("messages on the NATS JetStream bus", function () {
       expect(got).to.deep.equal(idsOf(list).slice(1));
     });
 
-    it("EVT-7 rejects messages that are too large for the server as permanent failures", async () => {
+    it("EVT-7 rejects a message that is too large for the server with a permanent error", async () => {
       const [message] = messages(topicName("large"), 1, { body: "x".repeat(1_100_000) }) as [BusMessage];
       const error = await rejection(busWith({ maxBodyBytes: 2_000_000 }).publish([message]));
       expect(error).to.include({ code: "ERR_SVC_EVENT_BUS_MESSAGE", permanent: true, messageId: message.id });

@@ -8,13 +8,13 @@ import { covers, ensureStream } from "../src/nats/stream.ts";
 import { idsOf, messages } from "./support/messages.ts";
 import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
 
-describe("the stream of the NATS JetStream bus", function () {
+describe("the bus on NATS JetStream", function () {
   this.timeout(60_000);
   const bench = natsBench();
   const { busWith } = bench;
 
-  describe("the stream", () => {
-    it("EVT-7 is created as configured, with one durable pull consumer per group and topic", async () => {
+  describe("with its stream", () => {
+    it("EVT-7 creates the stream as configured, with one durable pull consumer per group and topic", async () => {
       const stream = nextStream();
       const bus = busWith({
         stream,
@@ -54,7 +54,7 @@ describe("the stream of the NATS JetStream bus", function () {
     it("EVT-7 adds subjects one by one without a prefix, even from several replicas concurrently", async () => {
       const stream = nextStream();
       const topics = Array.from({ length: 24 }, (_, at) => `${stream}.only.t${at}`);
-      // 24 updates in a row take a slow machine longer than the deadline of one call.
+      // On a slow machine, 24 updates in a row take longer than the default deadline of a call.
       const buses = topics.map(() => busWith({ stream, prefix: "", timeoutMs: 60_000 }));
       await Promise.all(buses.map((bus, at) => bus.publish(messages(topics[at] ?? "", 1))));
       const first = await bench.manager.streams.info(stream);
@@ -69,13 +69,13 @@ describe("the stream of the NATS JetStream bus", function () {
       expect(state.messages).to.equal(72);
     });
 
-    it("EVT-7 adds a subject that other replicas keep removing, until the call is aborted", async () => {
+    it("EVT-7 adds a subject again while another replica keeps removing it, until the call is aborted", async () => {
       const stream = nextStream();
       await bench.manager.streams.add({ name: stream, subjects: [`${stream}.a`] });
       const options = natsJetStreamOptions.resolve({ connection: bench.connection, stream });
       const calling = new AbortController();
       let updates = 0;
-      // The other replica read the list before each update and writes it afterwards.
+      // Simulates a replica that, after each update, writes back the subject list from before the update.
       const overwritten = (times: number): JetStream => {
         const info = (name: string): Promise<StreamInfo> => bench.manager.streams.info(name);
         const update = async (name: string, config: StreamConfig): Promise<void> => {
@@ -97,7 +97,7 @@ describe("the stream of the NATS JetStream bus", function () {
       expect(updates).to.equal(16);
     });
 
-    it("EVT-7 is rejected when its settings are incompatible, and stays unchanged with manageStream: false", async () => {
+    it("EVT-7 rejects a stream with incompatible settings, and with manageStream: false neither creates nor changes a stream", async () => {
       const [work, foreign, fixed] = [nextStream(), nextStream(), nextStream()];
       await bench.manager.streams.add({ name: work, subjects: [`${work}.>`], retention: "workqueue" });
       await bench.manager.streams.add({ name: foreign, subjects: [`${foreign}.>`] });
@@ -125,7 +125,7 @@ describe("the stream of the NATS JetStream bus", function () {
       expect((await bench.manager.streams.info(fixed)).config.subjects).to.deep.equal([`${fixed}.a`]);
     });
 
-    it("EVT-7 rejects a consumer with the same name that would lose messages or reads other messages", async () => {
+    it("EVT-7 rejects an existing consumer that would lose messages or reads another subject", async () => {
       const stream = nextStream();
       await bench.manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
       const wrong = [
@@ -145,7 +145,7 @@ describe("the stream of the NATS JetStream bus", function () {
       }
     });
 
-    it("EVT-7 is re-created after it was removed", async () => {
+    it("EVT-7 re-creates the stream after it was removed", async () => {
       const stream = nextStream();
       const bus = busWith({ stream, prefix: `${stream}.` });
       const ids: string[] = [];
@@ -161,7 +161,7 @@ describe("the stream of the NATS JetStream bus", function () {
       expect(idsOf(list)).to.deep.equal(ids);
     });
 
-    it("EVT-7 accepts a subject that matches an existing pattern", () => {
+    it("EVT-7 recognizes whether a pattern of the stream covers a subject", () => {
       expect(covers("a.>", "a.b.c")).to.equal(true);
       expect(covers("a.>", "a")).to.equal(false);
       expect(covers("a.*.c", "a.b.c")).to.equal(true);
@@ -172,7 +172,7 @@ describe("the stream of the NATS JetStream bus", function () {
     });
   });
 
-  it("EVT-7 is reported as missing by the readiness check before it exists", async () => {
+  it("EVT-7 is healthy and reports the missing stream before the stream exists", async () => {
     const stream = nextStream();
     const bus = busWith({ stream, prefix: `${stream}.` });
     const result = await bus.readiness().check(AbortSignal.timeout(5000));

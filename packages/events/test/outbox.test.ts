@@ -40,7 +40,7 @@ describe("an outbox", function () {
   });
   after(() => pool.end());
 
-  it("OUT-4 has fourteen columns, and indexes of pending and finished rows", async () => {
+  it("OUT-4 has fourteen columns, and indexes of pending, published and dead rows", async () => {
     const outbox = createOutbox({ db: pool });
     expect(outbox.name).to.equal("svc_outbox");
     expect(await outbox.ensureSchema()).to.equal("created");
@@ -211,7 +211,7 @@ describe("an outbox", function () {
     expect(await rejection(outbox.retryDead(["\0"]))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
   });
 
-  it("is degraded with dead, failing or old events, never critical, and shows the error without secrets", async () => {
+  it("is unhealthy but not critical with dead, failing or old events, and shows the error without secrets", async () => {
     await using bench = await openBench(database.url);
     const outbox = createOutbox({ db: bench.pool, name: bench.outbox.name, now: () => 0 });
     const check = outbox.readiness();

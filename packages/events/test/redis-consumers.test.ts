@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { redisBench } from "./support/redis-bench.ts";
 
-describe("a consumer on the Redis Streams bus", function () {
+describe("the bus on Redis Streams", function () {
   this.timeout(60_000);
   const bench = redisBench();
   const { busWith, collect } = bench;
 
-  describe("trimming", () => {
+  describe("when it trims streams", () => {
     it("EVT-7 removes entries only after every group has acknowledged them", async () => {
       const bus = busWith({ trimEverySeconds: 0.05 });
       const topic = topicName("trimmed");
@@ -64,7 +64,7 @@ describe("a consumer on the Redis Streams bus", function () {
     });
   });
 
-  describe("consumers", () => {
+  describe("when it consumes", () => {
     it("EVT-7 takes over a dead consumer's messages with their delivery count, and removes that consumer", async () => {
       const topic = topicName("gone");
       const bus = busWith({ minIdleMs: 100, trimEverySeconds: 0.05 });
@@ -83,7 +83,7 @@ describe("a consumer on the Redis Streams bus", function () {
       const consumers = async (): Promise<number> =>
         ((await bench.raw.call("XINFO", "CONSUMERS", topic, "readers")) as unknown[]).length;
       await until("the dead consumer is removed", async () => (await consumers()) === 1);
-      // After an event-loop stall longer than the idle time, the consumer must not remove itself either.
+      // After the server was paused for longer than the idle time, the consumer must not remove itself.
       for (let times = 0; times < 3; times++) {
         bench.server.pause();
         await sleep(500);
@@ -97,7 +97,7 @@ describe("a consumer on the Redis Streams bus", function () {
 
     it("EVT-7 renews its claim to a message within every minIdleMs while the handler runs", async () => {
       const topic = topicName("long");
-      // Without room for a second message it does not reclaim, which would renew the claim too.
+      // With prefetch 1 the consumer has no room to reclaim messages, which would also renew the claim.
       const bus = busWith({ minIdleMs: 600, prefetch: 1 });
       const gate = Promise.withResolvers<void>();
       // A failed assertion must not leave the handler running: the bus would wait for it.
@@ -118,7 +118,7 @@ describe("a consumer on the Redis Streams bus", function () {
         ][];
         return pending ?? ["", "", 0];
       };
-      // A stall of this process delays its own timer and the consumer's alike, so compare with looks, not with a clock.
+      // Count looks, not elapsed time, because a stall of this process delays this timer and the consumer's alike.
       let looks = 0;
       for (let renewals = 0; renewals < 5; renewals++) {
         const [entry, consumer] = await claim();
@@ -133,7 +133,7 @@ describe("a consumer on the Redis Streams bus", function () {
       expect(begun).to.equal(1);
     });
 
-    it("EVT-7 does not start a message that another consumer has taken over", async () => {
+    it("EVT-7 does not handle a message that another consumer has taken over", async () => {
       const topic = topicName("taken");
       const bus = busWith({ minIdleMs: 6000 });
       const list = messages(topic, 3);
@@ -161,7 +161,7 @@ describe("a consumer on the Redis Streams bus", function () {
       expect(begun.slice(0, 2)).to.deep.equal([list[0]?.id, list[2]?.id]);
     });
 
-    it("EVT-7 returns unstarted messages when stopped without counting a delivery, and removes the consumer", async () => {
+    it("EVT-7 returns unstarted messages at stop() without counting their delivery, and removes the consumer", async () => {
       const topic = topicName("back");
       const bus = busWith({ minIdleMs: 60_000 });
       const list = messages(topic, 4, { key: "same" });
@@ -215,7 +215,7 @@ describe("a consumer on the Redis Streams bus", function () {
       never.resolve();
     });
 
-    it('EVT-7 skips no message when a group that started with "newest" is lost', async () => {
+    it('EVT-7 re-creates a lost group with startFrom "newest" without skipping a message', async () => {
       const topic = topicName("lost");
       const bus = busWith({ startFrom: "newest" });
       await bus.publish(messages(topic, 2));

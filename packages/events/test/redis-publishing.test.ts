@@ -7,19 +7,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { redisBench } from "./support/redis-bench.ts";
 
-describe("a publisher on the Redis Streams bus", function () {
+describe("the bus on Redis Streams", function () {
   this.timeout(60_000);
   const bench = redisBench();
   const { busWith, collect } = bench;
 
-  describe("publishing", () => {
+  describe("when it publishes", () => {
     it("EVT-7 drops a repeated id within the window, and stores it again after the window", async () => {
       const topic = topicName("window");
       const list = messages(topic, 1);
       await busWith({ dedupSeconds: 60 }).publish(list);
       await busWith({ dedupSeconds: 60 }).publish([...list, ...list]);
       expect(await bench.raw.xlen(topic)).to.equal(1);
-      // The publishing bus's own window applies.
+      // The window of the publishing bus applies, here 0.15 s.
       await sleep(170);
       await busWith({ dedupSeconds: 0.15 }).publish(list);
       expect(await bench.raw.xlen(topic)).to.equal(2);
@@ -37,7 +37,7 @@ describe("a publisher on the Redis Streams bus", function () {
       expect(kept).to.deep.equal(idsOf(list));
     });
 
-    it("EVT-7 writes id, key and body under prefix and topic, and only copies the given client's settings", async () => {
+    it("EVT-7 writes id, key and body to the stream prefix + topic, and copies the given client's settings without using the client", async () => {
       const client = new Redis(bench.server.url, { keyPrefix: "app:", lazyConnect: true });
       const bus = busWith({ redis: client, prefix: "events:" });
       const topic = topicName("fields");
@@ -54,7 +54,7 @@ describe("a publisher on the Redis Streams bus", function () {
       expect(client.status).to.equal("wait");
     });
 
-    it("EVT-7 rejects messages that no broker accepts, before it sends anything", async () => {
+    it("EVT-7 rejects invalid messages before it sends anything", async () => {
       const bus = busWith({ maxBodyBytes: 10 });
       const topic = topicName("refused");
       const [good] = messages(topic, 1, { body: "{}" }) as [BusMessage];
@@ -81,7 +81,7 @@ describe("a publisher on the Redis Streams bus", function () {
       expect(await bench.raw.exists(topic)).to.equal(0);
     });
 
-    it("EVT-7 reports a key that is not a stream by name", async () => {
+    it("EVT-7 rejects publish() and consume() when the topic's key is not a stream", async () => {
       const topic = topicName("string");
       await bench.raw.set(topic, "something else");
       const bus = busWith();

@@ -136,7 +136,7 @@ describe("a relay during faults", function () {
     expect(await bench.jobs()).to.have.lengthOf(30);
   });
 
-  it("spends limited time on a bus that hangs", async () => {
+  it("aborts a call to a hanging bus at busTimeoutMs, and delays the events", async () => {
     const bus = obedientBus();
     const signals: (AbortSignal | undefined)[] = [];
     bus.publish = (_messages, options) => {
@@ -171,7 +171,7 @@ describe("a relay during faults", function () {
     ]);
   });
 
-  it("OUT-5 marks, queues and delays nothing after its lease has expired", async () => {
+  it("OUT-5 neither marks events nor queues their jobs after its lease has expired", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
@@ -194,7 +194,7 @@ describe("a relay during faults", function () {
     expect((await bench.rows())[0]).to.include({ status: "published", attempts: 2 });
   });
 
-  it("OUT-5 marks nothing after its lease has expired, even if the next relay holds the row at the same attempt count", async () => {
+  it("OUT-5 does not mark an event after its lease has expired, even if another relay holds it with the same attempt count", async () => {
     const bus = obedientBus();
     const gate = Promise.withResolvers<void>();
     bus.publish = () => gate.promise;
@@ -216,7 +216,7 @@ describe("a relay during faults", function () {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     for (const id of ids(1, 4)) await events.publish({ type: "a", id, data: {}, key: "k" });
-    // A long delay, so that it does not become due during the test.
+    // Many attempts cause a long delay, so that the event does not become due during the test.
     await bench.pool.query(`update ${bench.outbox.name} set attempts = 8 where id = '002'`);
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "001")) throw permanent("not this one");
@@ -250,7 +250,7 @@ describe("a relay during faults", function () {
     await using relay = bench.relay(events, { maxAttempts: 2 });
     relay.start();
     for (let round = 1; round <= 3; round++) {
-      // Make only delayed events due: the relay would lose the leases that it holds.
+      // Call hasten() only after a failure, because it would also end the lease of a running pass.
       if (round > 1) await hasten(bench);
       await until("it has failed", () => relay.told.filter(({ type }) => type === "fault").length >= round);
     }
@@ -262,7 +262,7 @@ describe("a relay during faults", function () {
     await until("it is relayed", () => relay.told.some(({ type }) => type === "relayed"));
   });
 
-  it("spends limited time on a database that hangs, and continues when it is back", async () => {
+  it("reports a fault when the database hangs for commandTimeoutMs, and continues when it responds", async () => {
     const events = bench.events({ subscribers });
     const holder = await bench.pool.connect();
     await holder.query(`begin; lock table ${bench.outbox.name} in access exclusive mode`);

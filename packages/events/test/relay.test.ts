@@ -61,7 +61,7 @@ describe("a relay", function () {
     expect(logger.at("warn")[0]).to.contain("needs its own outbox");
   });
 
-  it("OUT-5 holds no transaction open while the bus works", async () => {
+  it("OUT-5 keeps no transaction open during a call to the bus", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", data: {} });
@@ -102,7 +102,7 @@ describe("a relay", function () {
     for (const id of ids(1, 6))
       await events.publish({ type: "a", id, data: {}, key: Number(id) % 2 === 0 ? "even" : "odd" });
     await events.publish({ type: "a", id: "free", data: {} });
-    // A long delay, so that it does not become due during the test.
+    // Many attempts cause a long delay, so that the event does not become due during the test.
     await bench.pool.query(`update ${bench.outbox.name} set attempts = 8 where id = '003'`);
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "003")) throw new Error("not now");
@@ -124,7 +124,7 @@ describe("a relay", function () {
     expect(bus.taken.slice(-2).map(({ id }) => id)).to.deep.equal(["003", "005"]);
   });
 
-  it("deletes only events that were published long ago", async () => {
+  it("deletes only events that were published more than seven days ago", async () => {
     const events = bench.events({ subscribers });
     await events.publishMany(ids(1, 4).map((id) => ({ type: "a", id, data: {} })));
     await bench.pool.query(`update ${bench.outbox.name} set
@@ -136,7 +136,7 @@ describe("a relay", function () {
     expect((await bench.rows()).map(({ id }) => id)).to.deep.equal(["002", "003", "004"]);
   });
 
-  it("OUT-5 needs few claims to get past a long key, and to cover many keys", async () => {
+  it("OUT-5 needs few claims for a key with 2,000 events and for 1,200 keys with one event each", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const outbox = bench.outbox.name;

@@ -83,8 +83,8 @@ describe("several replicas", function () {
       async publish(messages: readonly BusMessage[]) {
         calls += 1;
         await sleep(calls % 3);
-        // One of three calls accepts a part and fails, even with one message. A hash avoids a rhythm in step with the
-        // relays.
+        // About one call in three accepts only some of its messages and fails. A hash selects these calls, so that
+        // their pattern does not match the rhythm of the relays.
         const fails = (createHash("sha256").update(String(calls)).digest()[0] ?? 0) % 3 === 0;
         const upTo = fails ? calls % (messages.length + 1) : messages.length;
         taken.push(...messages.slice(0, upTo));
@@ -101,7 +101,7 @@ describe("several replicas", function () {
       }
     };
     await publish();
-    // Enough attempts that no event dies.
+    // Allow so many attempts that no event becomes dead.
     const options = { batch: 12, maxAttempts: 1000 };
     const relays = [bench.relay(events, options), bench.relay(events, options)];
     for (const relay of relays) relay.start();
@@ -112,14 +112,14 @@ describe("several replicas", function () {
     await until(
       "all are published, and each relay has had both",
       async () => {
-        // Do not wait for delayed events.
+        // Make delayed events due.
         await bench.pool.query(
           `update ${bench.outbox.name} set available_at = now() where id = any(array(
             select id from ${bench.outbox.name}
             where status = 'pending' and last_error is not null for update skip locked))`,
         );
         if ((await bench.outbox.stats()).published < rounds * keys.length) return false;
-        // Chance decides which relay is first; publish another batch.
+        // Publish another batch until each relay has had a success and a failure.
         if (tookPart()) return true;
         await publish();
         return false;
@@ -133,7 +133,7 @@ describe("several replicas", function () {
     }
   });
 
-  it("OUT-5 order events with the same key by when they were written, not by when their transactions started", async () => {
+  it("OUT-5 order events with the same key by the time of their insert, not of their transaction's start", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ bus });
@@ -155,7 +155,7 @@ describe("several replicas", function () {
   });
 });
 
-/** Returns a meeting point: the first caller waits for the second. */
+/** Returns a function whose calls wait until two different callers have called it. */
 function meeting(): (who: string) => Promise<void> {
   const there = new Set<string>();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -18,10 +18,11 @@ import { quote } from "./quote.ts";
 import { timeField } from "./timestamp.ts";
 
 /**
- * Writes one line per request at the end of its response (LOG-3, LOG-4): `message` is `request`, with `http_method`,
- * `http_path`, `http_status`, `duration_ms`, `request_id` and, when known, `trace_id`, `tenant_id` and `tenant_claimed`. A
- * response on a broken connection has `aborted: true`, and the status 0 when nothing was sent. Sets `log` of the request's
- * context, so that other packages log through it. While the level is disabled, a request costs one comparison.
+ * Returns middleware that writes one log record per request at the end of its response (LOG-3, LOG-4): `message` is
+ * `request`, with `http_method`, `http_path`, `http_status`, `duration_ms`, `request_id` and, when known, `trace_id`,
+ * `tenant_id` and `tenant_claimed`. A response on a broken connection has `aborted: true`, and the status 0 when
+ * nothing was sent. Sets `log` of the request's context, so that other packages log through it. While the level is
+ * disabled, a request costs one comparison.
  *
  * @throws ConfigurationError
  */
@@ -32,7 +33,7 @@ export function accessLog(options: AccessLogOptions): Middleware {
   const quiet = new Set(quietPaths);
   return function accessLogMiddleware(req, res, next) {
     openContext(req).log = logger;
-    // Quiet paths use the lowest level, so when the normal level is disabled, theirs is disabled too.
+    // Quiet paths use debug, the lowest level, so while `level` is disabled, debug is disabled too.
     if (line.enabled()) {
       const isQuiet = quiet.size > 0 && quiet.has(pathOf(req));
       if (!isQuiet) onResponseEnd(req, res, line.write);
@@ -74,11 +75,15 @@ const ownNames =
     " ",
   );
 
-/** Builds the line as a string, exactly as the logger would write it, at a fifth of the cost of an object. */
+/**
+ * Returns a function that writes the record as a string, exactly as the logger would, at a fifth of the cost of an
+ * object.
+ */
 function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnParts): AccessLine["write"] {
   const bound = boundNames(logger);
   const { [symbols.needsMetadataGsym]: needsMetadata } = parts.stream;
-  // pino must write the line when a child has bound one of its fields, or when the stream needs pino's metadata.
+  // Let pino write the record when a child logger has bound one of its fields, or when the stream needs pino's
+  // metadata.
   if (needsMetadata === true || ownNames.some((name) => bound.has(name))) {
     return (req, res, aborted) => logger[level](accessFields(req, res, aborted), "request");
   }
@@ -93,12 +98,12 @@ function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnPart
         )},"http_path":${quote(redact(shortPathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${durationOf(context)}${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
       );
     } catch {
-      // Ignore, for the same reason; the logger itself guards all other lines.
+      // Ignore: an error thrown from a response's end listener would end the process.
     }
   };
 }
 
-/** Returns the fields of an access line for a logger that takes objects. */
+/** Returns the fields of an access log record, for a logger that accepts objects. */
 export function accessFields(
   req: IncomingMessage,
   res: ServerResponse,
@@ -120,7 +125,7 @@ function shortPathOf(req: IncomingMessage): string {
   return pathOf(req).slice(0, longestPath);
 }
 
-/** Returns the status that was sent; 0 when the connection closed before that. */
+/** Returns the status that was sent; 0 when the connection closed before a status was sent. */
 function statusOf(res: ServerResponse, aborted: boolean): number {
   return aborted && !res.headersSent ? 0 : res.statusCode;
 }

@@ -1,7 +1,7 @@
 import { symbols } from "pino";
 import type { Logger as PinoLogger } from "pino";
 
-/** The members of every line; a field with one of these names gets a trailing `_`. */
+/** The members of every log record; any other field with one of these names gets a trailing `_`. */
 export const reserved: ReadonlySet<string> = new Set([
   "level",
   "time",
@@ -14,7 +14,7 @@ export const reserved: ReadonlySet<string> = new Set([
 const FIRST: unique symbol = Symbol("first members");
 const BOUND: unique symbol = Symbol("bound fields");
 
-/** The bound fields that pino stores on a logger, and this package's own; children inherit both. */
+/** The bound fields as pino and this package store them on a logger; child loggers inherit both. */
 interface WithBound {
   [symbols.chindingsSym]: string;
   [FIRST]: string;
@@ -25,17 +25,17 @@ function internals(logger: PinoLogger): WithBound {
   return logger as PinoLogger & WithBound;
 }
 
-/** Returns the bound members of a logger as JSON, each after a comma. */
+/** Returns the bound fields of a logger as JSON members, each preceded by a comma. */
 export function boundJson(logger: PinoLogger): string {
   return internals(logger)[symbols.chindingsSym];
 }
 
-/** Returns the names of the fields of a child logger, each with its JSON value. */
+/** Returns the fields that a child logger and its parents have bound: each name with its JSON value. */
 export function boundNames(logger: PinoLogger): ReadonlyMap<string, string> {
   return internals(logger)[BOUND];
 }
 
-/** Prepares a root logger, so that every name is unique on its lines and on its children's lines. */
+/** Prepares a root logger, so that names are unique in each of its records and of its child loggers' records. */
 export function trackBoundFields(root: PinoLogger): void {
   const held = internals(root);
   held[FIRST] = held[symbols.chindingsSym];
@@ -49,7 +49,7 @@ export function trackBoundFields(root: PinoLogger): void {
   };
 }
 
-/** Makes the bound names of a new child unique; used as pino's `onChild`. */
+/** Makes the bound names of a new child logger unique; used as pino's `onChild`. */
 export function childMade(child: PinoLogger): void {
   const parent = Object.getPrototypeOf(child) as WithBound;
   rebind(child, parent[symbols.chindingsSym]);
@@ -68,7 +68,7 @@ function rebind(logger: PinoLogger, before: string): void {
   held[symbols.chindingsSym] = held[FIRST] + members(bound);
 }
 
-/** Returns a logger for one line, without the bound fields that the line's own fields replace. */
+/** Returns a logger for one record, without the bound fields that the record's own fields replace. */
 export function withoutBound(logger: PinoLogger, names: ReadonlySet<string>): PinoLogger {
   const once = Object.create(logger) as PinoLogger & WithBound;
   const left = new Map([...boundNames(logger)].filter(([name]) => !names.has(name)));

@@ -3,7 +3,7 @@ import { quote } from "./quote.ts";
 
 const longestClaim = 128;
 
-/** Returns the members that a context adds to a line, for a logger that takes objects. */
+/** Returns the fields that a context adds to a log record, for a logger that accepts objects. */
 export function contextFields(context: RequestContext | undefined): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   if (context === undefined) return fields;
@@ -15,7 +15,10 @@ export function contextFields(context: RequestContext | undefined): Record<strin
   return fields;
 }
 
-/** Returns the same members as JSON, each after a comma. Values that a caller can choose freely go through `redact`. */
+/**
+ * Returns the fields of `contextFields()` as JSON members, each preceded by a comma. Redacts values that a client can
+ * choose freely.
+ */
 export function contextJson(context: RequestContext | undefined, redact: (text: string) => string): string {
   if (context === undefined) return "";
   let json = context.requestId === "" ? "" : `,"request_id":${quote(context.requestId)}`;

@@ -16,9 +16,9 @@ export interface Destination extends LineDestination {
   readonly droppedLines: number;
 }
 
-/** Builds the line that reports dropped lines; the logger sets it, because it knows the service. */
+/** Key of the function that builds the record about dropped lines. The logger sets it, because it knows the service. */
 export const NOTICE: unique symbol = Symbol("notice");
-/** For tests: replaces `fs.writeSync`. */
+/** Key of an option for tests, which replaces `fs.writeSync`. */
 export const WRITE: unique symbol = Symbol("write");
 
 export type WriteCall = (fd: number, bytes: Buffer, offset: number, length: number) => number;
@@ -204,7 +204,7 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
   return destination;
 }
 
-/** Returns the message for the line that reports dropped lines. */
+/** Returns the message of the record that reports dropped lines. */
 export function notice(count: number): string {
   return `${count} log ${count === 1 ? "line was" : "lines were"} dropped`;
 }

@@ -1,7 +1,7 @@
 const longestText = 16_384;
 const deepestCause = 5;
 
-/** The members of an error on a line. */
+/** The fields of an error in a log record. */
 export interface ErrorFields {
   readonly type: string;
   readonly message: string;
@@ -65,7 +65,7 @@ function stackWithCauses(error: ErrorLike, depth: number): string {
   return text;
 }
 
-/** Truncates a string to the limit for one string of an error. */
+/** Truncates a message or a stack to the maximum length for a log record. */
 export function cut(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText)}...` : text;
 }

@@ -8,12 +8,12 @@ const unwritten = new Set<Unwritten>();
 let listening = false;
 let exiting = false;
 
-/** Whether the process is exiting, so that scheduled callbacks no longer run. */
+/** Returns whether the process is exiting, so that scheduled callbacks no longer run. */
 export function isExiting(): boolean {
   return exiting;
 }
 
-/** Calls `holder.drain()` when the process ends, unless `release` was called before. */
+/** Calls `holder.drain()` when the process ends, unless `release(holder)` is called first. */
 export function hold(holder: Unwritten): void {
   if (!listening) {
     listening = true;
@@ -22,7 +22,7 @@ export function hold(holder: Unwritten): void {
   unwritten.add(holder);
 }
 
-/** Undoes `hold`, because `holder` has no more lines. */
+/** Cancels `hold(holder)`; call it when the holder has written all its lines. */
 export function release(holder: Unwritten): void {
   unwritten.delete(holder);
 }

@@ -1,5 +1,6 @@
-// Positions in JSON text, found without parsing it. `depth` is the number of backslashes before a quote that opens or closes
-// a string: 0 in the text itself, 1 for JSON inside a string, 3 for JSON inside a string of that JSON.
+// Functions that find positions in JSON text without parsing it. `depth` is the number of backslashes before a quote
+// that opens or closes a string: 0 in the text itself, 1 for JSON inside a string, 3 for JSON inside a string of that
+// JSON.
 
 const space = 0x20;
 const quoteMark = 0x22;
@@ -13,13 +14,14 @@ const control = /[\u0000-\u001f]/;
 const escape = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
 /**
- * Returns the position after the closing quote of the string that opens at `at`, or the end of the text if there is none.
+ * Returns the position after the closing quote of the string that opens at `at`, or the end of the text if the string
+ * is not closed.
  */
 export function stringEnd(text: string, at: number): number {
   return quotedEnd(text, at, 0);
 }
 
-/** Like {@link stringEnd}, for a string with `depth` backslashes before its quotes. */
+/** Does the same as {@link stringEnd} for a string with `depth` backslashes before its quotes. */
 export function quotedEnd(text: string, at: number, depth: number): number {
   const from = at + depth + 1;
   for (let i = text.indexOf('"', from); i !== -1; i = text.indexOf('"', i + 1)) {
@@ -33,8 +35,8 @@ export function quotedEnd(text: string, at: number, depth: number): number {
 }
 
 /**
- * Returns the end of the value that starts at `at`, or `at` when the value is not secret. Not secret are true, false and
- * null, and numbers under a plural name, which are counts.
+ * Returns the end of the value that starts at `at`, or `at` when the value is not secret. true, false and null are not
+ * secret, nor are numbers under a plural name, which are counts.
  */
 export function valueEnd(text: string, at: number, plural: boolean): number {
   literal.lastIndex = at;
@@ -71,7 +73,7 @@ export function skipSpace(text: string, at: number): number {
   return i;
 }
 
-/** Whether a colon precedes `at`, so that the string there is the value of a member. */
+/** Returns whether a colon precedes `at`, so that the string there is the value of a member. */
 export function followsColon(text: string, at: number): boolean {
   let i = at - 1;
   while (i >= 0 && text.charCodeAt(i) <= space) i--;
@@ -79,8 +81,9 @@ export function followsColon(text: string, at: number): boolean {
 }
 
 /**
- * Whether a text consists of JSON strings and the characters that JSON allows between them: one or more JSON documents, or
- * the beginning of one. Does not parse, because failed parses of texts that only look like JSON would be expensive.
+ * Returns whether a text consists of JSON strings and the characters that JSON allows between them: one or more JSON
+ * documents, or the beginning of one. Does not parse, because failed parses of texts that only look like JSON would be
+ * expensive.
  */
 export function isJson(text: string): boolean {
   if (!opening.test(text)) return false;

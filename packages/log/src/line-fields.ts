@@ -6,8 +6,8 @@ import { boundNames, reserved, withoutBound } from "./bound-fields.ts";
 type Write = (this: PinoLogger, ...args: never[]) => void;
 
 /**
- * Writes a line with unique names and a string message, and never throws to the code that logs. Used as pino's `logMethod`
- * hook.
+ * Writes a log record with unique names and a string message. Never throws to the code that logs. Used as pino's
+ * `logMethod` hook.
  */
 export function writeLine(this: PinoLogger, args: unknown[], write: Write): void {
   try {

@@ -13,11 +13,11 @@ import { escapeUnseen, quote } from "./quote.ts";
 
 const OWN: unique symbol = Symbol("own parts");
 
-/** The internals of a logger of this package that the access line uses; children inherit them. */
+/** Internals of a logger from `createLogger()` that the access log uses; child loggers inherit them. */
 export interface OwnParts {
   /** Receives finished JSON lines. */
   readonly stream: DestinationStream & { [symbols.needsMetadataGsym]?: boolean };
-  /** Redacts a string before it becomes part of a line. */
+  /** Redacts a string before it becomes part of a log record. */
   readonly redact: (text: string) => string;
 }
 
@@ -25,16 +25,17 @@ interface WithOwnParts {
   [OWN]?: OwnParts;
 }
 
-/** Returns the internals of a logger made by `createLogger`, or undefined for another logger. */
+/** Returns the internals of a logger from `createLogger()`; undefined for any other logger. */
 export function ownParts(logger: object): OwnParts | undefined {
   return (logger as WithOwnParts)[OWN];
 }
 
 /**
- * Creates a pino logger that writes one JSON object per line (LOG-1): `level`, `time`, `service`, `env`, inside a request or
- * job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the fields of the call and
- * `message`. Every name is unique on a line: a field with the name of a built-in member gets a trailing `_`. Errors are
- * written under `err` with type, message and stack. Secrets are redacted in the finished line. Logging never throws.
+ * Creates a pino logger that writes one JSON object per line (LOG-1): `level`, `time`, `service`, `env`, inside a
+ * request or job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the fields of
+ * the call and `message`. Names are unique in each record: a field with the name of a built-in member gets a trailing
+ * `_`. Errors are written under `err` with type, message and stack. Secrets are redacted in the finished line. Logging
+ * never throws.
  *
  * @throws ConfigurationError
  */

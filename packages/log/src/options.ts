@@ -6,7 +6,7 @@ export interface LineDestination {
   write(line: string): void;
 }
 
-/** The possible levels of an access line. */
+/** The possible levels of an access log record. */
 export type AccessLevel = "debug" | "info" | "warn" | "error";
 
 const names: Readonly<Record<string, string>> = {

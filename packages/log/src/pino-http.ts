@@ -7,9 +7,9 @@ import { accessFields } from "./access-log.ts";
 import { type AccessLogOptions, pinoHttpLogOptions } from "./options.ts";
 
 /**
- * Returns options for pino-http 10 and 11 that give its line the fields of `accessLog()`, each once, without `req`, `res`,
- * `responseTime` and a made-up `err`. For applications that already use pino-http; `accessLog()` is faster. The logger must
- * be a pino logger, for example from `createLogger()`. Lines for `quietPaths` have debug level.
+ * Returns options for pino-http 10 and 11 that give its records the fields of `accessLog()`, each once, without `req`,
+ * `res`, `responseTime` and a generated `err`. For applications that already use pino-http; `accessLog()` is faster.
+ * The logger must be a pino logger, for example from `createLogger()`. Records for `quietPaths` have debug level.
  *
  * @throws ConfigurationError
  */

@@ -1,7 +1,7 @@
 import { quotedEnd, runEnd, textEnd, valueEnd } from "./json-scan.ts";
 import { withoutUserInfo } from "./user-info.ts";
 
-/** Replacement for a secret on a line. */
+/** Replacement for a secret in a log record. */
 export const censor = "[redacted]";
 
 const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
@@ -45,7 +45,7 @@ function quotesAt(text: string, at: number): string | undefined {
   if (text[at] === "'" || text[at] === "`") return text[at];
   let end = at;
   while (text[end] === "\\") end++;
-  // After an even number of backslashes, the quote does not open a string.
+  // A quote after two, four or another even number of backslashes does not open a string.
   return text[end] === '"' && (end === at || (end - at) % 2 === 1) ? text.slice(at, end + 1) : undefined;
 }
 
@@ -68,7 +68,7 @@ function endInText(text: string, at: number, whole: string, separator: string | 
   const name = whole.toLowerCase();
   if (separator === ":" && name.startsWith("cookie")) return textEnd(text, at);
   if (separator === ":" && name.startsWith("authorization")) return credentialsEnd(text, at, anyScheme);
-  // "invalid token: it has expired" is a sentence; token=abc is not.
+  // Redact nothing after a colon: "invalid token: it has expired" is a sentence, unlike token=abc.
   if (separator === ":") return at;
   const end = credentialsEnd(text, at, knownScheme);
   return isPlural(whole) && /^\d+$/.test(text.slice(at, end)) ? at : end;

@@ -31,7 +31,7 @@ export function createRedactor(more: readonly string[]) {
     function redactMember(end: number, colon: number): number {
       const name = unquoted(document, at, end);
       const cleanName = suspicious(name);
-      // The number keeps apart names that differ only in their secrets.
+      // The number distinguishes names that differ only in their secrets.
       if (cleanName !== name) replace(at, end, quote(`${cleanName} (${++renamed})`));
       return names.isSecret(name) ? redactValue(skipSpace(document, colon + 1), end, /s$/i.test(name)) : end;
     }
@@ -49,7 +49,7 @@ export function createRedactor(more: readonly string[]) {
       return end;
     }
 
-    /** Redacts the element after the header from `start` to `end`, and returns the end of that element. */
+    /** Redacts the list element after the header name between `start` and `end`, and returns the end of the element. */
     function redactAfterHeader(start: number, end: number): number {
       let [from, to] = [start, end];
       // The redacted element may be a header too: ["vary", "cookie", "cookie", "sid=1"].
@@ -82,8 +82,8 @@ export function createRedactor(more: readonly string[]) {
 
   return {
     /**
-     * Redacts a finished line of JSON, which also covers serialisers, child loggers and errors. The result has the same
-     * members; only a name that itself contains a secret is replaced (LOG-1, LOG-2).
+     * Redacts a finished JSON line, including the output of serializers, child loggers and errors. The result has the
+     * same members; only a name that itself contains a secret is replaced (LOG-1, LOG-2).
      */
     line(line: string): string {
       const hint = names.nextHint(line, 0);

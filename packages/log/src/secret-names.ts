@@ -35,13 +35,13 @@ export function secretNames(more: readonly string[]) {
       everyHint.lastIndex = from;
       return everyHint.exec(text)?.index ?? -1;
     },
-    /** Whether a member with this name has a secret value. */
+    /** Returns whether a member with this name has a secret value. */
     isSecret: (name: string) => secret.test(name),
-    /** Whether a header with this name has a secret value. */
+    /** Returns whether a header with this name has a secret value. */
     isHeader: (name: string) => header.test(name) && secret.test(name),
     /**
-     * Finds a secret name and its separator in a text. Group 1 contains the backslashes before the closing quote of a JSON
-     * name, group 2 the separator after a name in plain text.
+     * Matches a secret name and its separator in a text. Group 1 contains the backslashes before the closing quote of a
+     * JSON name, group 2 the separator after a name in plain text.
      */
     named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]? *([:=]) *)`, "gi"),
   };

@@ -1,7 +1,9 @@
 let second = -1;
 let upToSecond = "";
 
-/** Returns the member `,"time":"..."` of a line, in UTC with milliseconds. Formats the date only once per second. */
+/**
+ * Returns the member `,"time":"..."` of a log record, in UTC with milliseconds. Formats the date only once per second.
+ */
 export function timeField(): string {
   const now = Date.now();
   const thisSecond = Math.floor(now / 1000);

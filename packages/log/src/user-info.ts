@@ -1,6 +1,6 @@
 import { scan } from "./json-scan.ts";
 
-// `name:rest` where `rest` is not a port number: a slash after it belongs to an unescaped password.
+// Matches `name:rest` where `rest` is not a port number; a slash after it is then part of an unescaped password.
 const passwordLike = /^[^:[\]]*:(?!\d*$)/;
 
 function endsUrl(code: number): boolean {

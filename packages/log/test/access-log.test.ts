@@ -14,7 +14,7 @@ import { type Lines, lines, memberNames } from "./support/lines.ts";
 const base = { service: "shop", env: "local" };
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/** Replaces the packages that fill the context. */
+/** Fills the context, as the packages for request ids, traces and tenants do. */
 const identify: Middleware = (req, _res, next) => {
   const context = openContext(req);
   context.requestId = String(req.headers["x-request-id"] ?? "r-1");
@@ -27,7 +27,10 @@ const identify: Middleware = (req, _res, next) => {
   next();
 };
 
-/** The same service on a bare server and both majors: every path except /missing and /fails answers 200. */
+/**
+ * Returns the same service on a bare HTTP server and both Express majors. A path with `missing` answers 404, others
+ * 200.
+ */
 function services(...middleware: Middleware[]): [string, RequestListener][] {
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
     contextOf(req)?.log?.info({ step: 1 }, "working");
@@ -67,7 +70,7 @@ for (const name of ["bare http", ...Object.keys(expressMajors)]) {
       return found?.[1] ?? expect.fail(name);
     }
 
-    it("LOG-3 LOG-2 COR-4 writes one line per request with method, path, status and duration", async () => {
+    it("LOG-3 LOG-2 COR-4 writes one record per request with method, path, status and duration", async () => {
       const out = lines();
       await supertest(service(out)).post("/mounted/orders/7?token=abc").set("X-Request-ID", "caller-1");
       const [working, line] = await recordsAfter(out, 2);
@@ -139,7 +142,7 @@ describe("accessLog()", () => {
       step(0);
     };
 
-  it("LOG-3 LOG-2 writes the members in the order and form of the logger's own lines", async () => {
+  it("LOG-3 LOG-2 writes the fields in the same order and form as the logger", async () => {
     const out = lines();
     const logger = createLogger({ ...base, version: "1.0.0", destination: out });
     const same: Middleware = (req, res, next) => {
@@ -159,7 +162,7 @@ describe("accessLog()", () => {
     expect(byHand).to.equal(byLogger);
   });
 
-  it("adds no listener while its level is disabled, and follows level changes at run time", async () => {
+  it("does not add a listener while its level is disabled, and follows level changes at run time", async () => {
     const out = lines();
     const logger = createLogger({ ...base, level: "WARN", destination: out });
     const listeners: number[] = [];
@@ -177,7 +180,7 @@ describe("accessLog()", () => {
     expect(line).to.include({ http_path: "/on" });
   });
 
-  it("writes quiet paths at debug level, and other access lines at the given level", async () => {
+  it("writes requests for quiet paths at debug level, and all others at the given level", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const service = serve(accessLog({ logger, level: "warn", quietPaths: ["/health"] }));
@@ -207,7 +210,7 @@ describe("accessLog()", () => {
     }
   });
 
-  it("LOG-3 writes the same fields through another pino logger and through a plain logger", async () => {
+  it("LOG-3 writes the same fields through a logger made with pino() and through a plain object", async () => {
     const out = lines();
     const foreign = pino({ messageKey: "message", base: null }, out);
     const calls: [object, string | undefined][] = [];
@@ -224,7 +227,7 @@ describe("accessLog()", () => {
     expect(out.records()).to.have.length(1);
   });
 
-  it("drops the error of a logger that throws at the end of a response, which would end the process", async () => {
+  it("ignores the error of a logger that throws at the end of a response", async () => {
     let calls = 0;
     const { promise: both, resolve } = Promise.withResolvers<void>();
     const fail = (): never => {
@@ -252,7 +255,7 @@ describe("accessLog()", () => {
     expect(errors.records()).to.have.length(1);
   });
 
-  it("LOG-6 writes a text line when the logger writes text", async () => {
+  it("LOG-6 writes human-readable text when the logger has json: false", async () => {
     const out = lines();
     const logger = createLogger({ ...base, json: false, destination: out });
     await supertest(serve(identify, accessLog({ logger }))).get("/x");
@@ -262,7 +265,7 @@ describe("accessLog()", () => {
     );
   });
 
-  it("LOG-1 hides secrets in a path and in a claimed tenant", async () => {
+  it("LOG-1 redacts secrets in a path and in a claimed tenant", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     await using server = await listen(serve(identify, accessLog({ logger })));
@@ -297,7 +300,7 @@ describe("accessLog()", () => {
       const access = accessLog({ logger });
       await using server = await listen((req, res) => {
         access(req, res, () => res.end());
-        // This listener runs after that of the access line, which is the first one.
+        // This listener runs after the access log's listener, which was added first.
         res.once("close", () => setImmediate(ended.resolve));
       });
       const answer = await rawRequest(server.port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");

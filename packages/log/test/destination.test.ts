@@ -13,11 +13,11 @@ import { expect } from "chai";
 import { messagesOf, moduleOf, run, start } from "./support/child.ts";
 import { WRITE, type WriteCall } from "../src/destination.ts";
 
-/** A reader that takes a set number of bytes. */
+/** A fake reader that accepts a set number of bytes. */
 class Reader {
   text = "";
   calls = 0;
-  /** Bytes that the reader takes before it stops; `refuse` fails every write with that code. */
+  /** Number of bytes that the reader accepts before it stops. `refuse`: error code with which every write fails. */
   room = Infinity;
   refuse: string | undefined;
 
@@ -56,7 +56,7 @@ describe("createDestination()", () => {
     expect(destination.queuedBytes).to.equal(0);
   });
 
-  it("writes before the end of the iteration once it has 64 KiB", () => {
+  it("writes before the end of an event-loop iteration once 64 KiB are waiting", () => {
     const reader = new Reader();
     const destination = reader.destination(1024 * 1024);
     for (let i = 0; i < 700; i++) destination.write(`${"x".repeat(99)}\n`);
@@ -100,7 +100,7 @@ describe("createDestination()", () => {
     expect(messages.slice(-2)).to.deep.equal([`${dropped} log lines were dropped`, "flows again"]);
   });
 
-  it("LOG-2 reports dropped lines in a line with the logger's members", async () => {
+  it("LOG-2 reports dropped lines in a record with the logger's service and env", async () => {
     const reader = new Reader();
     reader.room = 0;
     const destination = reader.destination(1024);
@@ -158,7 +158,7 @@ describe("createDestination()", () => {
     expect(messagesOf(reader.text)).to.deep.equal(["before", "now"]);
   });
 
-  it("writes to a descriptor", () => {
+  it("writes to the given file descriptor", () => {
     const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
     const fd = openSync(join(folder, "lines"), "w");
     const destination = createDestination({ fd });
@@ -181,22 +181,22 @@ describe("standard output of a process", () => {
   const hundred = `for (let i = 0; i < 100; i++) logger.info(String(i));`;
   const expected = Array.from({ length: 100 }, (_, i) => String(i));
 
-  it("LOG-1 LOG-5 has every line when the process ends normally", async () => {
+  it("LOG-1 LOG-5 contains every line when the process ends normally", async () => {
     expect(await run(hundred)).to.deep.include({ code: 0, messages: expected, stderr: "" });
   });
 
-  it("LOG-1 has every line when the code calls process.exit", async () => {
+  it("LOG-1 contains every line when the code calls process.exit", async () => {
     expect(await run(`${hundred} process.exit(3);`)).to.deep.include({ code: 3, messages: expected });
   });
 
-  it("LOG-1 has every line when an exception is not caught", async () => {
+  it("LOG-1 contains every line when an exception is not caught", async () => {
     const { code, messages, stderr } = await run(`${hundred} throw new Error("boom");`);
     expect(messages).to.deep.equal(expected);
     expect(code).to.equal(1);
     expect(stderr).to.contain("boom");
   });
 
-  it("LOG-1 has the lines of a SIGTERM handler that calls process.exit", async () => {
+  it("LOG-1 contains the lines of a SIGTERM handler that calls process.exit", async () => {
     const { code, messages } = await run(`
       setInterval(() => {}, 1000);
       process.on("SIGTERM", () => { logger.info("stopping"); process.exit(0); });
@@ -206,7 +206,7 @@ describe("standard output of a process", () => {
     expect({ code, messages }).to.deep.equal({ code: 0, messages: ["up", "stopping"] });
   });
 
-  it("LOG-1 has lines that are logged while the process exits", async () => {
+  it("LOG-1 contains lines that are logged while the process exits", async () => {
     const { messages } = await run(`
       logger.info("first");
       process.on("exit", () => logger.info("last"));
@@ -214,8 +214,9 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(["first", "last"]);
   });
 
-  it("LOG-1 has complete lines of several loggers, even beyond the capacity of a pipe", async () => {
-    // At its end, the child waits at most a second for this process to read. With its clock stopped, that second never passes.
+  it("LOG-1 contains complete lines of several loggers, even beyond the capacity of a pipe", async () => {
+    // At exit, the child waits at most a second for this process to read its output. It stops its clock, so that the
+    // second never passes on a slow machine.
     const { messages } = await run(`
       const other = createLogger({ service: "shop", env: "local" });
       const pad = "x".repeat(500);
@@ -226,7 +227,7 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(Array.from({ length: 2000 }, (_, i) => String(i)));
   });
 
-  it("keeps the process running after its output is closed", async () => {
+  it("does not end the process when its reader closes it", async () => {
     const script = moduleOf(`
       logger.info("first");
       setTimeout(() => { logger.info("into the void"); process.stdout.write("printed\\n"); }, 300);
@@ -242,8 +243,9 @@ describe("standard output of a process", () => {
     expect(rest).to.deep.equal(["still here", "7"]);
   });
 
-  it("neither blocks nor grows without a reader, and reports dropped lines once it is read", async () => {
-    // A stream buffers this much before its first read. Fill it first, so that it does not make room later.
+  it("without a reader, neither blocks the process nor grows without limit, and reports dropped lines once it is read", async () => {
+    // The parent's stream reads this many bytes ahead without a consumer. Fill it first, so that it drains nothing from
+    // the pipe during the test.
     const readAhead = getDefaultHighWaterMark(false);
     await using child = start(`
       import { once } from "node:events";
@@ -289,7 +291,7 @@ describe("standard output of a process", () => {
     expect(messages.slice(kept)).to.deep.equal([`${report["dropped"]} log lines were dropped`, "the end"]);
   }).timeout(60_000);
 
-  it("ends within its limit without a reader", async () => {
+  it("without a reader, does not prevent process.exit()", async () => {
     await using child = start(`
       const pad = "x".repeat(1000);
       for (let i = 0; i < 1000; i++) logger.info({ pad }, String(i));

@@ -20,7 +20,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("LOG-2 ENV-1 has service, env, level and message on every line", () => {
+  it("LOG-2 ENV-1 writes service, env, level and message in every record", () => {
     const out = lines();
     const logger = createLogger({ ...base, version: "1.2.3", destination: out });
     logger.error({ order: 7 }, "no stock");
@@ -38,7 +38,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("writes the line when `this` is not the logger in a method call", async () => {
+  it("writes the record when a method is called without the logger as `this`", async () => {
     const out = lines();
     // oxlint-disable-next-line typescript/unbound-method -- applications write this
     const { error } = createLogger({ service: "shop", env: "local", destination: out });
@@ -68,7 +68,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("COR-4 COR-12 LOG-2 has request_id, trace_id, tenant_id and tenant_claimed of the current context", () => {
+  it("COR-4 COR-12 LOG-2 adds request_id, trace_id, tenant_id and tenant_claimed of the current context", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const context = new RequestContext({
@@ -87,7 +87,7 @@ describe("createLogger()", () => {
     expect(outside).not.to.have.any.keys("request_id", "trace_id", "tenant_id", "tenant_claimed");
   });
 
-  it("LOG-1 writes every name once per line", () => {
+  it("LOG-1 writes every name once per record", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const context = new RequestContext({ requestId: "r-1", tenantId: "acme" });
@@ -133,7 +133,7 @@ describe("createLogger()", () => {
     }
   });
 
-  it("truncates the strings of a long error", () => {
+  it("truncates long messages and stacks of errors", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const circular = new Error("y".repeat(100_000));
@@ -176,7 +176,7 @@ describe("createLogger()", () => {
     expect(out.records()[0]).to.include({ message: "a\u2028b\u001b[31m\u0085", note: "\u009b2J\u2029" });
   });
 
-  it("ENV-1 accepts levels in upper and lower case, and the names of other languages", () => {
+  it("ENV-1 accepts levels in upper and lower case, and level names such as warning and critical", () => {
     const levelOf = (level: string): string => createLogger({ ...base, level, destination: lines() }).level;
     expect(["INFO", "Warning", "warn", "CRITICAL", "debug", "silent"].map(levelOf)).to.deep.equal([
       "info",
@@ -188,7 +188,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("drops lines below its level, which can change at run time", () => {
+  it("drops records below its level, which can change at run time", () => {
     const out = lines();
     const logger = createLogger({ ...base, level: "WARN", destination: out });
     logger.info("no");
@@ -197,7 +197,7 @@ describe("createLogger()", () => {
     expect(out.records().map((record) => record["message"])).to.deep.equal(["yes"]);
   });
 
-  it("implements the Logger of the context package", () => {
+  it("implements the Logger interface of @svc/context", () => {
     const logger: Logger = createLogger({ ...base, destination: lines() });
     expect(logger).to.respondTo("fatal");
   });
@@ -216,7 +216,7 @@ describe("createLogger()", () => {
 });
 
 describe("text lines", () => {
-  it("LOG-6 ENV-5 are readable: time, level, message and the fields", () => {
+  it("LOG-6 ENV-5 contain time, level, message and fields in human-readable form", () => {
     const out = lines();
     const logger = createLogger({ ...base, json: false, destination: out });
     logger.warn({ order: 7, note: "two words", list: [1] }, "stock is low");
@@ -234,7 +234,7 @@ describe("text lines", () => {
     expect(third).to.match(/^ {4}at /);
   });
 
-  it("LOG-6 keep a record on one line, and hide the same secrets", () => {
+  it("LOG-6 contain no line breaks, and redact the same secrets as JSON lines", () => {
     const out = lines();
     const logger = createLogger({ ...base, json: false, destination: out });
     logger.info(
@@ -245,7 +245,7 @@ describe("text lines", () => {
     expect(out.text).to.contain("one\\r\\ntwo\\u0085\\u2028").and.not.to.contain("canary");
   });
 
-  it("COR-4 LOG-6 have the request id", () => {
+  it("COR-4 LOG-6 contain the request id", () => {
     const out = lines();
     const logger = createLogger({ ...base, json: false, destination: out });
     runWithContext(new RequestContext({ requestId: "r-9" }), () => logger.info("hello"));

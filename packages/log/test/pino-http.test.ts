@@ -12,7 +12,7 @@ const base = { service: "shop", env: "local" };
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`pinoHttpOptions() on ${name}`, () => {
-    it("LOG-3 LOG-4 COR-4 gives the pino-http line the fields of the access line, each once", async () => {
+    it("LOG-3 LOG-4 COR-4 gives the records of pino-http the fields of accessLog(), each once", async () => {
       const out = lines();
       const logger = createLogger({ ...base, destination: out });
       const app = express();
@@ -47,7 +47,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("pinoHttpOptions()", () => {
-  it("writes quiet paths at debug level", async () => {
+  it("writes requests for quiet paths at debug level", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const app = expressMajors["express 5"]();
@@ -61,7 +61,7 @@ describe("pinoHttpOptions()", () => {
     ]);
   });
 
-  it("refuses a logger that is not a pino logger", () => {
+  it("throws for a logger that is not a pino logger", () => {
     const nothing = (): void => {};
     const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, fatal: nothing };
     expect(() => pinoHttpOptions({ logger })).to.throw(ConfigurationError, /logger: must be a pino logger/);

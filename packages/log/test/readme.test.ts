@@ -9,7 +9,7 @@ async function linesOf(sample: RunningSample, count: number): Promise<string[]> 
 }
 
 describe("the README of @svc/log", () => {
-  it("LOG-2 LOG-3 COR-4 has a sample that writes lines with the request id, and the access line", async () => {
+  it("LOG-2 LOG-3 COR-4 has a sample that writes an application record and an access record with the request id", async () => {
     await using sample = await runSample(readme, 0);
     await fetch(`${await sample.url}/orders/7`, { headers: { "x-request-id": "caller-1" } });
     const [inside, request] = (await linesOf(sample, 2)).map((line) => JSON.parse(line) as object);
@@ -18,7 +18,7 @@ describe("the README of @svc/log", () => {
     expect(request).to.include({ ...ids, http_path: "/orders/7", http_status: 200, message: "request" });
   });
 
-  it("LOG-6 has a sample with text lines and quiet paths", async () => {
+  it("LOG-6 has a sample that writes text and omits quiet paths", async () => {
     await using sample = await runSample(readme, 1);
     const url = await sample.url;
     await fetch(`${url}/health`);
@@ -27,7 +27,7 @@ describe("the README of @svc/log", () => {
     expect(line).to.match(/^\S+Z INFO {2}request .*http_path=\/hello http_status=200/);
   });
 
-  it("LOG-3 has a pino-http sample with the same fields", async () => {
+  it("LOG-3 has a pino-http sample that writes the fields of accessLog()", async () => {
     await using sample = await runSample(readme, 2);
     await fetch(await sample.url);
     const [inside, request] = (await linesOf(sample, 2)).map((line) => JSON.parse(line) as object);

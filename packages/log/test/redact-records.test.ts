@@ -6,7 +6,7 @@ import { canary, fields, JsonText, text } from "./support/records.ts";
 
 const reserved = ["level", "time", "service", "env", "version", "message"];
 
-/** Returns the expected line: a field with the name of one of the line's own members gets a `_` at its end. */
+/** Returns the expected record, in which a field with a reserved name has a trailing `_`. */
 function onTheLine(expected: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(expected).map(([name, value]) => [reserved.includes(name) ? `${name}_` : name, value]),
@@ -59,7 +59,7 @@ describe("redaction of generated records", () => {
     expect(records).to.equal(10_000);
   }).timeout(120_000);
 
-  it("redacts secrets in the strings of errors and keeps their members (LOG-1)", () => {
+  it("redacts secrets in the strings of errors and keeps the errors' other members (LOG-1)", () => {
     fc.assert(
       fc.property(text, text, text, fields, (first, second, code, detail) => {
         const out = lines();

@@ -184,7 +184,7 @@ describe("redaction", () => {
     expect(JSON.parse(record.body)).to.deep.equal(clean);
   });
 
-  it("redacts a URL's credentials with any password (LOG-1)", () => {
+  it("redacts a URL's credentials even if the password contains unescaped characters (LOG-1)", () => {
     for (const password of ["p@ss", "p/ss", "p:s?s", "p#s", "a%40b", "p\\s", "p\\nx"]) {
       const line = written({ url: `postgres://app:${password}-${canary}@db/app` });
       expect(line, password).to.contain("@db/app").and.not.to.contain(canary);
@@ -332,8 +332,8 @@ describe("redaction", () => {
 });
 
 /**
- * Returns the factor by which `run` takes longer for sixteen times the text, from the shortest time of each. Other processes
- * only add time, so a result above the limit is measured again, up to 100 times.
+ * Returns the factor by which `run` takes longer for sixteen times the text, computed from the shortest time of each
+ * length. Other processes only add time, so a result above the limit is measured again, up to 100 times.
  */
 function growth(run: (text: string) => void, piece: string): number {
   const [short, long] = [piece.repeat(2_000), piece.repeat(32_000)];

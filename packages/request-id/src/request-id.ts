@@ -5,10 +5,10 @@ import { isRequestId, mintRequestId } from "@svc/context";
 import { parseTraceparent } from "./trace-context.ts";
 
 /**
- * Gives every request an id and a trace context: reads `X-Request-ID`, `traceparent` and `tracestate`, writes `requestId`
- * and `trace` of the request's context, makes that context current and sets `X-Request-ID` on the response (COR-1, COR-2,
- * COR-3, COR-9). Never refuses a request because of these headers. Mount it first. Keeps an id or a trace that the context
- * already has.
+ * Returns middleware that gives every request an id and a trace context: it reads `X-Request-ID`, `traceparent` and
+ * `tracestate`, writes `requestId` and `trace` of the request's context, makes that context current and sets
+ * `X-Request-ID` on the response (COR-1, COR-2, COR-3, COR-9). It never rejects a request because of these headers.
+ * Mount it first. It keeps an id or a trace that the context already has.
  *
  * @throws ConfigurationError for unknown or invalid options
  */

@@ -48,7 +48,7 @@ for (const [name, serve] of Object.entries(servers)) {
       });
     });
 
-    it("COR-5 works with contextOf(req) where the current context is lost", async () => {
+    it("COR-5 returns the id from contextOf(req) where the current context is lost", async () => {
       await using server = await listen(
         serve([requestId()], (req, res) => {
           req.resume().on("end", () => res.end(JSON.stringify(propagationHeaders(contextOf(req)))));
@@ -65,12 +65,12 @@ for (const [name, serve] of Object.entries(servers)) {
 }
 
 describe("propagationHeaders", () => {
-  it("returns {} without a context, and mints no id", () => {
+  it("returns {} without a context, instead of minting an id", () => {
     expect(propagationHeaders()).to.eql({});
     expect(propagationHeaders(new RequestContext())).to.eql({});
   });
 
-  it("COR-5 returns only the id, or only the trace, when the context has only that", () => {
+  it("COR-5 returns only the id, or only the trace, when the context contains nothing else", () => {
     expect(propagationHeaders(new RequestContext({ requestId: "job-1" }))).to.eql({
       "X-Request-ID": "job-1",
     });
@@ -78,7 +78,7 @@ describe("propagationHeaders", () => {
     expect(propagationHeaders(new RequestContext({ trace }))).to.eql({ traceparent: TRACEPARENT });
   });
 
-  it("COR-5 reads the context of a job", () => {
+  it("COR-5 returns the id from the context of a job", () => {
     const context = new RequestContext({ requestId: "job-2", tenantId: "acme" });
     expect(runWithContext(context, () => propagationHeaders())).to.eql({ "X-Request-ID": "job-2" });
   });

@@ -6,14 +6,14 @@ const trace = "0af7651916cd43dd8448eb211c80319c";
 const headers = { "X-Request-ID": "r-1", traceparent: `00-${trace}-b7ad6b7169203331-01`, tracestate: "a=1" };
 
 describe("the README of @svc/request-id", () => {
-  it("COR-1 COR-3 echoes the id and passes it on with the trace, in five lines", async () => {
+  it("COR-1 COR-3 shows five lines that echo the id and pass it on with the trace", async () => {
     await using sample = await runSample(readme, 0);
     const answer = await fetch(await sample.url, { headers });
     expect(answer.headers.get("x-request-id")).to.equal("r-1");
     expect(await answer.json()).to.eql(headers);
   });
 
-  it("COR-2 mints an id for a request without an id, in the same five lines", async () => {
+  it("COR-2 shows five lines that mint an id for a request without an id", async () => {
     await using sample = await runSample(readme, 0);
     const answer = await fetch(await sample.url);
     const id = answer.headers.get("x-request-id");

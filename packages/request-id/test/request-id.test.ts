@@ -11,7 +11,7 @@ import { servers } from "./support/servers.ts";
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const MINTED = /^[0-9a-f]{32}$/;
 
-/** A request with Host and these header lines. */
+/** Returns a GET request with a Host header and the given header lines. */
 function get(...lines: readonly string[]): string {
   return ["GET / HTTP/1.1", "Host: x", "Connection: close", ...lines, "", ""].join("\r\n");
 }
@@ -58,13 +58,13 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(text.match(/^x-request-id:.*$/gim)).to.eql(["X-Request-ID: abc"]);
     });
 
-    it("COR-6 accepts 1 and 128 visible ASCII characters", async () => {
+    it("COR-6 accepts an id of 1 to 128 visible ASCII characters", async () => {
       for (const id of ["a", "~", "!", "a,b", '"<>\\', "x".repeat(128)]) {
         expect((await ask(get(`X-Request-ID: ${id}`))).echoed).to.equal(id);
       }
     });
 
-    it("COR-6 COR-7 replaces an id that is empty, has 129 characters or contains other characters", async () => {
+    it("COR-6 COR-7 replaces an id that is empty, longer than 128 characters or not visible ASCII", async () => {
       for (const id of [
         "",
         "x".repeat(129),
@@ -81,7 +81,7 @@ for (const [name, serve] of Object.entries(servers)) {
       }
     });
 
-    it("COR-7 replaces a repeated id, even when both values are equal", async () => {
+    it("COR-7 replaces the id when the header is repeated, even with equal values", async () => {
       for (const [one, two] of [
         ["a", "b"],
         ["same", "same"],
@@ -127,8 +127,8 @@ for (const [name, serve] of Object.entries(servers)) {
       expect((await ask(get("tracestate: a=1"))).context.trace).to.equal(undefined);
     });
 
-    it("keeps the id of the first requestId() when it is mounted twice", async () => {
-      // Each of the two factories has called generate once to check it.
+    it("keeps the id of the first requestId() when it is mounted more than once", async () => {
+      // Each of the two factories with `generate` calls it once as a check, so the first request gets the third id.
       let made = 0;
       const generate = (): string => `made-${made++}`;
       const { echoed, context } = await ask(get(), [
@@ -180,7 +180,7 @@ for (const [name, serve] of Object.entries(servers)) {
         expect((await ask(get(), own)).echoed).to.match(MINTED);
     });
 
-    it("sets no header on a response that has already begun", async () => {
+    it("does not set the header on a response whose headers are already sent", async () => {
       const begun = [
         (_req: IncomingMessage, res: { flushHeaders(): void }, next: () => void): void => {
           res.flushHeaders();
@@ -207,7 +207,7 @@ for (const [name, serve] of Object.entries(servers)) {
           unit: fc.integer({ min, max }).map((code) => String.fromCharCode(code)),
           maxLength: 140,
         });
-      // Node's parser accepts no control character except the tab.
+      // Node's parser rejects all control characters except the tab.
       const anything = fc.oneof(
         text(0x21, 0x7e),
         text(0x20, 0x7e),
@@ -265,7 +265,7 @@ describe("requestId() as a factory", () => {
     );
   });
 
-  it("refuses a generate that throws or returns an illegal id, and shows that id", () => {
+  it("rejects a `generate` function that throws or returns an illegal id, and shows the id", () => {
     expect(() => requestId({ generate: () => "two words" })).to.throw(
       ConfigurationError,
       /generate: must return ids of 1 to 128 visible ASCII characters without spaces; it returned "two words"/,
@@ -287,7 +287,7 @@ describe("requestId() as a factory", () => {
       .with.property("cause", cause);
   });
 
-  it("refuses a request as options, which means that the factory was passed to app.use", () => {
+  it("rejects a request as options, which it receives when the factory itself is passed to app.use()", () => {
     const asMiddleware = requestId as unknown as (req: object) => void;
     expect(() => asMiddleware({ headers: {}, method: "GET", socket: {} })).to.throw(
       ConfigurationError,
@@ -320,7 +320,7 @@ describe("mintRequestId", () => {
 });
 
 describe("isRequestId", () => {
-  it("COR-6 agrees with the definition for any string", () => {
+  it("COR-6 accepts a random string only if it has 1 to 128 visible ASCII characters", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 150 }), (text) => {
         expect(isRequestId(text)).to.equal(/^[!-~]{1,128}$/.test(text) && !text.includes("\n"));
@@ -328,7 +328,7 @@ describe("isRequestId", () => {
     );
   });
 
-  it("COR-6 refuses values that are not strings, and a line break at the end", () => {
+  it("COR-6 rejects values that are not strings, and a line break at the end", () => {
     for (const value of [undefined, null, 7, ["a"], {}, "a\n", "a\r"])
       expect(isRequestId(value)).to.equal(false);
   });

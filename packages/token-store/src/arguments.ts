@@ -25,7 +25,7 @@ export function timeToLiveMs(seconds: number, name = "ttlSeconds"): number {
 
 /** The durations of a rotation in whole milliseconds. */
 export interface RotationTimes {
-  /** 0 for a negative number. */
+  /** 0 if `graceSeconds` is negative. */
   readonly graceMs: number;
   readonly usedTtlMs: number;
   readonly familyTtlMs: number;
@@ -55,7 +55,7 @@ function milliseconds(seconds: number, name: string): number {
 }
 
 /**
- * Makes the error for a malformed argument. The message contains numbers but no strings, because a string may be
+ * Returns the error for a malformed argument. The message contains numbers but no strings, because a string may be
  * confidential.
  */
 function refused(name: string, expected: string, value: unknown): TokenStoreError {

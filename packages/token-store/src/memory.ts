@@ -38,8 +38,8 @@ const WARNING_INTERVAL_MS = 10_000;
 const NOTE = "in-memory token store: revocation does not survive a restart or reach other replicas";
 
 /**
- * Keeps revocations and used refresh tokens in the memory of this process (RDY-23). Every operation is synchronous, so no
- * other request runs between its read and its write (REF-7).
+ * Creates a store that keeps revocations and used refresh tokens in the memory of this process (RDY-23). Every
+ * operation is synchronous, so no other request runs between its read and its write (REF-7).
  *
  * The store holds at most `maxEntries` and never drops a live entry for a new one, because a revoked token would become
  * valid again. When it is full, `rotate` and the revocations throw, so a refresh or a logout fails (REF-17).
@@ -58,7 +58,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
   const maxWithUses = Math.floor(maxEntries * 0.9);
   let sweeper: NodeJS.Timeout | undefined;
   let sweptAt = -Infinity;
-  // The latest second seen on any caller's clock. Replicas that share a store may disagree, so it never goes back.
+  // The latest second seen on a caller's clock. It never goes back, because the clocks of callers may differ.
   let latestSeconds = -Infinity;
 
   const warnFull = atMostEvery(
@@ -109,7 +109,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
 
   function signedOut({ sub, signedInAt }: { sub: string; signedInAt: number }, at: number): boolean {
     const entry = subjects.get(sub, at);
-    // NaN counts as the earliest sign-in, so every sign-out ends it.
+    // NaN counts as the earliest sign-in, so every sign-out ends the session.
     return entry !== undefined && !(signedInAt >= entry.notBefore);
   }
 

@@ -22,11 +22,17 @@ export interface Rotation {
   readonly usedTtlSeconds: number;
   /** Seconds to remember a revoked family: the full refresh lifetime + leeway (REV-9). */
   readonly familyTtlSeconds: number;
-  /** Drawn by the server for each request. A retry of the winning request with the same nonce is `rotated` again. */
+  /**
+   * A random value that the service creates for each request. A retry of the winning request with the same nonce is
+   * `rotated` again.
+   */
   readonly nonce: string;
 }
 
-/** `rotated`: issue tokens. `raced`: another request just won. `replayed`: the family is revoked (REF-4 to REF-6). */
+/**
+ * `rotated`: issue tokens. `raced`: another request rotated the token within the grace window. `replayed`: the family
+ * is revoked (REF-4 to REF-6).
+ */
 export type RotationResult = "rotated" | "raced" | "replayed";
 
 /** Remembers which tokens and sessions were revoked, and which refresh tokens were used. */

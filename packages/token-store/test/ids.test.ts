@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { openStore } from "./support/postgres.ts";
 import { id, presented } from "./support/presentations.ts";
 
-// Values that plain JavaScript can pass.
+// Values other than strings, which plain JavaScript can pass.
 const none = [undefined, null, 5, ["a"], {}] as unknown as readonly string[];
 
 describe("an id that is not a string", () => {
@@ -39,13 +39,13 @@ describe("an id that is not a string", () => {
     );
   }
 
-  it("is rejected by the memory store at once (REF-7)", async () => {
+  it("is rejected by the memory store, which then stores nothing (REF-7)", async () => {
     using store = createMemoryTokenStore();
     await refuses(store);
     expect(store.size).to.equal(1);
   });
 
-  it("is rejected by the Redis store at once (REF-7)", async () => {
+  it("is rejected by the Redis store, which then stores nothing (REF-7)", async () => {
     const redis = new Redis(server.url);
     const keyPrefix = `${server.keyPrefix}ids:`;
     try {
@@ -56,7 +56,7 @@ describe("an id that is not a string", () => {
     }
   });
 
-  it("is rejected by the PostgreSQL store at once (REF-7)", async () => {
+  it("is rejected by the PostgreSQL store, which then stores nothing (REF-7)", async () => {
     await using bench = await openStore(database.url);
     await refuses(bench.store);
     const { rows } = await bench.pool.query("select key from svc_auth_marks");

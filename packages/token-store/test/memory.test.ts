@@ -19,7 +19,7 @@ async function fullOf(operation: () => unknown): Promise<void> {
 }
 
 describe("createMemoryTokenStore", () => {
-  it("returns results at once, without promises", () => {
+  it("returns results synchronously, without promises", () => {
     using store = createMemoryTokenStore();
     const token = presented();
     expect(store.rotate(token)).to.equal("rotated");
@@ -30,7 +30,7 @@ describe("createMemoryTokenStore", () => {
     expect(store.isRevoked(token)).to.equal(true);
   });
 
-  it("is healthy and not critical, and states its limits (RDY-23)", async () => {
+  it("has a healthy, non-critical readiness check that states the store's limits (RDY-23)", async () => {
     using store = createMemoryTokenStore({ name: "tokens" });
     store.revoke("a", 1);
     const check = store.readiness();
@@ -97,7 +97,7 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
-  it("reports that it is full even if its logger throws", async () => {
+  it("throws the error of a full store even if its logger throws", async () => {
     const logger = {
       warn(): never {
         throw new Error("the disk is full");

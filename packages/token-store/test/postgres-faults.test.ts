@@ -34,7 +34,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await store.revoke("a", 1);
   });
 
-  it("repeats a call whose backend is killed, and leaves nothing half done (REF-4, REF-8)", async () => {
+  it("repeats a rotation whose backend is killed, and rotates the token only once (REF-4, REF-8)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     const token = presented();
     await using holder = await holdToken(database.url, token.jti);
@@ -48,7 +48,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.rotate(again(token))).to.equal("raced");
   });
 
-  it("rejects on a single connection that is killed, and consumes nothing (REF-4, REF-17)", async () => {
+  it("rejects a rotation on a single connection that is killed, and does not use up the token (REF-4, REF-17)", async () => {
     await using bench = await openStore(database.url);
     const client = new Client({ connectionString: database.url });
     client.on("error", () => undefined);
@@ -86,7 +86,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.rotate(again(token))).to.equal("raced");
   });
 
-  it("waits for a row lock only until the deadline, and consumes nothing (REF-17, REV-7)", async () => {
+  it("waits for a row lock only until the deadline, and does not use up the token (REF-17, REV-7)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     const token = presented();
     await using holder = await holdToken(database.url, token.jti);
@@ -104,7 +104,8 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
       const executed: Promise<unknown>[] = [];
       const db = {
         query<R extends Row>(text: string): Promise<QueryResult<R>> {
-          // Without the statement's own time limit, which would cancel it before the server compares its clock.
+          // Remove the statement's own time limit, which would cancel it before the server compares its clock with the
+          // deadline.
           const unlimited = text.replace(/statement_timeout = \d+/, "statement_timeout = 0");
           const answer = hangs.then(() => bench.pool.query(unlimited)) as Promise<QueryResult<R>>;
           executed.push(answer);
@@ -130,7 +131,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
         const refused = [again(token), again(used)].map((each) => rejection(hasty.rotate(each)));
         refused.push(rejection(hasty.revokeSubjectNow("ann", 0, 60)));
         for (const error of await Promise.all(refused)) expect(error).to.be.instanceOf(DeadlineError);
-        // Wait on the server for longer than the deadline.
+        // Let the deadline pass by the server's clock as well.
         await bench.pool.query("select pg_sleep(0.02)");
         resumed.resolve();
         await Promise.all(executed);
@@ -311,7 +312,10 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   });
 });
 
-/** Whether the server canceled the statement, or the caller's deadline passed; on a busy machine either may be first. */
+/**
+ * Returns whether the server canceled the statement or the caller's deadline passed; on a busy machine either may be
+ * first.
+ */
 function isTimeout(error: unknown): boolean {
   return sqlStateOf(error) === "57014" || error instanceof DeadlineError;
 }
@@ -321,7 +325,7 @@ interface SilentServer extends AsyncDisposable {
   readonly connections: Set<Socket>;
 }
 
-/** A server that accepts connections and never answers. */
+/** Starts a server that accepts connections and never answers. */
 async function silentServer(): Promise<SilentServer> {
   const connections = new Set<Socket>();
   const server = createServer((socket) => {

@@ -13,7 +13,7 @@ describe("the table of the PostgreSQL token store", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-schema" });
 
-  it("is created once by sixteen stores that start at once, and left unchanged after that", async () => {
+  it("is created once by sixteen stores that start concurrently, and is not changed later", async () => {
     const pool = openPool(database.url);
     const made = await Promise.all(
       Array.from({ length: 16 }, () =>
@@ -40,7 +40,7 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("is svc_auth_marks by default", () => {
+  it("is named svc_auth_marks by default", () => {
     expect(tokenStoreStatements()[0]).to.match(/^create table if not exists "svc_auth_marks"/);
   });
 
@@ -114,7 +114,7 @@ describe("the table of the PostgreSQL token store", function () {
   describe("through PgBouncer in transaction mode", () => {
     const pgBouncer = testPgBouncer();
 
-    it("rotates one presentation from two pools over three shared connections, and reports the rest as raced (REF-4, REF-5, REF-19)", async () => {
+    it("lets one of 32 presentations from two pools rotate over three shared connections, and the others race (REF-4, REF-5, REF-19)", async () => {
       await using login = await openTestLogin({
         url: database.url,
         grants: ["grant usage, create on schema public to login"],
@@ -143,7 +143,7 @@ describe("readiness of the PostgreSQL token store", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-ready" });
 
-  it("reports that the database responds, that the table is missing, and that the login may not read it", async () => {
+  it("reports a missing table, a missing column, and a login that may not read or write the table", async () => {
     const pool = openPool(database.url);
     const store = createPostgresTokenStore({ db: pool, name: "sessions", critical: true, timeoutMs: 15_000 });
     const readiness = store.readiness();

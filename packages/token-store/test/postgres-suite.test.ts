@@ -4,7 +4,7 @@ import { tokenStoreCases } from "@svc/token-store/testing";
 import type { Pool } from "pg";
 import { openPool, openStore } from "./support/postgres.ts";
 
-describe("createPostgresTokenStore passes the suite (REF-18)", function () {
+describe("createPostgresTokenStore in the token store suite (REF-18)", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-suite" });
   let pools: Pool[] = [];

@@ -68,7 +68,7 @@ describe("createPostgresTokenStore", function () {
     expect(await a.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("writes only the end of the family for replays, and only once (REF-7)", async () => {
+  it("writes only the revocation of the family for replays, and only once (REF-7)", async () => {
     await using bench = await openStore(database.url, { table: "svc_replays" });
     const token = presented({ graceSeconds: 0 });
     await bench.store.rotate(token);
@@ -92,7 +92,7 @@ describe("createPostgresTokenStore", function () {
     expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
   });
 
-  it("ends a session on both pools when it is revoked at any point of its refreshes (REF-8, REV-11)", async () => {
+  it("ends a session in the stores on both pools when it is revoked at any point during refreshes (REF-8, REV-11)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -127,7 +127,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("judges a presentation that waited for the winner by the time when it reads the winner's row (REF-5, REF-14)", async () => {
+  it("uses the time after the wait to decide whether a presentation that waited for the winner is raced or replayed (REF-5, REF-14)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     for (const [deadline, result] of [
       ["1 hour", "raced"],
@@ -236,7 +236,7 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_swept")).to.equal(2);
   });
 
-  it("lets two replicas delete concurrently during rotations (REV-2)", async () => {
+  it("deletes expired rows on two replicas concurrently during rotations (REV-2)", async () => {
     await using a = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await using b = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await over(a.pool, "svc_busy", 3000);
@@ -313,7 +313,7 @@ describe("createPostgresTokenStore", function () {
     expect(await store.isRevoked(token)).to.equal(true);
   });
 
-  it("leaves a connection unchanged, with no transaction and no time limit", async () => {
+  it("leaves its connection without a transaction and with an unchanged statement_timeout", async () => {
     const pool = openPool(database.url, 1);
     try {
       const store = createPostgresTokenStore({ db: pool, timeoutMs: 15_000 });

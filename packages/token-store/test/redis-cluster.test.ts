@@ -38,7 +38,7 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
     expect(await second.isRevoked(token)).to.equal(true);
   });
 
-  it("loads its scripts again on a node that lost them (REF-4, REF-7)", async () => {
+  it("loads its scripts again after the nodes lost them (REF-4, REF-7)", async () => {
     const store = createRedisTokenStore({ redis: cluster, timeoutMs: 15_000 });
     for (let round = 0; round < 10; round++) {
       await Promise.all(cluster.nodes("master").map((node) => node.script("FLUSH")));
@@ -53,7 +53,7 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
     });
   });
 
-  describe("the suite", () => {
+  describe("in the token store suite", () => {
     const create = () => createRedisTokenStore({ redis: cluster, timeoutMs: 15_000 });
     const createReplica = () => createRedisTokenStore({ redis: single, timeoutMs: 15_000 });
     for (const { name, run } of tokenStoreCases({ create, createReplica })) it(name, run);

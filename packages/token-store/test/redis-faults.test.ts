@@ -67,7 +67,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
   });
   const store = (timeoutMs = 15_000) => createRedisTokenStore({ redis, timeoutMs });
 
-  it("gives up on a hung Redis, and consumes nothing when Redis executes the call later (REF-17, RDY-22)", async () => {
+  it("rejects at the deadline while Redis hangs, and does not use up a token when Redis executes the call later (REF-17, RDY-22)", async () => {
     const hasty = store(150);
     await until("it has learned the clock of Redis", () =>
       hasty.rotate(presented()).then(
@@ -88,7 +88,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
         healthy: false,
         detail: "not answering (no answer within 150 ms)",
       });
-      // Longer than the deadline by the clock of the server.
+      // Let the deadline pass by the server's clock as well.
       await sleep(5);
     } finally {
       server.resume();
@@ -100,7 +100,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     );
   });
 
-  it("gives up on a sign-out while Redis hangs, and ends no session when Redis executes it later (REV-10)", async () => {
+  it("rejects a sign-out at the deadline while Redis hangs, and ends no session when Redis executes it later (REV-10)", async () => {
     const hasty = store(150);
     await until("it has learned the clock of Redis", () =>
       hasty.revokeSubjectNow("learned", 0, 60).then(
@@ -112,7 +112,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     try {
       const error = await rejection(() => hasty.revokeSubjectNow("ann", 0, 60));
       expect(error).to.have.property("code", "ERR_SVC_DEADLINE");
-      // Longer than the deadline by the clock of the server.
+      // Let the deadline pass by the server's clock as well.
       await sleep(5);
     } finally {
       server.resume();
@@ -122,7 +122,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     expect(await store().isRevoked(presented({ sub: "ann", signedInAt: 0 }))).to.equal(true);
   });
 
-  it("leaves the deadline of a check to a client whose own limit is short enough (REV-7)", async () => {
+  it("relies on the client's time limit for a check if that is not longer than timeoutMs (REV-7)", async () => {
     const never = (): Promise<never> => new Promise(() => undefined);
     const client = (commandTimeoutMs: number, mget: RedisLike["mget"]) =>
       createRedisTokenStore({
@@ -138,7 +138,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     );
   });
 
-  it("rejects with Redis's error when it accepts no writes, and consumes nothing (REF-17)", async () => {
+  it("rejects with the error from Redis when Redis accepts no writes, and does not use up the token (REF-17)", async () => {
     const token = presented();
     const patient = store();
     await redis.config("SET", "maxmemory", "1");
@@ -176,7 +176,7 @@ describe("createRedisTokenStore on a Redis that fails", function () {
     });
   });
 
-  it("works after a restart, and accepts again the tokens that Redis has forgotten", async () => {
+  it("works after Redis has lost its data, and accepts used and revoked tokens again", async () => {
     const patient = store();
     const token = presented();
     const revoked = presented();

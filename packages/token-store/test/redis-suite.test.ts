@@ -25,7 +25,7 @@ describe("createRedisTokenStore in the token store suite, on guarded connections
   const server = testRedis();
   const connections: RedisConnection[] = [];
   before(() => {
-    // One store opens its connection, the other uses the caller's client.
+    // The first connection opens its own client, the second uses the caller's client.
     const client = new Redis(server.url);
     const options = { commandTimeoutMs: 15_000, connectTimeoutMs: 15_000 };
     connections.push(createRedis({ url: server.url, ...options }));

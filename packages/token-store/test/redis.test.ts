@@ -54,7 +54,7 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("keeps the time of a sign-out that the application stored without expiry (REV-10)", async () => {
+  it("updates a sign-out that the application stored without expiry, and does not add an expiry (REV-10)", async () => {
     const prefix = `${server.keyPrefix}lasting:`;
     const store = storeOn(0, { keyPrefix: prefix });
     await client().set(`${prefix}s:{ann}`, "5");
@@ -86,7 +86,7 @@ describe("createRedisTokenStore", () => {
     expect(await ends()).to.deep.equal({ u: 1, j: 4, s: 5, f: 3 });
   });
 
-  it("does not extend the revocation of a family by another replay (REF-6)", async () => {
+  it("does not extend the revocation of a family at another replay (REF-6)", async () => {
     const prefix = `${server.keyPrefix}once:`;
     const store = storeOn(0, { keyPrefix: prefix });
     const token = presented({ familyTtlSeconds: 300 });
@@ -179,7 +179,7 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("reports in readiness that Redis responds", async () => {
+  it("has a readiness check that is healthy and not critical while Redis responds", async () => {
     const check = storeOn().readiness();
     expect({ name: check.name, critical: check.critical }).to.deep.equal({
       name: "token-store",

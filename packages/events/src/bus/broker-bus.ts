@@ -26,8 +26,8 @@ export type BrokerBusOptions<D extends Delivery = Delivery> = {
 const PING_MS = 1500;
 
 /**
- * Creates an event bus (EVT-7) from an adapter for a broker. It checks messages and options, limits the time of every
- * call, reads, retries and acknowledges messages, keeps the order per key, logs, and reports readiness.
+ * Creates an event bus (EVT-7) from an adapter for a broker. The bus checks messages and options, limits the time of
+ * every call, reads, retries and acknowledges messages, keeps the order per key, logs, and reports readiness.
  *
  * @throws ConfigurationError for unknown or invalid options
  * @throws EventBusError (publish, consume); ConfigurationError (consume)

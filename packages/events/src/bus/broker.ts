@@ -29,31 +29,31 @@ export interface Broker<D extends Delivery = Delivery> {
   /**
    * Sends one request for the readiness check. Resolves when the broker works.
    *
-   * @param isConsuming whether a consumption is running
-   * @returns a result that replaces `healthy` and `connected`, or undefined
+   * @param isConsuming whether the bus has a running subscription
+   * @returns the check's result; undefined to report the bus as connected
    */
   ping(isConsuming: boolean): Promise<Pick<CheckResult, "healthy" | "detail"> | undefined>;
-  /** Prepares a consumption without sending anything; {@link Subscription.open} starts it. */
+  /** Prepares a group's subscription without sending anything; {@link Subscription.open} starts it. */
   subscribe(subscriber: Subscriber<D>): Subscription<D>;
   /**
    * Converts a client error into one without addresses and passwords. Default: reports the bus as unavailable, without
    * a reason.
    */
   explain?(error: unknown): EventBusError;
-  /** Closes the connections after all consumptions have ended. */
+  /** Closes the connections. Called after all subscriptions have stopped. */
   close(): Promise<void> | void;
 }
 
-/** One consumption, from the adapter's point of view. */
+/** What a subscription provides to the adapter: its settings, and functions that accept the received messages. */
 export interface Subscriber<D extends Delivery = Delivery> {
   readonly group: string;
   /** The topics, without duplicates. */
   readonly topics: readonly string[];
   /** Where a new group starts. */
   readonly startFrom: "oldest" | "newest";
-  /** Number of messages to hold in advance; at least the number of concurrent handlers. */
+  /** Maximum number of unacknowledged messages to hold; at least the number of concurrent handlers. */
   readonly prefetch: number;
-  /** Aborts when the consumption is stopped. */
+  /** Aborts when the subscription is stopped. */
   readonly stopping: AbortSignal;
   /** Accepts a received message. Ignores messages that it already holds, and every message while stopping. */
   deliver(delivery: D): void;
@@ -69,7 +69,7 @@ export interface Subscriber<D extends Delivery = Delivery> {
   recovered(): void;
 }
 
-/** Requests messages repeatedly. */
+/** A source of messages; the bus calls `fetch` repeatedly. */
 export interface Reader {
   /**
    * Returns how many messages may be fetched; with 0, reading waits for an acknowledgement. Default: the free share of
@@ -77,17 +77,17 @@ export interface Reader {
    */
   readonly room?: () => number;
   /**
-   * Waits several seconds for at most `count` messages and delivers them. After a rejection it is called again,
-   * following a pause of 100 ms to 5 s.
+   * Waits up to several seconds for at most `count` messages and delivers them. If it rejects, the bus calls it again
+   * after a pause of 100 ms to 5 s.
    */
   fetch(count: number): Promise<void>;
 }
 
-/** One consumption at the broker. */
+/** A consumer group's subscription at the broker. */
 export interface Subscription<D extends Delivery = Delivery> {
-  /** Creates missing groups. A client that pushes messages starts here. */
+  /** Creates missing groups, and starts a client that pushes messages. */
   open(): Promise<void>;
-  /** Readers that fetch messages. Default: none, because the client pushes them. */
+  /** Readers that fetch messages. Default: none, for a client that pushes messages. */
   readonly readers?: readonly Reader[];
   /** Acknowledges a handled message; never rejects. */
   acknowledge(delivery: D): void | Promise<void>;

@@ -6,12 +6,12 @@ import type { EventBusError } from "./event-bus-error.ts";
 import type { ResolvedBus } from "./options.ts";
 import { createPrefetchBuffer, type Entry } from "./prefetch-buffer.ts";
 
-/** A consumption with the state that the readiness check reports. */
+/** A running subscription with the state that the readiness check reports. */
 export interface RunningConsumption extends Consumption {
   readonly group: string;
   /** Number of received messages that are not yet acknowledged. */
   readonly held: number;
-  /** Why it currently cannot read; undefined while it can. */
+  /** Why the subscription currently cannot read; undefined while it can. */
   readonly trouble: string | undefined;
 }
 
@@ -19,8 +19,8 @@ const KEEP_ALIVE_MS = 10_000;
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Starts the consumption for one group: it reads messages, passes them to the handler and acknowledges them until it
- * stops.
+ * Starts the subscription of one group. It reads messages, passes them to the handler and acknowledges them until it is
+ * stopped.
  *
  * @throws broker errors, and DeadlineError when the subscription does not open within `timeoutMs`
  */
@@ -41,7 +41,7 @@ export async function startConsumption<D extends Delivery>(
   const pauseAfterFailure = backoff({ baseMs: 100, minMs: 100, maxMs: 5000 });
   const pauseAfterRejection = backoff({ baseMs: retryBaseMs, maxMs: retryMaxMs, jitter: "none" });
   const stopping = new AbortController();
-  // Aborts when the last message in progress is finished.
+  // Aborts once the handlers have finished or timed out after `stop()`; until then `keepAlive` is called.
   const ended = new AbortController();
   const idle = Promise.withResolvers<void>();
   let unfinished = 0;

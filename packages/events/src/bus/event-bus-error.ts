@@ -6,7 +6,7 @@ export type EventBusErrorCode =
   | "ERR_SVC_EVENT_BUS_UNAVAILABLE"
   /** The broker rejects the request permanently; change its settings or those of the bus. */
   | "ERR_SVC_EVENT_BUS_REFUSED"
-  /** Brokers of this type accept no such message, topic or group. */
+  /** The message, topic or group is invalid for every broker of this type. */
   | "ERR_SVC_EVENT_BUS_MESSAGE"
   /** The bus was closed. */
   | "ERR_SVC_EVENT_BUS_CLOSED";

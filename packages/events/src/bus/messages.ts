@@ -11,7 +11,10 @@ const KEY_LENGTH = 1000;
 
 const WORDS = "letters, digits, _ and - in words that are separated by single dots";
 
-/** A topic prefix, with the same characters as a topic. A trailing dot makes it a word of its own. */
+/**
+ * A topic prefix, with the same characters as a topic. Without a trailing dot, its last word runs into the first word
+ * of the event type.
+ */
 export const prefix: Kind<string> = {
   expects: `empty, or at most 64 characters: ${WORDS}; a dot may end it`,
   accepts: (value): value is string =>

@@ -5,9 +5,9 @@ export const milliseconds: k.Kind<number> = k.number({ min: 10, max: 86_400_000 
 
 /** Options common to all buses in this package; each broker adds its own. */
 export const busEntries = {
-  /** Time limit for publishing and for starting a consumption, in milliseconds. Default: 5,000. */
+  /** Time limit for publishing and for starting a subscription, in milliseconds. Default: 5,000. */
   timeoutMs: { kind: k.withDefault(milliseconds, 5000) },
-  /** Number of messages that a consumption fetches in advance. Default: 32, or its concurrency if that is higher. */
+  /** Number of messages that a subscription fetches in advance. Default: 32, or its concurrency if that is higher. */
   prefetch: { kind: k.withDefault(k.integer({ min: 1, max: 10_000 }), 32) },
   /** Where a new group starts: at the oldest stored message or at the next published one. Default: `oldest`. */
   startFrom: { kind: k.withDefault(k.oneOf("oldest", "newest"), "oldest") },

@@ -11,7 +11,7 @@ export interface Entry<D extends Delivery> {
 }
 
 /**
- * Holds the messages that one consumption received, and decides which handler may start next.
+ * Creates the buffer for the messages that one subscription received. It decides which handler may start next.
  *
  * @param concurrency maximum number of concurrent handlers
  */
@@ -57,18 +57,18 @@ export function createPrefetchBuffer<D extends Delivery>(concurrency: number) {
       }
       return undefined;
     },
-    /** Call when the handler resolved: the next message with the same topic and key may start. */
+    /** Records that the handler resolved: the next message with the same topic and key may start. */
     handled(entry: Entry<D>): void {
       entry.state = "handled";
       running--;
       freeKey(entry);
     },
-    /** Call when the handler rejected: later messages with the same topic and key wait, to keep the order. */
+    /** Records that the handler rejected: later messages with the same topic and key wait, to keep the order. */
     rejected(entry: Entry<D>): void {
       entry.state = "pausing";
       running--;
     },
-    /** Call when the pause after a rejection has ended. */
+    /** Records that the pause after a rejection has ended. */
     retry(entry: Entry<D>): void {
       entry.state = "waiting";
       freeKey(entry);

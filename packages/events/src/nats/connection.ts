@@ -21,7 +21,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
   const listeners = new Set<() => void>();
   const closing = new AbortController();
   const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 2000 });
-  // Calls that wait until a connection attempt has ended.
+  // Functions that resume the calls which wait for the end of a connection attempt.
   const waiting = new Set<() => void>();
   let current: JetStream | undefined;
   let isUp = false;
@@ -46,7 +46,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
     endWaits();
   }
 
-  /** Call when a connection attempt failed: further calls reject immediately until there is a connection. */
+  /** Records that a connection attempt failed, so that `now()` rejects immediately until there is a connection. */
   function failed(): void {
     isFirstAttempt = false;
     endWaits();
@@ -130,8 +130,8 @@ export function openConnection(options: ResolvedNatsJetStream) {
 
   return {
     /**
-     * Returns the connection. Waits for the first connection attempt after the start or a loss. After that attempt
-     * failed, rejects immediately while there is no connection.
+     * Returns the connection. After the start or the loss of a connection, waits for the first connection attempt. If
+     * that failed, rejects immediately until there is a connection.
      */
     async now(): Promise<JetStream> {
       if (closing.signal.aborted) throw closedBus(BROKER);
@@ -143,7 +143,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
       if (!isUp || current === undefined) throw notConnected(lastFailure);
       return current;
     },
-    /** Resolves when there is a connection, the signal aborts, or the connection is closed. */
+    /** Resolves when there is a connection, the signal aborts, or `close()` is called. */
     async reached(signal: AbortSignal): Promise<void> {
       if (!closing.signal.aborted) start();
       while (!isUp && !closing.signal.aborted && !signal.aborted) {
@@ -157,8 +157,8 @@ export function openConnection(options: ResolvedNatsJetStream) {
       }
     },
     /**
-     * Adds a listener for resets, when the server may have lost requests and consumers. Returns a function that removes
-     * it.
+     * Adds a listener for resets, after which the server may have lost requests and consumers. Returns a function that
+     * removes the listener.
      */
     onReset(listener: () => void): () => void {
       listeners.add(listener);

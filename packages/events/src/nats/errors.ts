@@ -11,7 +11,7 @@ export function notConnected(word: string | undefined): EventBusError {
   return word === LOGIN ? refused(BROKER, word) : unavailable(BROKER, word ?? "no connection");
 }
 
-/** Describes a failed connection in a word. Never returns the error's message, which may contain the address. */
+/** Returns a short reason for a failed connection. Never returns the error's message, which may contain the address. */
 export function connectionWord(error: unknown): string {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
     if (each instanceof errors.AuthorizationError || each instanceof errors.UserAuthenticationExpiredError)
@@ -24,17 +24,17 @@ export function connectionWord(error: unknown): string {
   return "the connection was lost";
 }
 
-/** Whether the server reported that the stream does not exist. */
+/** Returns whether the server reported that the stream does not exist. */
 export function isNoStream(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
 }
 
-/** Whether the server reported that the consumer does not exist. */
+/** Returns whether the server reported that the consumer does not exist. */
 export function isNoConsumer(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
 }
 
-/** Whether no stream accepted the message: the stream is missing, or the server has no JetStream. */
+/** Returns whether no stream accepted the message: the stream is missing, or JetStream is not enabled. */
 export function hasNoStream(error: unknown): boolean {
   const answer = error instanceof Error && error.cause instanceof errors.RequestError ? error.cause : error;
   return answer instanceof errors.RequestError && answer.isNoResponders();
@@ -42,7 +42,7 @@ export function hasNoStream(error: unknown): boolean {
 
 const MESSAGE_TOO_LARGE = 10054;
 
-/** Converts a client error into one for the caller. */
+/** Converts a client error into an `EventBusError` for the caller. */
 export function explained(error: unknown): EventBusError {
   if (error instanceof JetStreamApiError) {
     const { code, status, message } = error;

@@ -5,7 +5,7 @@ import type { BusMessage } from "../event-bus.ts";
 const ID = "Nats-Msg-Id";
 const KEY = "Event-Key";
 
-/** Percent-encodes every character that is not printable ASCII, for a header line. */
+/** Percent-encodes `%` and every character that is not visible ASCII, for use in a header. */
 export function encoded(text: string): string {
   return text.replaceAll(/[^!-$&-~]/gu, (character) => encodeURIComponent(character));
 }
@@ -14,7 +14,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // The key was written unencoded by another publisher.
+    // Another publisher wrote the value without encoding it.
     return text;
   }
 }

@@ -64,7 +64,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   ): Promise<void> {
     for (let at = 0; at < messages.length; at += UNDER_WAY) {
       signal.throwIfAborted();
-      // Send all messages in this order before the first response arrives.
+      // Send the messages in order, without waiting for a response before the next one.
       await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => send(jetStream, message)));
     }
   }

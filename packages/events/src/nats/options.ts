@@ -13,7 +13,7 @@ const FIXED = [
   "timeout",
 ] as const;
 
-/** Further options for `connect` from `@nats-io/transport-node`: TLS, authenticators, the client's name and so on. */
+/** Further options for `connect` from `@nats-io/transport-node`: TLS, authenticators, the client's name and others. */
 export type NatsConnectOptions = Omit<NodeConnectionOptions, (typeof FIXED)[number]>;
 
 const server: k.Kind<string> = {

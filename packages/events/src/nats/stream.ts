@@ -74,7 +74,7 @@ export async function ensureStream(
   }
 }
 
-/** Whether another replica created the stream in the meantime. */
+/** Returns whether the stream already exists, because another replica has created it. */
 function isConflict(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === 10058;
 }
@@ -93,7 +93,8 @@ function checkStream(config: StreamConfig): void {
 }
 
 /**
- * Whether a subject pattern (`*` is one word, a final `>` the rest) matches everything that another pattern matches.
+ * Returns whether a subject pattern matches everything that another pattern matches. `*` matches one word, a final `>`
+ * the rest.
  */
 export function covers(pattern: string, subject: string): boolean {
   const words = subject.split(".");

@@ -13,14 +13,14 @@ export interface NatsDelivery extends Delivery {
   from: JsMsg;
 }
 
-// Duration of one fetch request; heartbeats arrive during it.
+// Duration of one fetch request, during which the server sends heartbeats.
 const FETCH_MS = 15_000;
 const HEARTBEAT_MS = 2_000;
 // An acknowledgement can be lost with its connection, so this many handled messages are remembered and not handled
 // again.
 const REMEMBERED = 1000;
 
-/** Reads one durable consumer per topic. */
+/** Creates a subscription that reads one durable consumer per topic. */
 export function createSubscription(
   subscriber: Subscriber<NatsDelivery>,
   { options, connection }: { readonly options: ResolvedNatsJetStream; readonly connection: Connection },
@@ -36,7 +36,7 @@ export function createSubscription(
   let resets = 0;
   let keepAliveMs = options.ackWaitMs / 3;
 
-  // The server may have lost requests and consumers.
+  // After a reset the server may have lost requests and consumers, so bind the consumers and fetch again.
   const unsubscribe = connection.onReset(() => {
     resets++;
     bound.clear();
@@ -112,7 +112,8 @@ export function createSubscription(
 
   /**
    * Returns messages to the server. While a fetch request from an ended subscription is open, the server may lose track
-   * of the first returned message until its ack wait ends. Querying the consumer makes the server drop such requests.
+   * of the first returned message until its ack wait ends. Query the consumer first, which makes the server drop such
+   * requests.
    */
   async function giveBack(list: readonly NatsDelivery[]): Promise<void> {
     if (list.length === 0) return;
@@ -154,7 +155,7 @@ export function createSubscription(
     },
     async close(abandoned) {
       await giveBack(abandoned);
-      // An acknowledgement takes effect only once the server has read it.
+      // Flush, because an acknowledgement takes effect only once the server has read it.
       await tryBriefly(async () => (await connection.now()).connection.flush());
     },
   };

@@ -37,7 +37,7 @@ export interface DeadEvent {
 }
 
 /**
- * Stores events to be sent, in a table next to the application's data. All times come from the server. Every call sends
+ * Stores events to be sent, in a table of the application's database. All times come from the server. Every call sends
  * one statement, and rejects with a `SqlDeadlineError` after `commandTimeoutMs`. Server and driver errors pass through
  * unchanged.
  */
@@ -52,8 +52,8 @@ export interface Outbox {
   /** Returns dead events, newest first. `limit`: 1 to 10,000, default 100. */
   dead(limit?: number): Promise<DeadEvent[]>;
   /**
-   * Makes dead events pending again with 0 attempts: the given ids or all. Returns the ids of the events that were
-   * dead.
+   * Makes dead events pending again with 0 attempts: those with the given ids, or all. Returns the ids of the events
+   * that were dead.
    */
   retryDead(ids: readonly string[] | "all", options?: Within): Promise<string[]>;
   /** Counts the events in each state. Reads the whole table. */
@@ -66,8 +66,8 @@ export interface Outbox {
   /** Returns the statements of `ensureSchema()` for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * The check `outbox`, never critical: degraded while an event is dead or failing, with that event's error, or when an
-   * event has waited for more than 300 s. Always the same object.
+   * Returns the check `outbox`, which is never critical. It is degraded while an event is dead or failing, with that
+   * event's error, or when an event has waited for more than 300 s. Always the same object.
    */
   readiness(): ReadinessCheck;
 }
@@ -88,7 +88,7 @@ const MAX_ROWS = 10_000;
 const FAR_MS = 8.64e15;
 const accesses = new WeakMap<object, OutboxAccess>();
 
-/** Returns undefined for an object not created by {@link createOutbox}. */
+/** Returns an outbox's internals; undefined for an object not created by {@link createOutbox}. */
 export function accessOf(outbox: object): OutboxAccess | undefined {
   return accesses.get(outbox);
 }

@@ -3,12 +3,12 @@ import { bodyOf, type EventEnvelope } from "../envelope.ts";
 
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
-/** The stored error of a row whose last lease expired too. */
+/** The error that is stored with a row whose lease expired on its last attempt. */
 export const LEASE_EXPIRED = "lease expired on the last attempt";
 const MAX_EXHAUSTED = 100;
 
-// For rows found by id. With `pending` instead, the planner may choose the index of pending rows, which also contains
-// the id, and read all of it.
+// Condition for rows that are found by id. With `status = 'pending'`, the planner might use the index of pending rows,
+// which also contains the id, and read all of it.
 const WAITING = "status not in ('published', 'dead')";
 
 /** A statement and its parameters. */
@@ -24,8 +24,8 @@ export interface OutboxEntry {
 }
 
 /**
- * Stores events. `created_at` is the time of the insert rather than of the transaction's start: a transaction that
- * starts later may insert first.
+ * Returns the statement that stores events. `created_at` is the time of the insert rather than of the transaction's
+ * start, because a transaction that starts later may insert first.
  */
 export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
   const text = `insert into ${table} (id, kind, destination, payload, message_key, request_id, tenant_id, trace, status,
@@ -68,15 +68,15 @@ export interface ClaimedRow extends Record<string, unknown> {
 }
 
 /**
- * Claims rows (OUT-5) in one statement. `$1` number of rows, `$2` lease in seconds, `$3` first key, `$4` number of keys
- * to visit, `$5` maximum attempts, `$6` maximum size of a payload in bytes.
+ * Returns the statement that claims rows (OUT-5). `$1` number of rows, `$2` lease in seconds, `$3` first key, `$4`
+ * number of keys to visit, `$5` maximum attempts, `$6` maximum size of a payload in bytes.
  *
  * For each key, the claim looks only at the oldest pending row. When that row is due, the claim takes it together with
  * the due rows after it. A leased or delayed row holds back all later rows with the same key, so relays need no lock
  * per key. The claim walks from key to key in the index with one probe each, however many rows a key has.
  *
  * `available_at` is the expiry time of the lease. A statement that changes a row moves `available_at` past the start of
- * every statement that saw the row before.
+ * every statement that saw the row before the change.
  */
 export function claimSql(table: string): string {
   const ready = `status = 'pending' and available_at <= ${NOW}`;
@@ -142,15 +142,16 @@ const LEASE_IS_VALID = `row.id = lease.id and row.${WAITING} and row.attempts = 
     and row.available_at = lease.until`;
 const LEASES = "unnest($1::text[], $2::int[], $3::timestamptz[]";
 
-/** Marks rows as published. Returns those whose lease was still valid. */
+/** Returns the statement that marks rows as published. Its result contains the rows whose lease was still valid. */
 export function publishedSql(table: string): string {
   return `update ${table} as row set status = 'published', published_at = ${NOW}, last_error = null
 from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning row.id`;
 }
 
 /**
- * Delays failed rows by min(2^attempts, 300) seconds or marks them as dead. `$4` stored errors, `$5` whether to mark as
- * dead immediately, `$6` maximum attempts, `$7` whether the bus was unavailable; if so, no row exhausts its attempts.
+ * Returns the statement that delays failed rows by min(2^attempts, 300) seconds or marks them as dead. `$4` stored
+ * errors, `$5` whether to mark as dead immediately, `$6` maximum attempts, `$7` whether the bus was unavailable; if so,
+ * no row exhausts its attempts.
  */
 export function failedSql(table: string): string {
   const dead = "lease.is_permanent or (not $7::bool and row.attempts >= $6::int)";
@@ -163,13 +164,13 @@ from ${LEASES}, $4::text[], $5::bool[]) as lease (id, attempts, until, error, is
 where ${LEASE_IS_VALID} returning row.id, row.status`;
 }
 
-/** Releases rows and does not count the attempt. */
+/** Returns the statement that releases rows without counting the attempt. */
 export function releasedSql(table: string): string {
   return `update ${table} as row set attempts = greatest(row.attempts - 1, 0), available_at = ${NOW}
 from ${LEASES}) as lease (id, attempts, until) where ${LEASE_IS_VALID} returning row.id`;
 }
 
-/** Deletes at most `$2` events that were published more than `$1` days ago. */
+/** Returns the statement that deletes at most `$2` events that were published more than `$1` days ago. */
 export function purgeSql(table: string): string {
   return `delete from ${table} where id = any(array(
   select id from ${table} where status = 'published' and published_at < ${NOW} - $1::float8 * interval '1 day'
@@ -182,7 +183,7 @@ export function deadSql(table: string): string {
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
-/** Makes dead events pending. `$1`: their ids, or null for all. */
+/** Returns the statement that makes dead events pending. `$1`: their ids, or null for all. */
 export function retrySql(table: string): string {
   return `update ${table} set status = 'pending', attempts = 0, available_at = ${NOW}
 where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
@@ -194,7 +195,7 @@ export function statsSql(table: string): string {
   count(*) filter (where status = 'dead')::float8 as dead from ${table}`;
 }
 
-/** Returns one row for the readiness check, without reading published rows. */
+/** Returns the statement that reads the state for the readiness check in one row, without reading published rows. */
 export function stateSql(table: string): string {
   return `select (select count(*)::float8 from ${table} where status = 'dead') as dead, waiting.*,
   (select left(last_error, 300) from ${table} where status = 'pending' and last_error is not null

@@ -1,13 +1,13 @@
 /** Wakes the relays of this process after a write, so that they do not wait for the next poll. */
 export interface Wakeup {
-  /** `later`: the write belongs to a transaction that commits soon. */
+  /** Calls the listeners. `later`: the write belongs to a transaction that has not committed yet. */
   notify(options: { readonly later: boolean }): void;
   /** Adds a listener. Returns a function that removes it. */
   onNotify(listener: () => void): () => void;
 }
 
-// Most transactions commit before the first signal, nearly all before the second. The next poll finds the remaining
-// events.
+// Delays of the two calls after a write in a transaction. Most transactions commit before the first call, nearly all
+// before the second; the next poll finds the remaining events.
 const LATER_MS = [20, 300];
 
 export function createWakeup(): Wakeup {

@@ -3,7 +3,7 @@ import { type Script, script } from "@svc/redis";
 /**
  * Publishes messages. KEYS: stream, ids. ARGV: window in ms, maximum length of a stream without groups, then for each
  * message its id, its key ("1" followed by the key, or "0") and its body. Skips a message whose id is known. When a
- * message fails, the messages before it stay. An id is recorded only after its message is stored.
+ * message fails, the messages before it remain stored. An id is recorded only after its message is stored.
  */
 export const PUBLISH: Script = script(`
 local window = tonumber(ARGV[1])
@@ -62,7 +62,7 @@ end
 return lost`);
 
 /**
- * Releases all of the consumer's entries to the next consumer that looks, and removes the consumer if it holds none.
+ * Makes the consumer's entries available to other consumers immediately, and removes the consumer if it holds none.
  * KEYS: stream. ARGV: group, consumer, idle ms, then for each entry its id and its delivery count.
  */
 export const RELEASE: Script = script(`

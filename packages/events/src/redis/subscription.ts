@@ -36,7 +36,7 @@ export function blockMs(minIdleMs: number): number {
   return Math.ceil(Math.min(LONGEST_BLOCK_MS, minIdleMs));
 }
 
-/** Reads the topics' streams as one consumer in a group. */
+/** Creates a subscription that reads the topics' streams as one consumer of a group. */
 export function createSubscription(
   subscriber: Subscriber<RedisDelivery>,
   { options, commands, reader, keyOf }: Surroundings,
@@ -91,7 +91,7 @@ export function createSubscription(
     void acknowledge(stream, entry.id);
   }
 
-  /** Reads new entries. Blocks until entries arrive or the time has passed. */
+  /** Reads new entries. Blocks until entries arrive, at most for the time of `blockMs()`. */
   async function fetch(count: number): Promise<void> {
     await reader.connected(stopping);
     if (stopping.aborted) return;
@@ -167,9 +167,9 @@ export function createSubscription(
       unstarted = list;
       reader.close();
     },
-    /** Releases all entries to the next consumer that looks. */
+    /** Makes all entries available to other consumers immediately. */
     async close(abandoned) {
-      // Redis counted a delivery that no handler received, so subtract it.
+      // Redis counted the delivery of these entries although no handler received them, so subtract it.
       const counts = [
         ...unstarted.map((delivery) => [delivery, Math.max(0, delivery.deliveries - 1)] as const),
         ...abandoned.map((delivery) => [delivery, delivery.deliveries] as const),

@@ -29,9 +29,12 @@ export interface Failure {
 export interface SendResult {
   readonly sent: readonly OutgoingEvent[];
   readonly failed: readonly Failure[];
-  /** Events not tried, because an earlier event with the same key failed or the time had passed. */
+  /**
+   * Events that were not sent: an earlier event with the same key failed, the bus was unavailable, or a limit was
+   * reached.
+   */
   readonly skipped: readonly OutgoingEvent[];
-  /** Whether the bus was unavailable; if so, no event is blamed for its failure. */
+  /** Whether the bus was unavailable; if so, a failure does not make an event dead. */
   readonly away: boolean;
 }
 
@@ -138,7 +141,7 @@ function isPermanent(error: unknown): boolean {
   return typeof error === "object" && error !== null && (error as { permanent?: unknown }).permanent === true;
 }
 
-/** Whether the bus itself reports that it is unavailable. */
+/** Returns whether the bus itself reports that it is unavailable. */
 async function isAway(bus: EventBus): Promise<boolean> {
   try {
     return !(await withDeadline(CHECK_MS, (signal) => bus.readiness().check(signal))).healthy;

@@ -21,16 +21,16 @@ export interface Settled {
 
 const KEYS = 500;
 const PURGED = 1000;
-// PostgreSQL's JSON text has extra spaces and is up to twice as long.
+// PostgreSQL's text of a jsonb value has extra spaces and is up to twice as long as the published JSON.
 const SPACED = 2;
 const MAX_JOBS = 1000;
 const MAX_LENGTH = 16 * 2 ** 20;
 // The share of the deadline given to the server, so that it stops before the relay times out.
 const SERVERS_SHARE = 0.9;
-// SQLSTATE classes that blame the data. For all other classes a retry may help.
+// SQLSTATE classes of errors that the row's data causes. After all other errors a retry may help.
 const DATA = /^(?:21|22|23|54)/;
 
-/** Returns all of a relay's statements, each in a transaction with a deadline. */
+/** Returns functions that run a relay's statements, each in a transaction with a deadline. */
 export function createRelayStore(options: ResolvedRelay) {
   const { access, outbox, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
   const { db, sql } = access;
@@ -44,7 +44,7 @@ export function createRelayStore(options: ResolvedRelay) {
   const deadline = { operation: `a relay of ${outbox.name}`, timeoutMs: commandTimeoutMs };
   const settings = {
     statement_timeout: String(Math.max(1, Math.floor(commandTimeoutMs * SERVERS_SHARE))),
-    // Use the plan for a large table, independent of the table's statistics.
+    // Force the plan for a large table, even if the table's statistics suggest another one.
     enable_seqscan: "off",
     enable_bitmapscan: "off",
     jit: "off",
@@ -144,7 +144,7 @@ export function createRelayStore(options: ResolvedRelay) {
   };
 }
 
-/** Whether the row's data caused the error, rather than the state of the database. */
+/** Returns whether the row's data caused the error, rather than the state of the database. */
 function isOfTheRow(error: unknown): boolean {
   if (isRefusedJob(error)) return true;
   return !isConnectionError(error) && DATA.test(sqlStateOf(error) ?? "");

@@ -24,7 +24,7 @@ export interface Relay extends AsyncDisposable {
    * @throws Error after `stop()`
    */
   start(): void;
-  /** Stops once the claimed events are sent, within half a lease and two transactions. Never rejects. */
+  /** Stops once the claimed events are sent, which takes at most half a lease and two transactions. Never rejects. */
   stop(): Promise<void>;
   /**
    * Relays until no event is due, whether or not the relay was started. For scripts and tests.
@@ -32,7 +32,7 @@ export interface Relay extends AsyncDisposable {
    * @throws Error after `stop()`
    */
   drainOnce(): Promise<RelayPass>;
-  /** The outbox's readiness check `outbox`. */
+  /** Returns the outbox's readiness check, `outbox`. */
   readiness(): ReadinessCheck;
 }
 
@@ -67,7 +67,8 @@ export function createRelay(given: RelayOptions): Relay {
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.warn({ err: error, suppressed }, "the outbox cannot be relayed: a database operation failed"),
   );
-  // A relay queues jobs only for its own service's subscribers. Subscribers of another service would miss the event.
+  // Warn, because a relay queues jobs only for its own service's subscribers: those of the other service miss the
+  // event.
   const warnForeign = atMostEvery(WARN_EVERY_MS, (suppressed, source: string) =>
     logger?.warn(
       { source, of: events.source, table: outbox.name, suppressed },
@@ -141,7 +142,8 @@ export function createRelay(given: RelayOptions): Relay {
     try {
       return await store.settle(sent);
     } catch (error) {
-      // If the database rejects the statement, for example because a job table is missing, do not blame the events.
+      // If the database rejects the statement, for example because a job table is missing, delay the events without
+      // making them dead.
       if (!isConnectionError(error) && !isTimeout(error)) {
         const failures = sent.map(({ row }) => ({ row, error, permanent: false }));
         await store.fail(failures, true);

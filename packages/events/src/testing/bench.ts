@@ -9,16 +9,18 @@ export interface EventBusBench {
   readonly another: () => Promise<EventBus>;
   /**
    * Disconnects a bus abruptly from the broker, as if its process had been killed. If omitted, the case about dead
-   * consumers tests nothing.
+   * consumers passes without a check.
    */
   readonly breakConnection?: ((bus: EventBus) => void | Promise<void>) | undefined;
-  /** Restarts the broker, which may lose its data. If omitted, the restart case tests nothing. */
+  /**
+   * Restarts the broker, which may lose its data. If omitted, the case about a broker outage passes without a check.
+   */
   readonly restartBroker?: (() => Promise<void>) | undefined;
   /** Called at the end of every case, after the buses are closed. */
   readonly close: () => Promise<void>;
 }
 
-/** Helpers for one case. Whatever they start is stopped when the case ends. */
+/** Helpers for one case. Everything that they start is stopped when the case ends. */
 export interface Scene {
   readonly bench: EventBusBench;
   readonly bus: EventBus;
@@ -32,7 +34,7 @@ export interface Scene {
   /** Returns `many` messages, each with a unique id. */
   readonly messages: (many: number, changes?: Partial<BusMessage>) => readonly BusMessage[];
   readonly until: Until;
-  /** Starts a consumption that records its deliveries. */
+  /** Starts a subscription that records its deliveries. */
   readonly gather: (options?: GatherOptions) => Promise<Gathered>;
 }
 
@@ -66,7 +68,7 @@ export interface Gathered {
   has(messages: readonly BusMessage[]): Promise<void>;
 }
 
-/** Waits until a condition holds. The wait is so long that only a broken bus fails. */
+/** Waits until a condition holds. The time limit is so long that only a broken bus exceeds it. */
 export type Until = (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
 
 // Maximum number of sequential waits in a case.
@@ -77,7 +79,7 @@ export function idsOf(messages: readonly BusMessage[]): string[] {
   return messages.map(({ id }) => id);
 }
 
-/** Rejects when the work does not finish in time, so that a hanging bus makes the case fail. */
+/** Rejects when the work takes longer than `ms`, so that a hanging bus makes the case fail. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`timed out after ${ms / 1000} s: ${what}`)), ms);

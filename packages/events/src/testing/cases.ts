@@ -3,7 +3,7 @@ import { deliveryCases } from "./delivery-cases.ts";
 import { faultCases } from "./fault-cases.ts";
 import { lifeCases } from "./life-cases.ts";
 
-/** What the suite needs to know about a bus. */
+/** Describes a bus to the suite. */
 export interface EventBusSuite {
   /**
    * Opens a bus on a new or existing broker. Every case uses its own topics and groups. For a fast suite, configure the

@@ -167,7 +167,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "carries 200 KB",
+    name: "delivers a message of 200 KB unchanged",
     async play({ bus, gather, message }) {
       const large = message({ body: JSON.stringify({ text: "0123456789".repeat(20_000) }) });
       const got = await gather();
@@ -177,7 +177,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "carries every character in bodies and keys",
+    name: "delivers every character in bodies and keys unchanged",
     async play({ bus, gather, message }) {
       const text = "Zürich 東京 🚀 \u{1F468}\u{200D}\u{1F469} \0 \r\n\t \" ' \\ \u2028 \uFFFD";
       const sent = message({ key: text, body: JSON.stringify({ text }) + text });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Draft, idsOf } from "./bench.ts";
 
-/** Cases about failures. */
+/** Cases about rejected messages, dead consumers and broker outages. */
 export const faultCases: readonly Draft[] = [
   {
     name: "delivers a rejected message again, with its delivery count",

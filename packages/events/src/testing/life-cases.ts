@@ -27,7 +27,7 @@ export const lifeCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends everything at close(), which can be called twice",
+    name: "stops subscriptions and rejects calls after close(), which can be called twice",
     async play({ bus, another, gather, topic, message }) {
       const other = await another();
       const first = message();
@@ -44,7 +44,7 @@ export const lifeCases: readonly Draft[] = [
     },
   },
   {
-    name: "has a readiness check that is never critical",
+    name: "reports a healthy readiness check that is never critical",
     async play({ bus, message }) {
       await bus.publish([message()]);
       const readiness = bus.readiness();

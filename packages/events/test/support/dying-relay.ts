@@ -3,7 +3,8 @@ import { createJobTable } from "@svc/job-table";
 import { Pool } from "pg";
 import { obedientBus } from "./obedient-bus.ts";
 
-// A relay in a child process, which is killed after its broker has the events and before the relay gets the answer.
+// Runs a relay in a child process, which the test kills after the bus has stored the events and before publish()
+// resolves.
 const [url = "", jobs = "", outboxName = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
 const table = createJobTable({ db: pool, name: jobs });

@@ -8,7 +8,7 @@ export function topicName(what: string): string {
   return `case-${count}.${what}`;
 }
 
-/** Returns that many messages of a topic with unique ids. */
+/** Returns `many` messages of a topic, each with a unique id. */
 export function messages(topic: string, many: number, changes: Partial<BusMessage> = {}): BusMessage[] {
   return Array.from({ length: many }, () => {
     count++;
@@ -20,7 +20,7 @@ export function idsOf(list: readonly BusMessage[]): string[] {
   return list.map(({ id }) => id);
 }
 
-/** Whether a bus accepts the messages within its timeout. */
+/** Returns whether a bus accepts the messages within its timeout. */
 export function isTaken(bus: EventBus, list: readonly BusMessage[]): Promise<boolean> {
   return bus.publish(list).then(
     () => true,

@@ -6,7 +6,7 @@ import { createNatsJetStreamBus, type NatsJetStreamOptions } from "@svc/events/n
 import { collector } from "./messages.ts";
 import { brokerNats, LOGIN } from "./servers.ts";
 
-/** What tests of the bus on NATS JetStream use. */
+/** The server, clients and helpers for tests of the bus on NATS JetStream. */
 export interface NatsBench {
   readonly server: NatsServer;
   /** A connection of the test, separate from the bus. */

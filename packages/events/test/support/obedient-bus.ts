@@ -6,7 +6,7 @@ export interface ObedientBus extends EventBus {
   readonly taken: BusMessage[];
   /** The number of publish calls. */
   calls: number;
-  /** What the readiness check reports. */
+  /** Whether the readiness check reports the bus as healthy. */
   healthy: boolean;
   /** Throws for messages that the bus should reject. */
   refuse: (messages: readonly BusMessage[]) => void;

@@ -9,7 +9,9 @@ interface Queued {
   visibleAt: number;
 }
 
-/** A queue service in memory that hides a received message for `visibilityMs`; each of its buses is a replica. */
+/**
+ * Creates an in-memory queue service that hides a received message for `visibilityMs`; each of its buses is a replica.
+ */
 export function queueService(visibilityMs: number): { bus(): EventBus; kill(bus: EventBus): void } {
   const log: BusMessage[] = [];
   const queues = new Map<string, Queued[]>();

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { collector } from "./messages.ts";
 import { brokerRedis } from "./servers.ts";
 
-/** What tests of the bus on Redis Streams use. */
+/** The server, client and helpers for tests of the bus on Redis Streams. */
 export interface RedisBench {
   readonly server: RedisServer;
   /** A client of the test, separate from the bus. */

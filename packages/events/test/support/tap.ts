@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy to a server that can be cut. */
+/** A proxy to a server, whose connections a test can cut. */
 export interface Tap extends AsyncDisposable {
   readonly port: number;
-  /** Closes all connections and accepts no further one. */
+  /** Closes all connections and rejects new ones. */
   cut(): void;
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export function moduleOf(code: string): string {
 
 export interface Child extends AsyncDisposable {
   readonly process: ChildProcess;
-  /** Exit code and signal, once it has ended. */
+  /** Resolves to the exit code and signal when the process has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   readonly stderr: () => string;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** A value to log, and the value that the line must have in its place. */
+/** A value to log, and the value that the record must contain in its place. */
 export interface Logged {
   readonly given: unknown;
   readonly expected: unknown;
@@ -18,7 +18,7 @@ export class JsonText {
   }
 }
 
-// Names in log calls of the packages.
+// Field names that the packages use in log calls.
 const fieldNames = (
   "acr_values at attempt broker bus cache cause checks code config connections database deliveries durationMs " +
   "duration_ms ended entries env err error event_id failures family from group handlers http_method http_path " +
@@ -40,7 +40,7 @@ const secretNames = [
 const pluralNames = ["tokens", "credentials", "api_keys"];
 const headers = "authorization Authorization cookie Cookie set-cookie x-api-key X-Csrf-Token".split(" ");
 
-// Without colon, equals sign and digit, these texts are harmless in any order.
+// These texts contain no colon, equals sign or digit, so they do not form a secret in any order.
 // prettier-ignore
 const pieces = [
   "authorization", "cookie", "set-cookie", "x-api-key", "password", "token", "bearer", "basic", "auth", "key", "x-",

@@ -3,10 +3,10 @@ import type { Middleware } from "@svc/context";
 import { expressMajors } from "@svc/test-support";
 import connect from "connect";
 
-/** Answers the requests of a test, after the middleware. */
+/** The handler that answers a test's requests, after the middleware. */
 export type Handler = RequestListener;
 
-/** Runs a chain of middleware and a handler on each kind of server. */
+/** For each kind of server, combines middleware and a handler into a request listener. */
 export const servers: Readonly<
   Record<string, (middleware: readonly Middleware[], handler: Handler) => RequestListener>
 > = {

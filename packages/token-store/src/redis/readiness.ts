@@ -3,13 +3,14 @@ import { replyWord } from "@svc/redis/scripts";
 import { DeadlineError, withDeadline } from "@svc/resilience";
 import type { RedisLike } from "./options.ts";
 
-// A script, because `eval` is the only general method of RedisLike. One key, so that a cluster always asks the same server.
+// INFO runs in a script, because `RedisLike` has no other method for it. The key makes a cluster always ask the same
+// server.
 const LOOK = `redis.call('EXISTS', KEYS[1])
 return redis.call('INFO', 'memory')`;
 
 /**
- * Checks that Redis responds (RDY-22), and reports an eviction policy that may drop revocations. A host that hides the
- * policy counts as healthy.
+ * Creates the check that Redis responds (RDY-22). It reports an eviction policy that may drop revocations; a server
+ * that does not reveal its policy counts as healthy.
  */
 export function createReadiness(
   name: string,

@@ -13,28 +13,29 @@ export type RedisTokenStore = SharedTokenStore;
 const PAUSES_MS = [25, 75, 150, 250];
 
 /**
- * Keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica holds on all (REV-11) and a refresh
- * token rotates only once (REF-19). Every write is one script that uses the server's clock; a check is one MGET. In a
- * cluster, a session and its used tokens share a slot, and a check sends three commands at once.
+ * Creates a store that keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica applies to
+ * all (REV-11) and a refresh token rotates only once (REF-19). Every write is one script that uses the server's clock;
+ * a check is one MGET. In a cluster, a session and its used tokens share a slot, and a check sends three commands at
+ * once.
  *
- * A write whose response was lost is sent again with the same nonce within `timeoutMs`. A rotation that Redis executes after
- * that time has no effect (REF-17).
+ * A write whose response was lost is sent again with the same nonce within `timeoutMs`. A rotation that Redis executes
+ * after that time has no effect (REF-17).
  *
  * @throws ConfigurationError for unknown or invalid options
- * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_ARGUMENT`; DeadlineError, or the client's error, when Redis
- *   does not respond
+ * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_ARGUMENT`; DeadlineError, or the client's error, when
+ *   Redis does not respond
  */
 export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTokenStore {
   const { redis, keyPrefix, timeoutMs, name, now } = redisTokenStoreOptions.resolve(options);
   const keys = keysWith(keyPrefix);
   const scripts = makeScripts();
-  // A second deadline would cost more than the check, and the client's deadline comes first anyway.
+  // Rely on the client's deadline if it comes first, because a second deadline would cost more than the check.
   const endsInTime = (redis.commandTimeoutMs ?? Infinity) <= timeoutMs;
   let split = redis.isCluster === true;
   // How many milliseconds the server's clock is ahead of `now()`.
   let aheadMs = 0;
 
-  /** Retries an operation whose response may have been lost. The operation must be repeatable. */
+  /** Retries an operation whose response may have been lost. The operation must be safe to repeat. */
   function persistently<T>(operation: (until: number) => Promise<T>): Promise<T> {
     const until = now() + timeoutMs;
     return withDeadline(timeoutMs, async (signal) => {
@@ -71,8 +72,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   }
 
   /**
-   * Runs a script that has no effect after the caller's deadline, because the client may send it late, after a reconnect.
-   * Repeats a script that was late only because `aheadMs` was wrong.
+   * Runs a script that compares the server's clock with the caller's deadline, because the client may send it late,
+   * after a reconnect. Repeats the script if it was late only because `aheadMs` was wrong.
    */
   function whileDue(operation: (latest: string) => Promise<unknown>): Promise<unknown> {
     return persistently(async (until) => {
@@ -102,7 +103,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
         split = true;
       }
     }
-    // After a revocation between this read and the script, the new pair is refused later, since neither entry goes away.
+    // A revocation between this read and the script remains stored, so the new tokens are rejected when they are used.
     const [revoked, notBefore] = await read(elsewhere);
     if (beganBefore(signedInAt, notBefore)) return ["replayed", Math.round(now() + aheadMs)];
     return runScript(redis, scripts.rotate, beside, [...args, typeof revoked === "string" ? "1" : "0"]);
@@ -153,8 +154,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
       const ttl = timeToLiveMs(ttlSeconds);
-      // A retry after a lost response sets `notBefore` a second later, which ends only sessions that began before its
-      // response.
+      // A retry after a lost response sets `notBefore` a second later. This ends only sessions that began before the
+      // call returned.
       return Number(
         await whileDue((latest) => runScript(redis, scripts.signOutNow, [keys.subject(sub)], [latest, ttl])),
       );
@@ -178,8 +179,8 @@ function beganBefore(signedInAt: number, notBefore: string | null | undefined): 
 }
 
 /**
- * Rejects when `result` takes longer than `ms`. Unlike `withDeadline` of `@svc/resilience` it makes no abort signal, which
- * would cost more than the check itself.
+ * Returns `result`, or rejects when it takes longer than `ms`. Unlike `withDeadline` of `@svc/resilience`, it does not
+ * create an abort signal, which would cost more than the check itself.
  *
  * @throws DeadlineError when the time is up
  */

@@ -1,31 +1,38 @@
 import { script } from "@svc/redis/scripts";
 
-/** Builds the keys. In a cluster, keys that one script touches have the same text in braces, and therefore the same slot. */
+/**
+ * Returns functions that build the keys. Keys that one script uses in a cluster have the same text in braces, and
+ * therefore the same slot.
+ */
 export function keysWith(prefix: string) {
   return {
-    /** Marks a session as revoked. */
+    /** Returns the key that marks a session as revoked. */
     family: (fam: string) => `${prefix}f:{${tag(fam)}}`,
-    /** Marks a refresh token as used; in the slot of its session. */
+    /** Returns the key that marks a refresh token as used. It is in the slot of the token's session. */
     use: (fam: string, jti: string) => `${prefix}u:{${tag(fam)}}${tag(jti)}`,
-    /** Marks a token as revoked. Has its own slot, since a revocation by id does not name the session. */
+    /**
+     * Returns the key that marks a token as revoked. It has its own slot, since a revocation by id does not name the
+     * session.
+     */
     token: (jti: string) => `${prefix}j:{${tag(jti)}}`,
-    /** Holds the time before which a person's sessions are revoked. */
+    /** Returns the key that holds the time before which a person's sessions are revoked. */
     subject: (sub: string) => `${prefix}s:{${tag(sub)}}`,
   };
 }
 
-// Redis ends a hash tag at the first closing brace and ignores an empty tag. UTF-8 would also write all unpaired
-// surrogates as the same character.
+// Escape closing braces and empty ids, because Redis ends a hash tag at the first closing brace and ignores an empty
+// tag. Write unpaired surrogates in hex, because UTF-8 would encode all of them as the same character.
 function tag(id: string): string {
   if (id === "") return "%";
   if (!id.isWellFormed()) return `%%${Buffer.from(id, "utf16le").toString("hex")}`;
   return id.includes("}") || id.includes("%") ? id.replace(/[%}]/g, encodeURIComponent) : id;
 }
 
-// In Redis 4, a script that reads the time must request replication by effects; later versions always replicate so.
+// In Redis 4, a script that reads the time must request replication by effects; later versions always replicate
+// effects.
 const PROLOGUE = "if redis.replicate_commands then redis.replicate_commands() end\n";
 
-/** Stops after the caller's deadline. ARGV[1]: latest server time, in milliseconds. */
+/** Start of a script that returns `late` after the caller's deadline. ARGV[1]: latest server time, in milliseconds. */
 const IF_DUE = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -56,7 +63,10 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[5])
 return {'replayed', now}
 `;
 
-/** KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, nor ends a permanent entry. */
+/**
+ * KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, and adds none to a permanent
+ * entry.
+ */
 const REMEMBER = `${PROLOGUE}
 local left = redis.call('PTTL', KEYS[1])
 if left ~= -1 and left < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
@@ -75,7 +85,7 @@ else
 end
 `;
 
-/** KEYS: subject. ARGV: not before, ttl. Neither value decreases. */
+/** KEYS: subject. ARGV: not before, ttl. Neither stored value decreases. */
 const SIGN_OUT = `${PROLOGUE}
 local held = redis.call('GET', KEYS[1])
 local moment = ARGV[1]
@@ -91,7 +101,7 @@ local held = tonumber(redis.call('GET', KEYS[1]) or '')
 if held and held > second then second = math.ceil(held) end
 `;
 
-/** KEYS: subject. */
+/** KEYS: subject. Returns the second at which a session begins. */
 const SIGN_IN_TIME = `${SIGN_IN_SECOND}
 return string.format('%.0f', second)
 `;

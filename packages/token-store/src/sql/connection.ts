@@ -10,22 +10,26 @@ import {
 } from "@svc/sql";
 import type { ResolvedTokenStore } from "./options.ts";
 
-// The server gives up before the caller's deadline, so the caller knows that a rejected statement has no effect.
+// The server cancels a statement before the caller's deadline, so the caller knows that a rejected statement had no
+// effect.
 const SERVERS_SHARE = 0.9;
 // SQLSTATEs of a canceled statement and of a lock timeout.
 const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 
 export type Connection = ReturnType<typeof createConnection>;
 
-/** Sends statements within the time limit of a command. Rejects at once while the circuit breaker is open. */
+/**
+ * Returns functions that send statements within `timeoutMs`. `read` and `write` reject at once while the circuit
+ * breaker is open.
+ */
 export function createConnection(options: ResolvedTokenStore) {
   const { db, name, timeoutMs, breakerFailures, breakerCoolDownMs, logger, now } = options;
-  // Rounded to tenths, so that the server's statistics see few distinct statements.
+  // Round the remaining time to tenths of `timeoutMs`, so that the server's statistics see few distinct statements.
   const limit = (leftMs: number): string => {
     const share = (Math.floor((10 * leftMs) / timeoutMs + 0.05) / 10) * SERVERS_SHARE;
     return `set local statement_timeout = ${Math.max(1, Math.floor(timeoutMs * share))}`;
   };
-  // With a stricter level, two statements that write the same row would fail.
+  // At a stricter level, one of two concurrent statements that write the same row would fail.
   const isolation = "set transaction isolation level read committed";
   const breaker = createBreaker({
     failures: breakerFailures,
@@ -57,7 +61,7 @@ export function createConnection(options: ResolvedTokenStore) {
       try {
         return await sendOn(connection, sql(), deadline);
       } catch (error) {
-        // The failed statement may have been executed, or the connection may have been broken before it was sent.
+        // Repeat the statement once: the connection may have broken before it was sent, or after it was executed.
         if (attempt === 2 || deadline.aborted || !isConnectionError(error)) throw error;
       }
     }
@@ -67,7 +71,8 @@ export function createConnection(options: ResolvedTokenStore) {
     /** Runs a statement that reads, and returns its first row. */
     read: (sql: string) => breaker.run(() => send(sql)),
     /**
-     * Runs a statement that writes. Repeats it on another connection when its connection breaks, so it must be repeatable.
+     * Runs a statement that writes. Repeats it on another connection when its connection breaks, so it must be safe to
+     * repeat.
      */
     write: (sql: string) => breaker.run(() => send(`${isolation}; ${sql}`)),
     /** Runs a statement that reads, even while the circuit breaker is open. */
@@ -96,7 +101,10 @@ interface Emitter {
   removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** Sends on a connection and releases it; closes it at the deadline, so that the pool does not lend a hung connection. */
+/**
+ * Sends a statement on a connection and releases the connection. Closes it at the deadline, so that the pool does not
+ * lend a hung connection.
+ */
 async function sendOn(connection: PooledConnection, sql: string, deadline: AbortSignal): Promise<Row> {
   let broken: Error | undefined;
   const onError = (error: Error): void => {

@@ -36,11 +36,11 @@ export function began(seconds: number): string {
 
 /** Returns a time as an SQL expression, from milliseconds since the Unix epoch. */
 export function instant(ms: number): string {
-  // Token dates end at 8.64e12 seconds, so later times are limited to that.
+  // Limit the time to 8.64e12 seconds, the latest date in a token.
   return `to_timestamp('${Math.max(-1e11, Math.min(ms / 1_000, 8.64e12))}'::float8)`;
 }
 
 function digest(id: string): string {
-  // UTF-8 would write all unpaired surrogates as the same character.
+  // Hash UTF-16, because UTF-8 would encode all unpaired surrogates as the same character.
   return createHash("sha256").update(Buffer.from(id, "utf16le")).digest("base64url");
 }

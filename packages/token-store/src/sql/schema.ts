@@ -10,7 +10,8 @@ const COLUMNS = {
   expires_at: "timestamptz",
 } as const;
 
-// The unique index lets one presentation of a token win. The default collation may treat two ids as equal.
+// The unique index lets only one presentation of a token win. Its collation must be deterministic, because others may
+// treat two ids as equal.
 const NEEDS: TableNeeds = {
   key: "key",
   indexes: [{ columns: ["expires_at"] }],
@@ -26,7 +27,7 @@ const NEEDS: TableNeeds = {
 export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);
   const sql = qualified(table);
-  // Ids need no sort order for people. An index with collation "C" also survives an upgrade of the system's locale library.
+  // Use collation "C": ids need no linguistic order, and the index survives an upgrade of the system's locale library.
   return [
     `create table if not exists ${sql} (
   key text collate "C" primary key,
@@ -39,7 +40,8 @@ export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly st
 }
 
 /**
- * Creates the table if it is missing. An existing table is only checked, which needs no right beyond reading the catalogue.
+ * Creates the table if it is missing. Only checks an existing table, for which the right to read the catalogue
+ * suffices.
  *
  * @throws SchemaError when the existing table cannot serve as the store
  */

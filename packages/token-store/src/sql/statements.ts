@@ -8,13 +8,13 @@ import { began, instant, interval, keyOf, nonceOf } from "./marks.ts";
 // Only the row of a used token has a nonce. `deadline` is the end of the grace window for a used token, `-infinity` for a
 // revoked token, the time before which sessions are revoked for a subject, and null for a family.
 
-/** Whether the statement runs inside a transaction of the caller, who could roll it back. */
+/** Column that tells whether the statement runs inside a transaction of the caller, who could roll it back. */
 const NESTED = "now() <> statement_timestamp() as nested";
 
-// An integer, because a low `extra_float_digits` cuts other numbers.
+// An integer, because a low `extra_float_digits` would truncate a float.
 const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint as server_ms";
 
-/** Whether a row is unexpired. Expired rows count as absent even before they are deleted. */
+/** Condition for a row that has not expired. Expired rows count as absent even before they are deleted. */
 const LIVES = "expires_at > statement_timestamp()";
 
 /** Returns the query that checks whether the token, its family or its subject is revoked. */
@@ -118,8 +118,9 @@ export function signInTimeSql(table: string, sub: string): string {
 }
 
 /**
- * Returns the statement that revokes sessions which began before the next second of the server's clock, or in the second of
- * an earlier sign-out. It has no effect after `latestMs` on that clock, because the person may have signed in again.
+ * Returns the statement that revokes sessions which began up to the current second of the server's clock, or up to the
+ * time of an earlier sign-out if that is later. It has no effect after `latestMs` on that clock, because the person may
+ * have signed in again.
  */
 export function revokeSubjectNowSql(table: string, sub: string, ttlMs: number, latestMs: number): string {
   return `

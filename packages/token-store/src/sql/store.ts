@@ -39,9 +39,9 @@ const NOT_LAST = "the driver does not answer the last of several statements";
 const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced", "replayed"]);
 
 /**
- * Keeps revocations and used refresh tokens in PostgreSQL (REF-4 to REF-8, REV-1 to REV-3). Every call is one round trip and
- * one transaction, and uses the server's clock. A rotation that the server starts after `timeoutMs` has no effect (REF-17).
- * The store sends nothing before the first call.
+ * Creates a store that keeps revocations and used refresh tokens in PostgreSQL (REF-4 to REF-8, REV-1 to REV-3). Every
+ * call is one round trip and one transaction, and uses the server's clock. A rotation that the server starts after
+ * `timeoutMs` has no effect (REF-17). The store sends nothing before the first call.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -87,7 +87,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     return row;
   }
 
-  /** Runs a write that has no effect after the caller's deadline; returns its result. */
+  /** Runs a write that has no effect when the server starts it after the caller's deadline. Returns its result. */
   async function writeWhileDue(statement: (latestMs: number) => string): Promise<unknown> {
     const until = now() + timeoutMs;
     for (;;) {

@@ -4,7 +4,7 @@ import { again, type Draft, presented, revocable, successor } from "./subjects.t
 const PRESENTATIONS = 16;
 const ROUNDS = 5;
 
-/** Concurrent calls. */
+/** Cases with concurrent calls. */
 export const concurrencyCases: readonly Draft[] = [
   {
     name: "rotates exactly one of 16 concurrent presentations on two replicas, and reports the others as raced (REF-7, REF-19)",
@@ -35,7 +35,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends a session that is revoked during a rotation, whichever comes first (REF-8, REV-11)",
+    name: "ends a session whose revocation and rotations run concurrently (REF-8, REV-11)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });
@@ -54,7 +54,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps a person signed out who is signed out during a rotation, whichever comes first (REV-10)",
+    name: "ends a session when its person's sign-out and rotations run concurrently (REV-10)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });

@@ -11,7 +11,7 @@ async function refused(what: string, call: () => unknown): Promise<void> {
   fail(`${what} was taken`);
 }
 
-/** Revocation by token id, session and subject. */
+/** Cases about revocation by token id, session and subject. */
 export const revocationCases: readonly Draft[] = [
   {
     name: "reports a fresh token as not revoked (REV-1)",
@@ -46,7 +46,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "revokes by id only tokens, not a session or person with the same id (REV-1)",
+    name: "does not revoke a token, session or person whose id equals a revoked id of another kind (REV-1)",
     async test({ store }) {
       const [jti, fam] = [id(), id()];
       await store.revoke(jti, 600);
@@ -93,7 +93,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "accepts a time with a fraction (REV-10)",
+    name: "accepts a sign-out time with a fraction of a second (REV-10)",
     async test({ store }) {
       const sub = id();
       await store.revokeSubject(sub, 1_700_000_000.5, 600);
@@ -102,7 +102,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "keeps a session revoked when an earlier time follows (REV-10)",
+    name: "keeps a session revoked after a further sign-out with an earlier time (REV-10)",
     async test({ store, replica }) {
       const sub = id();
       const token = presented({ sub, signedInAt: 1_700_000_000 });
@@ -114,7 +114,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "replays the winner's own request when it is sent again after the person was signed out (REV-10)",
+    name: "reports the winner's own request as replayed when it is sent again after a sign-out (REV-10)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
@@ -124,7 +124,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "accepts ids of any characters (REV-1)",
+    name: "accepts ids with any characters (REV-1)",
     async test({ store }) {
       for (const odd of [
         "}",
@@ -191,7 +191,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "rejects a duration or time that is not a finite number, and consumes nothing (REV-2)",
+    name: "rejects a duration or time that is not a finite number, and does not use up the token (REV-2)",
     async test({ store }) {
       const token = presented();
       for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {

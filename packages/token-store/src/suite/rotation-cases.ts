@@ -12,7 +12,7 @@ async function pastWindow(store: TokenStore, present: () => Promise<RotationResu
   equal(last, "replayed");
 }
 
-/** The states of a presented refresh token. */
+/** Cases about each result of presenting a refresh token. */
 export const rotationCases: readonly Draft[] = [
   {
     name: "rotates a token at its first presentation (REF-4, REF-18)",
@@ -58,7 +58,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports every second use as replayed when there is no window (REF-14)",
+    name: "reports a second use as replayed when graceSeconds is 0 (REF-14)",
     async test({ store }) {
       const token = presented({ graceSeconds: 0 });
       equal(await store.rotate(token), "rotated");
@@ -67,7 +67,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "ends the window on the millisecond (REF-14)",
+    name: "ends the window exactly after graceSeconds (REF-14)",
     needsClock: true,
     async test({ store, advance }) {
       const token = presented({ graceSeconds: 10 });
@@ -123,7 +123,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "reports a losing request as raced when it is sent again (REF-5)",
+    name: "reports a losing request as raced again when it is repeated (REF-5)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       const loser = again(token);
@@ -142,7 +142,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "replays the winner's own request when it is sent again after the family was revoked (REF-8)",
+    name: "reports the winner's own request as replayed when it is sent again after the family was revoked (REF-8)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");

@@ -2,14 +2,14 @@ import { equal, ok, rejects } from "node:assert/strict";
 import type { TokenStore } from "../token-store.ts";
 import { type Bench, type Draft, id, presented, revocable } from "./subjects.ts";
 
-/** A store with the two optional operations. */
+/** A store with `signInTime` and `revokeSubjectNow`, which are optional. */
 type Clocked = TokenStore & Required<Pick<TokenStore, "signInTime" | "revokeSubjectNow">>;
 
 function isClocked(store: TokenStore): store is Clocked {
   return store.signInTime !== undefined && store.revokeSubjectNow !== undefined;
 }
 
-/** Makes a case for stores with `signInTime` and `revokeSubjectNow`; a store with neither passes it. */
+/** Returns a case for stores with `signInTime` and `revokeSubjectNow`; a store with neither passes it. */
 function clocked(
   name: string,
   test: (
@@ -42,7 +42,7 @@ async function isOver(store: TokenStore, sub: string, signedInAt: number): Promi
   return store.isRevoked(revocable(presented({ sub, signedInAt })));
 }
 
-/** Sign-ins before and after a sign-out everywhere, on replicas whose clocks disagree (REV-10). */
+/** Cases about sign-ins before and after a sign-out everywhere, on replicas whose clocks disagree (REV-10). */
 export const signOutCases: readonly Draft[] = [
   clocked(
     "ends exactly the sessions that began before a sign-out, on replicas whose clocks disagree (REV-10)",
@@ -50,7 +50,7 @@ export const signOutCases: readonly Draft[] = [
       for (const first of skews) {
         for (const second of skews) {
           const sub = id();
-          // Repeat, because most rounds then run within one second.
+          // Repeat, so that most rounds run within the same second as the one before.
           for (let round = 0; round < 3; round++) {
             const began = await store.signInTime(sub, clockOf(first));
             equal(await isOver(replica, sub, began), false);
@@ -71,7 +71,7 @@ export const signOutCases: readonly Draft[] = [
       }
     },
   ),
-  clocked("returns whole seconds, and the stored moment of a sign-out (REV-10)", async ({ store }) => {
+  clocked("returns whole seconds, and for a sign-out the stored time (REV-10)", async ({ store }) => {
     const sub = id();
     const began = await store.signInTime(sub, clockOf(0.5));
     ok(Number.isInteger(began), `${began}`);
@@ -80,7 +80,7 @@ export const signOutCases: readonly Draft[] = [
     equal(await isOver(store, sub, notBefore - 1), true);
     equal(await isOver(store, sub, notBefore), false);
   }),
-  clocked("begins no session before a stored moment with a fraction (REV-10)", async ({ store }) => {
+  clocked("returns no sign-in time before a stored time with a fraction (REV-10)", async ({ store }) => {
     const sub = id();
     const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
     await store.revokeSubject(sub, ahead, 600);
@@ -91,7 +91,7 @@ export const signOutCases: readonly Draft[] = [
     equal(await isOver(store, sub, began), true);
   }),
   clocked(
-    "signs out only the named person, and no person by reading the time of a sign-in (REV-10)",
+    "signs out only the given person, and ends no session when signInTime() is called (REV-10)",
     async ({ store }) => {
       const [one, other] = [id(), id()];
       const began = await store.signInTime(other, clockOf(0));

@@ -2,16 +2,16 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RevocableToken, Rotation, TokenStore } from "../token-store.ts";
 
-/** The stores that the suite tests. */
+/** How the suite creates and releases the stores that it tests. */
 export interface TokenStoreSuite {
   /**
-   * Makes a store, or returns an existing one. Stores may share their data, because every case draws its own ids. A second
-   * store within one case must share the data of the first.
+   * Creates a store, or returns an existing one. Stores may share their data, because every case uses its own random
+   * ids. A second store within one case must share the data of the first.
    */
   readonly create: () => TokenStore | Promise<TokenStore>;
   /**
-   * Makes another replica on the data of `create`, with its own connections. Default: the same store, for a store that lives
-   * in one process.
+   * Creates a replica that shares the data of the given store, with its own connections. Default: the same store, for a
+   * store that lives in one process.
    */
   readonly createReplica?: ((store: TokenStore) => TokenStore | Promise<TokenStore>) | undefined;
   /**
@@ -34,19 +34,19 @@ export interface Bench {
 /** A case that is not bound to a store yet. */
 export interface Draft {
   readonly name: string;
-  /** Whether to leave the case out when the clock cannot be moved. */
+  /** Whether to omit the case when the suite has no `advance`. */
   readonly needsClock?: boolean;
   readonly test: (bench: Bench) => Promise<void>;
 }
 
 export const MONTH: number = 30 * 86_400;
 
-/** A random id of the length that issuers use. */
+/** Returns a random id of the length that issuers use. */
 export function id(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** The first presentation of a token in a new session, with `changes` applied. */
+/** Returns the first presentation of a token in a new session, with `changes` applied. */
 export function presented(changes: Partial<Rotation> = {}): Rotation {
   return {
     jti: id(),
@@ -61,17 +61,17 @@ export function presented(changes: Partial<Rotation> = {}): Rotation {
   };
 }
 
-/** A presentation of the same token in another request. */
+/** Returns a presentation of the same token in another request. */
 export function again(rotation: Rotation, changes: Partial<Rotation> = {}): Rotation {
   return { ...rotation, nonce: id(), ...changes };
 }
 
-/** Another token of the same session: the refresh token that a rotation issues, or its access token. */
+/** Returns a presentation of another token of the same session, such as the one that a rotation issues. */
 export function successor(rotation: Rotation): Rotation {
   return again(rotation, { jti: id() });
 }
 
-/** What a request's revocation check passes for the token. */
+/** Returns the argument of `isRevoked()` for the token. */
 export function revocable({ jti, fam, sub, signedInAt }: Rotation): RevocableToken {
   return { jti, fam, sub, signedInAt };
 }

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy between a client and a server that drops answers. */
+/** A proxy between a client and a server, which can drop answers. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
-  /** Breaks the connection at each of the next `times` answers. */
+  /** Closes the connection instead of passing on an answer, for each of the next `times` answers. */
   cutNext(times: number): void;
   /** Number of dropped answers. */
   readonly cuts: number;

@@ -10,7 +10,7 @@ export interface Bench extends AsyncDisposable {
 
 type Options = Omit<Parameters<typeof createPostgresTokenStore>[0], "db">;
 
-/** Opens a store whose table exists, with deadlines that a busy machine meets. */
+/** Opens a store and creates its table, with deadlines that a busy machine meets. */
 export async function openStore(url: string, options: Options = {}, max = 16): Promise<Bench> {
   const pool = openPool(url, max);
   const store = createPostgresTokenStore({ db: pool, sweepEverySeconds: 0, timeoutMs: 10_000, ...options });
@@ -31,7 +31,7 @@ export function openPool(url: string, max = 16): Pool {
   return pool;
 }
 
-/** An open transaction of another client. `end()` and disposal roll it back. */
+/** An open transaction of another client. `end()` ends it with a rollback or a commit; disposal rolls it back. */
 export interface Holder extends AsyncDisposable {
   readonly client: Client;
   end(how?: "rollback" | "commit"): Promise<void>;
@@ -59,7 +59,7 @@ export function holdToken(url: string, jti: string): Promise<Holder> {
   return hold(url, "insert into svc_auth_marks (key, expires_at) values ($1, now())", [`jti:${jti}`]);
 }
 
-/** Waits for a backend that waits for a lock, and returns its process id. */
+/** Waits until a backend other than `other` waits for a lock, and returns its process id. */
 export async function waiter(pool: Pool, other = 0): Promise<number> {
   let pid = 0;
   await until("a backend waits for a lock", async () => {
