@@ -10,7 +10,7 @@ const MAX_CHANNEL_BYTES = 63;
 
 /**
  * The longest pause between two sweeps of a quiet table, in milliseconds. A job that becomes due sooner needs a
- * notification; one queued without it, by another program, starts this late at most.
+ * notification. Without one, as from another program, it may start this late.
  */
 export const QUIET_PAUSE_MS = 5000;
 
@@ -22,9 +22,8 @@ export function channelOf(table: string): string {
 }
 
 /**
- * Creates a notifier. Committing a notification takes a server-wide lock. So a process sends the first notification
- * immediately, and then at most one per interval, the last at the end of the interval, so that workers that found
- * nothing check again. In a caller's transaction every notification is sent with the commit.
+ * Creates a notifier. Committing a notification takes a server-wide lock, so a process sends one immediately and then
+ * at most one per interval, at its end. In a caller's transaction, every insert notifies at commit.
  */
 export function createNotifier(
   channel: string,

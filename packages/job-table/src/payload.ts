@@ -2,7 +2,7 @@ import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import { JobError } from "./errors.ts";
 import type { Job } from "./job.ts";
 
-/** Why the payload of a claimed job could not be read; such a job has no payload. */
+/** Maps a claimed job whose payload could not be read to the reason. */
 const faults = new WeakMap<Omit<Job, "payload">, JobError>();
 
 /**

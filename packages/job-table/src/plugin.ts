@@ -34,7 +34,6 @@ function ownDatabase({ code }: Pick<PluginContext, "code">): Database | undefine
   return code<{ readonly db: Database | undefined }>("work")?.db;
 }
 
-/** Creates the worker and the queue page. */
 async function onTheTable(
   context: PluginContext<QueuePluginSettings>,
   table: JobTable,

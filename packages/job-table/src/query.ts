@@ -22,7 +22,7 @@ export function transactionOf(given: InTransaction | undefined, ...others: strin
   return givenTransaction(given, refused, ...others);
 }
 
-/** Sends a statement to a transaction, or to the table's database if there is none. */
+/** Sends a statement in the transaction `tx`, or to the table's database if `tx` is undefined. */
 export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
 /**
@@ -53,7 +53,7 @@ export function sendingPlanned(
   return async (statement, tx) => (await plannedWithin(tx ?? db, deadline, statement)).rows;
 }
 
-/** Whether `db` uses several connections, so that statements do not run in a caller's transaction. */
+/** Returns whether `db` is a pool, so that its statements cannot run in a caller's transaction. */
 export function isShared(db: Database): boolean {
   return isPool(db);
 }

@@ -11,14 +11,14 @@ export function carrierOf(trace: TraceContext | undefined): TraceCarrier | undef
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
 }
 
-/** Returns the carrier that any writer stored in a row; undefined if it is invalid. */
+/** Returns the carrier stored in a row; undefined if it is invalid. */
 export function storedCarrier(value: unknown): TraceCarrier | undefined {
   if (!isCarrier(value)) return undefined;
   const { traceparent, tracestate } = value;
   return typeof tracestate === "string" ? { traceparent, tracestate } : { traceparent };
 }
 
-/** Whether a value is a carrier with a valid `traceparent`. */
+/** Returns whether a value is a carrier with a valid `traceparent`. */
 export function isCarrier(value: unknown): value is TraceCarrier {
   if (typeof value !== "object" || value === null) return false;
   const { traceparent, tracestate } = value as Record<string, unknown>;

@@ -35,7 +35,6 @@ export interface ScheduleRow {
   readonly at: string;
 }
 
-/** The options with all defaults applied. */
 export interface ResolvedRoutes {
   readonly table: JobTable;
   readonly on: TableOptions;

@@ -4,7 +4,7 @@ import { withDeadline } from "@svc/resilience";
 /** Calls the table with a deadline. */
 export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
 
-// A call that hangs stays with the driver after its deadline. This limits how many such calls the page can leave there.
+// Maximum number of unfinished calls. One that hangs counts until the driver settles it, after its deadline too.
 const MAX_UNDER_WAY = 16;
 
 /**

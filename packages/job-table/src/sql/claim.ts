@@ -13,7 +13,7 @@ export function claimSql(table: string): string {
   return wholeClaim(table, "", "");
 }
 
-/** Returns {@link claimSql} with the planner's statistics about the table; `$3` is the table's name. */
+/** Returns {@link claimSql} with columns for the planner's statistics about the table, whose name is `$3`. */
 export function measuredClaimSql(table: string): string {
   const join = "left join pg_catalog.pg_class as known on known.oid = to_regclass($3::text)";
   return wholeClaim(table, "relpages, reltuples, ", join);
@@ -60,7 +60,7 @@ from (select * from claimed union all select * from buried) as both_kinds
 order by available_ms`;
 }
 
-/** Marks the rows in `spent` as dead, and claims the first rows in `candidates`. */
+/** Returns the part that marks the rows in `spent` as dead, and claims the first rows in `candidates`. */
 function markedAndClaimed(table: string, candidates: string): string {
   return `buried as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
@@ -78,7 +78,7 @@ function markedAndClaimed(table: string, candidates: string): string {
 
 /**
  * Returns a claim that collects all due jobs from both indexes page by page and sorts them. It marks no job as dead.
- * Among old row versions it takes two thirds of the time, but it reads every due job.
+ * Among old row versions it takes two thirds of the time of {@link claimSql}, but it reads every due job.
  */
 export function gatheringClaimSql(table: string): string {
   return sortedClaimSql(table, "status");

@@ -1,9 +1,9 @@
 import type { Lease } from "../job.ts";
 
 /**
- * Returns a condition that makes the planner look up each row in a list by key. The one-element array prevents a scan
- * of the whole index, which looks cheap while the statistics report an empty table. The comparison with `id || ''`
- * looks selective, so the planner does not scan a bloated table for several ids.
+ * Returns a condition that makes the planner look up each row of a list by key. The one-element array prevents an index
+ * scan, which looks cheap while the statistics report an empty table. The comparison with `id || ''` looks selective,
+ * which prevents a scan of a bloated table.
  */
 export function byKey(list: string): string {
   return `job.id = any(array[${list}.id]) and ${list}.id || '' = ${list}.id`;

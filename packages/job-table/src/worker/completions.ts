@@ -35,10 +35,7 @@ export interface Completions {
   /** `held`: the ids whose leases were valid; undefined means all. */
   deleted(batch: readonly Completion[], held: ReadonlySet<unknown> | undefined): void;
   putBack(batch: readonly Completion[]): void;
-  /**
-   * Writes all completions, with one statement for each type. Rejects with the database's error and keeps the unwritten
-   * ones.
-   */
+  /** Writes all completions, one statement per kind. Rejects with the database's error and keeps the unwritten ones. */
   flush(session: Session): Promise<void>;
 }
 

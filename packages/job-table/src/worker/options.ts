@@ -24,7 +24,7 @@ export interface JobContext {
   /** The tenant of the job, as in the current context. */
   readonly tenantId: string | undefined;
   readonly trace: TraceCarrier | undefined;
-  /** Aborted at the job's timeout, and when the worker stops without waiting any longer. Created on first use. */
+  /** Aborted at the job's timeout, and when a stopping worker ends its wait for the job. Created on first use. */
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export type JobHandler = Handlers["handle"];
 /** Wraps a handler: calls `run` and awaits it. */
 export type Around = (job: JobContext, run: () => Promise<void>) => Promise<void>;
 
-/** What `onEvent` receives. Durations are in milliseconds. */
+/** An event that `onEvent` receives. Durations are in milliseconds. */
 export type WorkerEvent =
   /** Jobs were claimed. `waitedMs` in each is how long it had been due. */
   | { readonly type: "claimed"; readonly jobs: readonly Job[] }
@@ -114,7 +114,6 @@ export interface WorkerOptions {
 const SUBJECT = "createWorker()";
 const TIMEOUT_SHARE = 0.8;
 
-/** The options with all defaults applied. */
 export type ResolvedWorker = Readonly<ReturnType<typeof resolveWorkerOptions>>;
 
 /** @throws ConfigurationError */

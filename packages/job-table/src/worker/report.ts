@@ -30,7 +30,7 @@ export interface Report {
 const FAULT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
-/** Creates the report. Every log line about a job contains the job, its request, trace and tenant (JOB-18). */
+/** Creates the report. Every log record about a job has the ids of the job, its request, trace and tenant (JOB-18). */
 export function createReport(
   options: Pick<ResolvedWorker, "logger" | "onEvent" | "table" | "handlers">,
 ): Report {
@@ -97,7 +97,7 @@ export function createReport(
   };
 }
 
-/** Returns the fields for a log line about a job (JOB-18). */
+/** Returns the fields of a log record about a job (JOB-18). */
 function fieldsOf(job: Job): Record<string, unknown> {
   const { id, task, attempts, requestId, tenantId, trace } = job;
   const fields: Record<string, unknown> = { job_id: id, task, attempts };
