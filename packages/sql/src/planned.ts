@@ -16,7 +16,7 @@ export interface PlannedStatement {
 /** Column that a planned statement must return. */
 export const SESSION_COLUMN = "pg_backend_pid() as session_pid";
 
-/** Whether a driver connection is direct; unknown until the first response to a planned statement. */
+/** Whether a driver connection is direct; missing until the first response to a planned statement. */
 const direct = new WeakMap<object, boolean>();
 /** The driver connection inside a wrapper whose `query` accepts planned statements. */
 const wrapped = new WeakMap<object, object>();
