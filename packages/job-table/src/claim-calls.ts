@@ -20,13 +20,13 @@ export interface Calls {
 
 type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
-// On a healthy table, a claim takes at most SLOW_MS, and PER_JOB_MS for each job.
+// A claim on a healthy table takes at most SLOW_MS plus PER_JOB_MS for each job.
 const SLOW_MS = 1;
 const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
 // Start the next claim this long before the last claimed `available_at`, to find jobs whose transactions commit later.
 const MARGIN_MS = 50;
-// Assumed reading speed of a server, in pages and rows per millisecond.
+// Assumed reading speed of a server.
 const PAGES_PER_MS = 384;
 const ROWS_PER_MS = 2500;
 // Stop using the alternative statement when it takes 1.5 times as long as the full one, five times in a row or once for
@@ -63,7 +63,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     try {
       return await send<ClaimedRow>(measured, [...values, table]);
     } catch (error) {
-      // A role without access to the catalogue can still claim jobs.
+      // Do without the statistics from now on: the role may have no access to the catalogue.
       if (sqlStateOf(error)?.startsWith("42") === true) measured = undefined;
       throw error;
     }
@@ -121,7 +121,6 @@ type MakeOther = (
   lookAtEverything: (untilSlow?: boolean) => void,
 ) => Other;
 
-/** A statement with its measured reading time. */
 interface Way {
   readonly text: string;
   /** Average reading time of recent claims, in milliseconds. */
@@ -233,7 +232,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
   };
 };
 
-/** Returns the start position for the next claim; all earlier jobs are claimed. */
+/** Returns the start position for the next claim; earlier jobs are already claimed. */
 function endOf(rows: readonly ClaimedRow[]): number {
   return (rows.findLast(({ spent }) => !spent)?.available_ms ?? -Infinity) - MARGIN_MS;
 }

@@ -25,7 +25,6 @@ export interface Member {
   announced(announcement: string): void;
   /** Called when a reply comes from a different backend than the handshake, as behind a pooler. */
   pooler(): void;
-  /** Called when the listening connection failed. */
   fault(error: unknown): void;
 }
 
@@ -36,11 +35,10 @@ export interface Member {
 export interface TableGroup {
   /** Number of claims that may find a job: one after a notification, doubled after each consecutive full claim. */
   readonly claims: number;
-  /** Call when a job may be due. */
   mayBeDue(): void;
   /**
-   * Call when a worker sends a claim; the other workers are then woken before it. Call the returned function with
-   * whether the claim was full.
+   * Call when a worker sends a claim, and the returned function with whether the claim was full. The worker is then the
+   * last to be woken.
    */
   claimSent(by: Member): (isFull: boolean) => void;
   /** Returns the pause after a sweep: `ms`, doubled by each consecutive quiet sweep while the connection listens. */
@@ -55,13 +53,12 @@ export interface TableGroup {
   leave(member: Member): void;
 }
 
-/** A connection of one pool that listens for all workers in this process. */
+/** Listens for all workers in this process on one connection of a pool. */
 export interface Listener {
   /** Returns a session for a worker. The first session uses the listening connection; later sessions have their own. */
   sessionFor(timeoutMs: number): Session;
   /** Closes a worker's session, unless it uses the listening connection. */
   release(session: Session): void;
-  /** Returns the group of workers that listen on the channel. */
   groupOf(channel: string): TableGroup;
 }
 

@@ -14,7 +14,6 @@ const MAX_CHANNEL_BYTES = 63;
  */
 export const QUIET_PAUSE_MS = 5000;
 
-/** Returns the channel on which a table's workers listen. */
 export function channelOf(table: string): string {
   const channel = `svc_job:${table}`;
   if (Buffer.byteLength(channel) <= MAX_CHANNEL_BYTES) return channel;

@@ -6,8 +6,8 @@ import type { Job } from "./job.ts";
 const faults = new WeakMap<Omit<Job, "payload">, JobError>();
 
 /**
- * Adds the payload to a claimed job, from the column's text. Leaves out a payload with an integer that JavaScript would
- * round, which other languages can write (JOB-33). Never throws, so that one row does not block the others.
+ * Adds the payload to a claimed job, unless the column's text has an integer that JavaScript would round (JOB-33).
+ * Never throws, so that one row does not block the others.
  */
 export function withPayload(job: Omit<Job, "payload">, text: unknown): Job {
   try {

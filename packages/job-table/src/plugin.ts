@@ -58,7 +58,6 @@ async function onTheTable(
   };
 }
 
-/** The next tick of a schedule, as shown on the page. */
 export interface ShownTick {
   readonly name: string;
   readonly task: string;
@@ -71,7 +70,7 @@ function refuseWithoutDatabase(): never {
   throw new ConfigurationError("the service", [{ key: "plugins.enabled", message }]);
 }
 
-// The page runs before these routes, so it would hide the service's state.
+// The queue page runs before these routes and would hide them.
 function refuseHiddenPath(page: string, systemPaths: readonly string[]): void {
   if (!["/health", "/ready", "/info", ...systemPaths].includes(page)) return;
   const message = `is ${page}, which the service itself serves; choose another path`;

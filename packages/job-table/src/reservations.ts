@@ -21,10 +21,7 @@ const LAST_TRIES = 5;
 // several callers.
 const outside = AsyncLocalStorage.snapshot();
 
-/**
- * Creates a worker's reservations. It reserves free slots for jobs that their insert claims, unless other jobs may be
- * due.
- */
+/** Creates a worker's reservations: free slots for jobs that their insert claims, unless other jobs may be due. */
 export function createReservations(state: WorkerState): Reservations {
   // The spare session outlives the worker, whose own connection may have failed.
   const { options, session, spare, wakeup, report, jobs, reserved } = state;

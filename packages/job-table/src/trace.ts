@@ -4,7 +4,6 @@ import type { TraceCarrier } from "./job.ts";
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MAX_TRACESTATE = 512;
 
-/** Returns the stored form of a trace context. */
 export function carrierOf(trace: TraceContext | undefined): TraceCarrier | undefined {
   if (trace === undefined) return undefined;
   const { traceparent, tracestate } = trace;

@@ -33,7 +33,7 @@ const POLL_MS = 50;
 // After this much time without events, check whether the table has due jobs; a claim may still be in progress.
 const QUIET_MS = 5 * POLL_MS;
 
-/** Runs the jobs of a table until none is due; with `watch`, until it is interrupted. */
+/** Runs the jobs of a table until no job is due; with `watch`, until it is interrupted. */
 export async function drain(
   table: JobTable,
   { handlers: file, concurrency, watch }: DrainSettings,

@@ -16,7 +16,8 @@ export interface JobRow extends Record<string, unknown> {
 }
 
 /**
- * A row that a claim returns: a job, or with `spent` a job that is now dead because its last lease expired (JOB-22).
+ * A row that a claim returns: a job, or with `spent` a job that is now dead because its lease expired on the last
+ * attempt (JOB-22).
  */
 export interface ClaimedRow extends JobRow {
   readonly task: string;

@@ -42,7 +42,7 @@ function named(text: string): { readonly name: string; readonly text: string } {
   return { name: `svc_job_enqueue_${hash}`, text };
 }
 
-/** Returns the insert for a job that is claimed immediately for `leaseSeconds`. It returns the same row as a claim. */
+/** Returns an insert that also claims the job for `leaseSeconds`, and returns the same row as a claim. */
 export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number): Query {
   const text = `insert into ${table} as job (${COLUMNS})
   values ($1, $2, $3::jsonb, 1, $4::int, statement_timestamp(), statement_timestamp() + $8::float8 * interval '1 second',
@@ -94,10 +94,7 @@ function valuesOf(row: NewRow): unknown[] {
   return [id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace];
 }
 
-/**
- * Returns the insert for many jobs. It returns one row: the number of queued jobs, and their ids unless all were
- * queued.
- */
+/** Returns an insert for many jobs, which returns the number of queued jobs, and their ids unless all were queued. */
 export function enqueueRows(table: string, rows: readonly NewRow[], channel: string | undefined): Query {
   const text = `with made as (
   insert into ${table} (${COLUMNS})
@@ -127,8 +124,8 @@ export function enqueueRows(table: string, rows: readonly NewRow[], channel: str
 }
 
 /**
- * Formats a list as an array literal, faster than the driver does. JSON and array literals escape quote and backslash
- * the same way, so this works for checked strings and JSON, in which nothing else needs escaping.
+ * Formats a list as an array literal, faster than the driver does. In checked strings and JSON, only quote and
+ * backslash need escaping, which JSON and array literals do the same way.
  */
 function arrayText(list: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(list).slice(1, -1)}}`;

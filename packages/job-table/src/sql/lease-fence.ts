@@ -10,8 +10,8 @@ export function byKey(list: string): string {
 }
 
 /**
- * Condition that the caller's lease on a job is valid (JOB-21). `not in` instead of `= 'running'` keeps the planner
- * from reading the whole index of running jobs, with its dead entries, to find a few keys.
+ * Condition that a lease is valid (JOB-21). `not in` instead of `= 'running'` keeps the planner from reading the index
+ * of running jobs with its dead entries.
  */
 export const HELD: string = `${byKey("lease")} and job.status not in ('pending', 'dead')
     and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;

@@ -48,9 +48,9 @@ export function fewClaimSql(table: string, inTimeMs?: number): string {
 }
 
 /**
- * Returns the claim of {@link fewClaimSql} for many jobs, with the common lease formatted once. With `acked` it also
- * deletes finished jobs (leases in `$4` to `$7`), which saves a commit. In the last row, `attempts` is the number of
- * leases that were still valid, and `payload` lists the ids of their jobs unless all were valid.
+ * Returns {@link fewClaimSql} for many jobs, whose common lease it formats once. With `acked` it also deletes finished
+ * jobs (leases in `$4` to `$7`), which saves a commit. Its last row then has the number of valid leases in `attempts`,
+ * and their ids in `payload` unless all were valid.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";

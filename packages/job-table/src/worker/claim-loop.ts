@@ -19,7 +19,6 @@ export interface WorkerState {
   readonly session: Session;
   /** The second connection, which records completions while the first claims jobs. */
   readonly recorder: Session | undefined;
-  /** Slots reserved for jobs that `enqueue()` claims. */
   readonly reserved: ReservedSlots;
   /** The table's workers in this process, and whether they expect due jobs. */
   readonly group: TableGroup;
@@ -114,7 +113,7 @@ function isFinished({
   return completions.size === 0 || (failures > 0 && performance.now() > giveUpAt);
 }
 
-/** Returns whether a claim may find a job and a job may be claimed. */
+/** Returns whether a claim may find a job and the worker has room for it. */
 function mayClaim(state: WorkerState): boolean {
   return state.group.claims > 0 && room(state) > 0;
 }
@@ -165,7 +164,7 @@ async function startRecording(state: WorkerState): Promise<void> {
 async function sweep(state: WorkerState): Promise<boolean> {
   const { claimer, sweepMs, group, member, report, options } = state;
   const session = state.session.isOpen ? state.session : state.spare;
-  // Sweep twice per lease, so that no lease starts and expires between two sweeps.
+  // Sweep at least twice per visibility timeout, so that no lease starts and expires between two sweeps.
   const longestMs = Math.max(sweepMs, options.visibilityMs / 2);
   // After a failure, this worker must test whether its own statements succeed again, even if another worker sweeps.
   const isDue = (): boolean => claimer.untilSweep() <= 0 || (state.failures > 0 && sweeps === 0);
@@ -230,7 +229,7 @@ function sendClaim(state: WorkerState): SentClaim {
   state.asked += limit;
   const claimedAt = performance.now();
   const answer = claimer.claim(session, limit, completions);
-  // It may reject before it is awaited.
+  // The promise may reject before it is awaited.
   answer.catch(() => undefined);
   return { limit, claimedAt, answered, answer };
 }

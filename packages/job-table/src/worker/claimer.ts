@@ -20,7 +20,7 @@ export interface Claimed {
 }
 
 export interface Swept {
-  /** Jobs that are now dead because their last lease expired (JOB-22). */
+  /** Jobs that are now dead because their leases expired on the last attempt (JOB-22). */
   readonly exhausted: readonly Job[];
   readonly due: boolean;
   /** Whether the sweep found no due job and no expired lease. */
@@ -60,12 +60,11 @@ const PAUSE_PER_READING = 5;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Creates a claimer, which claims pending jobs and deletes finished ones in the same statement. While claims are full,
- * the next claim starts where the last one ended, and so skips claimed rows that an old snapshot keeps.
+ * Creates a claimer. Its claims also delete finished jobs. While claims are full, the next one starts where the last
+ * one ended, and so skips claimed rows that an old snapshot keeps.
  *
  * A sweep makes jobs with expired leases `pending` again, so that claims find them in order (JOB-34). It runs at the
- * start, at each expiry time that an earlier sweep found, and every `sweepMs` for other leases unless the table is
- * quiet.
+ * start, at each expiry time that an earlier sweep found, and every `sweepMs` unless the table is quiet.
  *
  * @param inTimeMs milliseconds after which a delayed claim must claim nothing. Default: no limit
  */

@@ -22,7 +22,7 @@ export interface Completion {
 /** The state of the job after its completion was written. */
 export type Outcome = "done" | "pending" | "dead" | "released" | "lost";
 
-/** Completions that have not been written yet. */
+/** Completions that are not written yet. */
 export interface Completions {
   readonly size: number;
   /** Whether some completions need `flush`, because a claim can delete only jobs that are done. */

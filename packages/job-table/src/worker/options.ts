@@ -47,14 +47,16 @@ export type WorkerEvent =
   | { readonly type: "done"; readonly job: Job; readonly durationMs: number }
   /** A handler threw or timed out, and the job will be retried. */
   | { readonly type: "failed"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job will not be retried: it has no attempts left or no handler, or its last lease expired. */
+  /** A job will not be retried: it has no attempts left or no handler, or its payload cannot be read. */
   | { readonly type: "dead"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
   /**
    * A job was released and its attempt not counted: the worker is stopping, or the remaining lease was too short to
    * start the job.
    */
   | { readonly type: "released"; readonly job: Job }
-  /** A job ended after its lease expired, so another worker may have restarted it. `ended`: how it ended here. */
+  /**
+   * A job ended after its lease expired, so another worker may have restarted it. `ended`: how it ended in this worker.
+   */
   | { readonly type: "lease_lost"; readonly job: Job; readonly ended: "done" | "failed" | "released" }
   /** The number of jobs in each state, every `depthEverySeconds`. */
   | { readonly type: "depth"; readonly stats: JobStats }

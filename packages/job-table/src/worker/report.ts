@@ -19,11 +19,10 @@ export interface Report {
   /** Reports that statements succeed again after this many failures. */
   answersAgain(failures: number): void;
   pooler(): void;
-  /** Reports that another worker announced its handlers. */
   announcement(theirs: string): void;
   /** Reports that the handlers in all slots ignore their signals. */
   ignoredSignals(): void;
-  /** Reports how many completions were still unwritten at the end. */
+  /** Reports how many completions were unwritten when the worker stopped. */
   unrecorded(jobs: number): void;
 }
 

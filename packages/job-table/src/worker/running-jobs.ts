@@ -117,7 +117,7 @@ export function createRunningJobs(
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  // Also limit the number of completions that wait for the database.
+  // Abandoned handlers and unwritten completions still use resources, so limit their number.
   const acceptsNoMore = (): boolean => closed || abandoned >= concurrency || completions.size > 2 * all;
 
   function start(job: Job, claimedAt: number): void {

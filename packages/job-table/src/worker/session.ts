@@ -20,7 +20,7 @@ export interface Session {
    * empty name the statement is not prepared.
    */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
-  /** Whether a second statement may be passed before the first returns; its deadline starts when it is sent. */
+  /** Whether statements are queued; the deadline of each starts when it is sent. */
   readonly queues: boolean;
   /** Whether the session's own connection is open. */
   readonly isOpen: boolean;
@@ -72,7 +72,7 @@ export function sizeOf(pool: Connectable): number | undefined {
 }
 
 /**
- * Share of a deadline after which the server cancels the statement. Later it could claim jobs for a worker that has
+ * Share of a deadline after which the server cancels a statement, so that it cannot claim jobs for a worker that has
  * timed out.
  */
 export const SERVERS_SHARE = 0.9;
@@ -97,9 +97,9 @@ export interface Listening {
 }
 
 /**
- * Creates a session with its own connection, which may also listen. The connection is closed at the end and after every
- * error, never returned to the pool, so it may have its own settings and prepared statements. Each statement is planned
- * once, because planning costs more than claiming a job. Without sequential scans the plan fits any table size.
+ * Creates a session with its own connection, which may also listen. The connection is never returned to the pool, so it
+ * may have its own settings and prepared statements. Each statement is planned once, because planning costs more than
+ * claiming a job; without sequential scans the plan fits any table size.
  */
 export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): OwnSession {
   let current: PooledConnection | undefined;
@@ -250,8 +250,8 @@ const PREFIX = "handlers ";
 const MAX_LENGTH = 1000;
 
 /**
- * Returns the message in which a worker announces its tasks to the other listeners on its table. A worker claims every
- * row (JOB-20), so a worker with different handlers marks other workers' jobs as dead.
+ * Returns the message that announces a worker's tasks to the table's other listeners. A worker claims every row
+ * (JOB-20), so one with different handlers marks other workers' jobs as dead.
  */
 export function announcementOf(tasks: Iterable<string>): string {
   const names = JSON.stringify([...tasks].toSorted());
