@@ -99,7 +99,7 @@ describe("claim, ack, fail and release", function () {
     expect(order).to.deep.equal(["first", "second", "third"]);
   });
 
-  it("JOB-22 marks a job as dead when its last lease expired, and does not return it", async () => {
+  it("JOB-22 marks a job as dead when its lease expired on the last attempt, and does not return it", async () => {
     await using bench = await openBench(database.url);
     await one(bench, { id: "killer", maxAttempts: 2 });
     await expire(bench);
