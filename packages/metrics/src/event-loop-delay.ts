@@ -7,7 +7,8 @@ type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
 const RESOLUTION_MS = 10;
 
 /**
- * Reads the figures in the order of the gauges. Every figure except the deviation includes the monitor's own interval.
+ * Readers of the figures, in the order of the gauges. Every figure except the deviation includes the monitor's own
+ * interval.
  */
 const FIGURES: Readonly<Record<string, (of: IntervalHistogram) => number>> = {
   min: (of) => withoutResolution(of.min),
