@@ -102,7 +102,7 @@ describe("ensureSchema", () => {
     await db.query("rollback");
   });
 
-  it("JOB-29 does not wait when nothing is missing, whatever locks other sessions hold", async () => {
+  it("JOB-29 does not wait for any lock of another session when nothing is missing", async () => {
     await ensureSchema(pool, shelf("busy"));
     const other = await client();
     await other.query("begin");
@@ -345,7 +345,7 @@ describe("ensureSchema", () => {
     expect(outcomes.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("creates several schemas concurrently whose statements create the same object", async () => {
+  it("creates schemas concurrently, even if their statements create the same object", async () => {
     const clients = await Promise.all(Array.from({ length: 8 }, client));
     for (let round = 0; round < 8; round++) {
       const shared = `shared${round}`;
