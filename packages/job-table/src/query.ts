@@ -26,8 +26,7 @@ export function transactionOf(given: InTransaction | undefined, ...others: strin
 export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
 /**
- * Returns the function that sends an operation's statements, each with a deadline that includes the wait for a
- * connection.
+ * Returns the function that sends an operation's statements. Their deadline includes the wait for a connection.
  *
  * @param timeoutMs default: the table's `commandTimeoutMs`
  */

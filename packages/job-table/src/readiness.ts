@@ -3,7 +3,6 @@ import { singleFlight } from "@svc/resilience";
 import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 
 export interface Probe {
-  /** Rejects when the table cannot be read. */
   reach(): Promise<unknown>;
   countDead(): Promise<number>;
 }

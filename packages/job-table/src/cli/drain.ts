@@ -17,7 +17,6 @@ export interface Drained {
 }
 
 export interface DrainSettings {
-  /** Path or name of the module with the handlers. */
   readonly handlers: string;
   readonly concurrency: number | undefined;
   readonly watch: boolean;

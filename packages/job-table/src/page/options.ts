@@ -31,7 +31,7 @@ export interface QueueRoutesOptions {
 export interface ScheduleRow {
   readonly name: string;
   readonly task: string;
-  /** When the job is due, in ISO 8601. */
+  /** Due time in ISO 8601. */
   readonly at: string;
 }
 

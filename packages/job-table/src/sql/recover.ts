@@ -33,8 +33,8 @@ export const NOTHING_ENDED: RecoveredRow = {
 
 /**
  * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their previous
- * position in the order. It skips leases that expired before `$1` (epoch ms), so that a batch does not read the dead
- * index entries of the batch before it. `$2`: how far `next_ms` looks ahead, in milliseconds.
+ * position. It skips leases that expired before `$1` (epoch ms), so that it does not read the dead index entries that
+ * an earlier batch left. `$2`: how far `next_ms` looks ahead, in ms.
  */
 export function recoverSql(table: string): string {
   const running = `from ${table} where status = 'running' and locked_until`;

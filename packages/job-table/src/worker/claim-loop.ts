@@ -6,7 +6,7 @@ import type { Report } from "./report.ts";
 import type { RunningJobs } from "./running-jobs.ts";
 import { retryDelay, type Session } from "./session.ts";
 
-/** The state of one worker that its claim loop, `stop()` and `enqueue()` in the same process share. */
+/** The state of one worker that its claim loop, `stop()` and `enqueue()` share. */
 export interface WorkerState {
   readonly options: ResolvedWorker;
   readonly report: Report;
@@ -61,10 +61,7 @@ const MAX_STOPPING_PAUSE_MS = 200;
 // After this much time without jobs, a worker closes its connections.
 const DISCONNECT_AFTER_MS = 10_000;
 
-/**
- * Claims jobs for free slots and writes completions, until the worker is stopped and everything is written. Every
- * iteration sends what is due, or waits for a wakeup.
- */
+/** Claims jobs for free slots and writes completions, until the worker is stopped and everything is written. */
 export async function runClaimLoop(state: WorkerState): Promise<void> {
   const { wakeup, report } = state;
   while (!isFinished(state)) {

@@ -19,10 +19,8 @@ export interface Completion {
   unsure: boolean;
 }
 
-/** The state of the job after its completion was written. */
 export type Outcome = "done" | "pending" | "dead" | "released" | "lost";
 
-/** Completions that are not written yet. */
 export interface Completions {
   readonly size: number;
   /** Whether some completions need `flush`, because a claim can delete only jobs that are done. */

@@ -8,9 +8,9 @@ import type { Completion, Outcome } from "./completions.ts";
 import type { ResolvedWorker, WorkerEvent } from "./options.ts";
 import { announcementOf, tasksIn } from "./session.ts";
 
-/** Reports a worker's actions to the log and to the listener. No function throws. */
+/** Reports a worker's actions to the log and the listener. Never throws. */
 export interface Report {
-  /** Calls the listener. A listener that throws is logged and changes nothing. */
+  /** Calls the listener. If it throws, this is only logged. */
   emit(event: WorkerEvent): void;
   completed(completion: Completion, outcome: Outcome): void;
   /** Reports a job whose lease expired on the last attempt (JOB-22). */

@@ -24,7 +24,6 @@ export interface Session {
   readonly queues: boolean;
   /** Whether the session's own connection is open. */
   readonly isOpen: boolean;
-  /** Whether the session's own connection is open and idle. */
   readonly isIdle: boolean;
   close(): void;
 }
@@ -65,7 +64,7 @@ export function isLarge(pool: Connectable): boolean {
   return (sizeOf(pool) ?? 0) >= SPARE + 2;
 }
 
-/** Returns the maximum number of connections in a pool; undefined if it is unknown. */
+/** Returns the maximum size of a pool; undefined if it is unknown. */
 export function sizeOf(pool: Connectable): number | undefined {
   const { options } = pool as { readonly options?: { readonly max?: unknown } };
   return typeof options?.max === "number" ? options.max : undefined;
@@ -87,7 +86,6 @@ export interface Notification {
 }
 
 export interface Listening {
-  /** Returns the statements to send after connecting. */
   readonly statements: () => readonly string[];
   readonly onNotification: (notification: Notification) => void;
   /** Called when the connection was lost, so that notifications may have been missed. */
