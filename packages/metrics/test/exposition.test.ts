@@ -220,7 +220,7 @@ describe("the metrics of the process", () => {
 });
 
 describe("the delay of the event loop", () => {
-  it("MET-7 includes a stall in one scrape, and is reset by it", async () => {
+  it("MET-7 shows a stall in the next scrape, and is reset after it", async () => {
     await using counted = metrics({ defaultMetrics: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
     const end = performance.now() + 200;
