@@ -25,7 +25,7 @@ interface Watched {
   /** The number of inserts sent on a worker's own connection. */
   prepared: number;
   /**
-   * Called with each writing statement before its answer is delivered; `prepared`: sent on a worker's own connection.
+   * Called with each writing statement before its response is delivered; `prepared`: sent on a worker's own connection.
    */
   after: (text: string, prepared: boolean) => Promise<void>;
   readonly bench: Bench;

@@ -39,7 +39,8 @@ describe("a killed worker", function () {
     await Promise.all([dieAtWork(database.url, bench.table.name), dieAtWork(database.url, bench.table.name)]);
     const { rows: held } = await bench.pool.query<{ job: string }>("select job from starts");
     expect(new Set(held.map(({ job }) => job)).size, "only the six running jobs are leased").to.equal(6);
-    // Expire leases only after both workers died: one that starts slowly would otherwise claim the other one's jobs.
+    // Expire leases only after both workers died: a worker that starts slowly would otherwise claim the jobs of the
+    // dead one.
     await expire(bench);
     const attempts = new Map<string, number>();
     await using working = work(bench, {

@@ -253,7 +253,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
         .to.match(/BitmapOr\s+->\s+Bitmap Index Scan on \S+_pending_idx\s+Index Cond: \(available_at <= /)
         .and.match(/Bitmap Index Scan on \S+_running_idx\s+Index Cond: \(locked_until < /)
         .and.not.match(/Seq Scan/);
-      // A claim that read both indexes completely would exceed this limit.
+      // A claim that reads both indexes completely would exceed this limit.
       expect(await blocksOf(bench, gathering)).to.be.lessThan((await blocksOf(bench, whole)) * 1.5);
     }
   });

@@ -255,7 +255,7 @@ describe("createWorker", function () {
     }
     // After this response, the connection has received all earlier notifications.
     await other.query("select 1");
-    // Twenty polls would have taken twenty seconds.
+    // With polls alone, the twenty jobs would have taken twenty seconds.
     expect(heard.length).to.be.at.least(1);
   });
 
