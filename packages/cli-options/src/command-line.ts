@@ -29,7 +29,7 @@ export interface Command {
   readonly meaning: string;
   /** Positional arguments: `["ID"]`, `["[ID]"]` if optional, `["ID..."]` if repeatable. Default: none. */
   readonly operands?: readonly string[];
-  /** How the error names missing operands. Default: by their names. */
+  /** What the error calls missing operands. Default: their names. */
   readonly needs?: string;
   /** A flag that can be used instead of the operands, and its meaning: `["all", "all of them"]`. Default: none. */
   readonly or?: readonly [flag: string, meaning: string];
@@ -64,7 +64,10 @@ export interface CommandLineDefinition<C, S> {
   readonly commands: C;
   /** Flags and variables by name. */
   readonly settings: S;
-  /** Returns the fault in a combination of flags and arguments. Default: every combination is allowed. */
+  /**
+   * Returns what is wrong with a combination of flags and arguments; undefined if it is allowed. Default: every
+   * combination is allowed.
+   */
   readonly check?: (given: Given<C, S>) => string | undefined;
   /** The last paragraph of the help. */
   readonly exitCodes: string;

@@ -23,7 +23,7 @@ export function wholeNumber(min: number, max: number): Reader<number> {
 
 /**
  * Returns a reader that accepts the values in a list. Its error suggests the most similar one. Call it outside the
- * definition of a command line, where TypeScript cannot infer its type.
+ * definition of a command line; inside, TypeScript cannot infer its type.
  */
 export function oneOf<const T extends string>(allowed: readonly T[]): Reader<T> {
   return (value, name) => {

@@ -129,7 +129,7 @@ Exit code: 0.
     expect(copy.markdown).to.match(/^\| flag or variable/);
   });
 
-  it("exits with 2 for invalid use and with 1 for other errors, as text or JSON", () => {
+  it("reports errors as text or JSON, with exit code 2 for invalid use and 1 for other errors", () => {
     const wrong = new InvalidUse("ERR_NOTES_USAGE", "wrong");
     const details = { code: "ERR_NOTES", message: "wrong" };
     expect(notes.failure(wrong, { ...details, json: false })).to.deep.equal({

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("the README of @svc/cli-options", () => {
+describe("the sample in the README of @svc/cli-options", () => {
   it("prints the help, the parsed arguments and an error", async () => {
     await using sample = await runSample(readme, 0);
     const { stdout, stderr, code } = await sample.ended;

@@ -20,17 +20,17 @@ export interface Calls {
 
 type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
-// Longest time that a claim takes on a healthy table.
+// A claim on a healthy table takes at most SLOW_MS plus PER_JOB_MS for each job.
 const SLOW_MS = 1;
 const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
-// A transaction that commits late may contain an earlier `available_at`. Within this margin the next claim still finds
-// the job.
+// Start the next claim this long before the last claimed `available_at`, to find jobs whose transactions commit later.
 const MARGIN_MS = 50;
-// Assumed reading speed of a server, in pages and rows per millisecond.
+// Assumed reading speed of a server.
 const PAGES_PER_MS = 384;
 const ROWS_PER_MS = 2500;
-// By chance a claim may take this many times as long, but not five times in a row and not for a long time.
+// Stop using the alternative statement when it takes 1.5 times as long as the full one, five times in a row or once for
+// more than 100 ms.
 const LOST_TIMES = 1.5;
 const LOST_IN_A_ROW = 5;
 const LONG_MS = 100;
@@ -38,9 +38,9 @@ const REST_MS = 10_000;
 const MAX_REST_MS = 640_000;
 
 /**
- * Creates the claim calls for a table. A claim reads all candidate rows. While old snapshots in other sessions prevent
- * the cleanup of claimed rows, it reads those too. After several slow claims, the claims in the next second therefore
- * use another statement.
+ * Creates the claim calls for a table. While an old snapshot in another session prevents the cleanup of claimed rows,
+ * the full statement reads them too. After slow claims, an alternative statement is therefore used for a second at a
+ * time.
  */
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
@@ -63,14 +63,14 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     try {
       return await send<ClaimedRow>(measured, [...values, table]);
     } catch (error) {
-      // A role without access to the catalogue can still claim jobs.
+      // Do without the statistics from now on: the role may have no access to the catalogue.
       if (sqlStateOf(error)?.startsWith("42") === true) measured = undefined;
       throw error;
     }
   }
 
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
-    // Concurrent claims need not measure too.
+    // While this claim measures the full statement, concurrent claims use the alternative.
     if (isSlow) lookAt = now() + LOOK_EVERY_MS;
     const rows = await (inARow > 0
       ? sendMeasured(limit)
@@ -88,7 +88,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
       // A claim in a transaction may be rolled back, so it predicts nothing about the next claim.
       if (tx !== undefined) return send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds], tx);
       const claimed = now() < lookAt ? other.claim(limit) : claimWhole(limit);
-      // The jobs in the failed claim are pending again.
+      // The jobs of the failed claim are still pending, so the next claim considers all jobs.
       claimed.catch(() => lookAtEverything());
       return claimed;
     },
@@ -106,8 +106,8 @@ interface Other {
   /** Number of consecutive slow claims before the statement is used. */
   readonly after: number;
   /**
-   * Decides whether to use the statement, after a full claim that returned these rows and read for this many
-   * milliseconds.
+   * Decides whether to use the statement, after a claim with the full statement returned `rows` and took `ms` to find
+   * them.
    */
   readonly begin: (rows: readonly ClaimedRow[], ms: number) => boolean;
   readonly claim: (limit: number) => Promise<readonly ClaimedRow[]>;
@@ -121,7 +121,6 @@ type MakeOther = (
   lookAtEverything: (untilSlow?: boolean) => void,
 ) => Other;
 
-/** A statement with its measured reading time. */
 interface Way {
   readonly text: string;
   /** Average reading time of recent claims, in milliseconds. */
@@ -134,9 +133,9 @@ interface Way {
 const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tryEveryMs: REST_MS });
 
 /**
- * Keeps the exact order and reads fewer dead row versions, but leaves exhausted jobs for later. It reads both indexes,
- * or all of a small table, whichever is faster. With many due jobs it may read far more or time out; it then pauses,
- * longer each time.
+ * The alternative for the exact order. It reads fewer dead row versions, but leaves exhausted jobs to the full
+ * statement. It reads both indexes, or all of a small table, whichever is faster. When many due jobs make it slower
+ * than the full statement, it is put aside, longer each time.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
   const gather = wayOf(gatheringClaimSql(table));
@@ -147,7 +146,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   let restMs = REST_MS;
   let restUntil = -Infinity;
 
-  /** Returns the statement to use, and whether this use is a trial. */
+  /** Returns the statement to use, and whether to use it as a trial. */
   function pick(): [Way, boolean] {
     const due = ways.find(({ tryAt }) => now() >= tryAt);
     if (due === undefined) return [ways.reduce((best, way) => (way.ms < best.ms ? way : best)), false];
@@ -157,7 +156,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   function learn(way: Way, ms: number, isTry: boolean): void {
-    // A moving average, so that one claim that is slow by chance changes little.
+    // A moving average, because a claim may be slow by chance.
     way.ms = isTry || way.ms === Infinity ? ms : way.ms + (ms - way.ms) / 4;
     way.tryEveryMs = ms > LOST_TIMES * wholeMs ? Math.min(2 * way.tryEveryMs, MAX_REST_MS) : REST_MS;
     way.tryAt = now() + way.tryEveryMs;
@@ -165,7 +164,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   function compare(ms: number): void {
-    // Count only one of several concurrent claims.
+    // Once the statement is put aside, ignore the concurrent claims that are still running.
     if (now() < restUntil) return;
     lost = ms > LOST_TIMES * wholeMs ? lost + 1 : 0;
     if (lost === 0) restMs = REST_MS;
@@ -182,24 +181,24 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
     begin(rows, ms) {
       wholeMs = ms;
       ways = isSmallFor(ms, rows[0]) ? [gather, read] : [gather];
-      // A full batch of exhausted jobs suggests that there are more.
+      // After a full batch of exhausted jobs there may be more, which only the full statement marks as dead.
       return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
     },
     async claim(limit) {
       const [way, isTry] = pick();
       const sent = send<ClaimedRow>(way.text, [limit, visibilityTimeoutSeconds]);
-      // The claim may have failed because it took too long.
+      // Count a failed claim as slow, because it may have timed out.
       sent.catch(() => learn(way, Infinity, isTry));
       const rows = await sent;
       if (rows.length > 0) learn(way, readingMs(rows, limit), isTry);
-      // Exhausted jobs, which this statement skips, may be left.
+      // There may be exhausted jobs, which only the full statement marks as dead.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);
     },
   };
 };
 
-/** Whether a table can be read within `ms`; false without statistics. */
+/** Returns whether a table can be read within `ms`; false without statistics. */
 function isSmallFor(ms: number, { relpages, reltuples }: Partial<ClaimedRow> = {}): boolean {
   if (typeof relpages !== "number" || typeof reltuples !== "number" || relpages <= 0 || reltuples < 0)
     return false;
@@ -207,8 +206,8 @@ function isSmallFor(ms: number, { relpages, reltuples }: Partial<ClaimedRow> = {
 }
 
 /**
- * For the relaxed order: starts where the last claim ended, and considers earlier jobs only when it finds too few. An
- * earlier job that is queued in the meantime waits up to a second if enough later jobs are due.
+ * The alternative for the relaxed order. It starts where the last claim ended, and considers earlier jobs only when it
+ * finds too few later ones. An earlier job that another process queues may therefore wait up to a second.
  */
 const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEverything) => {
   const text = steppingClaimSql(table);
@@ -233,7 +232,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
   };
 };
 
-/** Returns the start position for the next claim; all earlier jobs are claimed. */
+/** Returns the start position for the next claim; earlier jobs are already claimed. */
 function endOf(rows: readonly ClaimedRow[]): number {
   return (rows.findLast(({ spent }) => !spent)?.available_ms ?? -Infinity) - MARGIN_MS;
 }

@@ -7,15 +7,14 @@ import { type Reservation, reserve } from "./local-worker.ts";
 import { type ClaimedRow, jobOf } from "./sql/claimed-row.ts";
 import { enqueueAgain, enqueueClaimed, enqueueOneWith } from "./sql/enqueue.ts";
 
-/** Queues single jobs. */
 export interface Enqueueing {
   /** @param isOurs whether this process generated the id, so that it is unique */
   enqueue(row: NewRow, tx: Queryable | undefined, isOurs: boolean): Promise<Enqueued>;
 }
 
 /**
- * Creates the function that queues a job. If a worker in this process is idle, the inserting statement also claims the
- * job if it is due.
+ * Creates the function that queues a job. For an idle worker in this process, the insert also claims the job if it is
+ * due.
  *
  * @param told returns the channel to notify, or undefined
  */
@@ -38,7 +37,7 @@ export function createEnqueueing(
 
   function reservationFor({ task, delaySeconds, availableAt }: NewRow): Reservation | undefined {
     const isDue = delaySeconds === 0 && availableAt === null;
-    // With a single connection, the caller may have a transaction open on it.
+    // On a single connection the caller may have a transaction open, whose rollback would undo the claim.
     return isDue && isShared(db) ? reserve(localWorkers, task) : undefined;
   }
 
@@ -65,8 +64,8 @@ export function createEnqueueing(
   }
 
   /**
-   * Inserts the job after the worker's connection failed. It waits for the failed statement to finish, and releases the
-   * job if that statement claimed it.
+   * Inserts the job on another connection after the worker's connection failed. The insert waits for the failed
+   * statement, and releases the job if that statement claimed it.
    */
   async function insertAgain(reservation: Reservation, row: NewRow, startedAt: number): Promise<Enqueued> {
     const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
@@ -76,7 +75,7 @@ export function createEnqueueing(
     } catch (error) {
       reservation.markLost(row.id);
       if (!(error instanceof SqlDeadlineError)) throw error;
-      // The first statement may have queued the job even if this one fails.
+      // The statement on the worker's connection may have queued the job although this one failed.
       throw new SqlDeadlineError(
         { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs },
         "answer",
@@ -95,7 +94,7 @@ export function createEnqueueing(
   };
 }
 
-/** Sends statements on the worker's own connection. */
+/** Returns a database that sends statements on the worker's own connection. */
 function through(send: NonNullable<Reservation["send"]>): Queryable {
   return {
     query: async <R extends Row>(text: string, values: unknown[] = []) => ({

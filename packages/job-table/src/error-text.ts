@@ -2,9 +2,8 @@
 export const MAX_ERROR_LENGTH = 2000;
 
 /**
- * Returns the string to store for an error: its name, its message and the messages of its causes, at most 2,000
- * characters. Masks user-info in URLs. Drops control characters and characters that PostgreSQL cannot store. Never
- * throws.
+ * Returns the string to store for an error: its name, its message and that of its cause, at most 2,000 characters.
+ * Masks credentials in URLs, and drops control characters. Never throws.
  */
 export function errorText(error: unknown): string {
   let text: string;
@@ -13,7 +12,7 @@ export function errorText(error: unknown): string {
   } catch {
     text = "an error that cannot be read";
   }
-  // Truncate first, so that no time is spent on cleaning megabytes of text.
+  // Truncate first, to avoid cleaning megabytes of text.
   return cleaned(text.slice(0, 2 * MAX_ERROR_LENGTH))
     .slice(0, MAX_ERROR_LENGTH)
     .toWellFormed();
@@ -29,7 +28,7 @@ function one(error: unknown): string {
   if (error instanceof Error) {
     const { name, message, code } = error as NodeJS.ErrnoException;
     if (message !== "") return `${name}: ${message}`;
-    // The AggregateError for a host that refused on all addresses has only a code.
+    // When a host refuses connections on all its addresses, the AggregateError has a code but no message.
     return typeof code === "string" ? `${name}: ${code}` : name;
   }
   if (typeof error === "string") return error === "" ? "an empty string was thrown" : error;

@@ -9,9 +9,10 @@ export type JobErrorCode =
   | "ERR_SVC_JOB_PAYLOAD";
 
 /**
- * `ERR_SVC_JOB_ARGUMENT`: a job, lease or number is invalid; nothing was sent to the database. The other codes are
- * reasons: `_TIMEOUT` and `_STOPPED` for the aborted signal of a handler, `_UNKNOWN` for a job without a handler
- * (JOB-10), `_PAYLOAD` for a job whose payload JavaScript would round (JOB-33).
+ * `ERR_SVC_JOB_ARGUMENT`: a job, lease or number is invalid; nothing was sent to the database. The other codes say why
+ * a job was aborted or failed: `_TIMEOUT` and `_STOPPED` are abort reasons of a handler's signal; `_UNKNOWN`: the task
+ * has no handler (JOB-10); `_PAYLOAD`: the payload cannot be read, or has an integer that JavaScript would round
+ * (JOB-33).
  */
 export class JobError extends TableError<JobErrorCode> {
   override readonly name = "JobError";

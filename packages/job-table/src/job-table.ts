@@ -36,9 +36,9 @@ export interface FailOptions extends InTransaction {
 }
 
 /**
- * A table of jobs. All times come from the server. Every call sends one statement, and rejects with a
- * `SqlDeadlineError` after `commandTimeoutMs`. Server and driver errors pass through unchanged. An invalid job, lease
- * or number throws a `JobError` before anything is sent.
+ * A table of jobs. All times come from the server. A call rejects with a `SqlDeadlineError` after `commandTimeoutMs`.
+ * Server and driver errors pass through unchanged. An invalid job, lease or number throws a `JobError` before anything
+ * is sent.
  */
 export interface JobTable {
   readonly name: string;
@@ -49,10 +49,10 @@ export interface JobTable {
   enqueueMany(jobs: readonly NewJob[], options?: InTransaction): Promise<readonly Enqueued[]>;
   /**
    * Claims up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). Skips jobs
-   * locked by other sessions; otherwise it returns fewer than `limit` only when no more are due. A job whose last lease
-   * expired is marked as dead instead (JOB-22), up to a second later while an old snapshot in another session slows
-   * claims down. A job whose payload has an integer that JavaScript would round is marked as dead and not returned
-   * (JOB-33).
+   * locked by other sessions; otherwise it returns fewer than `limit` only when no more are due. A job whose lease
+   * expired on its last attempt is marked as dead instead (JOB-22), up to a second later while an old snapshot in
+   * another session slows claims down. A job whose payload has an integer that JavaScript would round is marked as dead
+   * and not returned (JOB-33).
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /**
@@ -90,7 +90,7 @@ const MAX_CLAIM = 1000;
 const tables = new WeakMap<JobTable, ResolvedOptions>();
 
 /**
- * Returns the internals that a worker needs from a table.
+ * Returns the resolved options of a table.
  * @throws ConfigurationError for a table not created by {@link createJobTable}
  */
 export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
@@ -127,7 +127,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
   );
 
   function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
-    // A worker on a quiet table notices later jobs in time; see `sweepPause` in its group.
+    // A job that becomes due later is found by a sweep, without a notification.
     const isSoon = rows.some(
       ({ delaySeconds, availableAt }) =>
         delaySeconds * 1000 <= QUIET_PAUSE_MS &&
@@ -173,7 +173,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const [answer] = await send.enqueueMany<{ made: number; ids: string[] | null }>(text, values, tx);
       if (answer?.made === rows.length) return rows.map(({ id }) => ({ id, enqueued: true }));
       const made = new Set(answer?.ids);
-      // When two jobs have the same id, the first one is queued.
+      // When two jobs in the batch have the same id, the first one is queued.
       return rows.map(({ id }) => ({ id, enqueued: made.delete(id) }));
     },
     async claim(limit = 1, options) {
@@ -232,10 +232,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
   return table;
 }
 
-/**
- * Sorts caller-defined ids, because two callers that insert the same ids in different orders would deadlock. Generated
- * ids need no order.
- */
+/** Sorts caller-defined ids, because two callers that insert the same ids in different orders could deadlock. */
 function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): readonly NewRow[] {
   if (jobs.every(({ id }) => id === undefined)) return rows;
   return rows.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
@@ -249,7 +246,7 @@ function checkWhole(name: string, value: unknown, max: number): void {
 const MAX_ATTEMPTS = 2 ** 31 - 1;
 const MOMENT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
 
-/** Checks a lease before sending it, because a server error would end the caller's transaction. */
+/** Checks a lease before it is sent, because a server error would abort the caller's transaction. */
 function checkLease(lease: Lease): void {
   const { id, attempts, lockedUntil } = (lease ?? {}) as Partial<Lease>;
   if (
@@ -259,7 +256,7 @@ function checkLease(lease: Lease): void {
     Math.abs(attempts as number) <= MAX_ATTEMPTS &&
     typeof lockedUntil === "string" &&
     MOMENT.test(lockedUntil) &&
-    // Date reads 30 February as a day in March.
+    // `Date` accepts 30 February, as a day in March.
     new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
   )
     return;

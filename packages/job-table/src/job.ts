@@ -6,7 +6,10 @@ export interface TraceCarrier {
   readonly tracestate?: string | undefined;
 }
 
-/** Identifies one claim of a job (JOB-21). A later claim has another lease. A job is itself a lease. */
+/**
+ * Identifies one claim of a job (JOB-21). A later claim has a different lease. A {@link Job} can be passed as its own
+ * lease.
+ */
 export interface Lease {
   readonly id: string;
   readonly attempts: number;
@@ -82,7 +85,7 @@ export interface JobStats {
   readonly dead: number;
 }
 
-/** The transaction to run in. */
+/** Options of a call that can run in the caller's transaction. */
 export interface InTransaction {
   /** The caller's transaction. Default: the table's `db`. */
   readonly tx?: Queryable | undefined;

@@ -10,58 +10,55 @@ import {
   SLOW_MS,
 } from "./worker/session.ts";
 
-/** A worker, from the point of view of its table's group in this process. */
+/** A worker as a member of its table's group in this process. */
 export interface Member {
-  /** Announces to the table's other listeners which tasks the worker handles. */
+  /** The message that announces the worker's tasks to the table's other listeners. */
   readonly announcement: string;
   /** Ends the worker's wait, so that it checks the group again. */
   wake(): void;
-  /** Another worker in the group is sweeping or has just swept; the next sweep is due in `ms`. */
+  /** Called when another worker in the group starts or ends a sweep; the next sweep is due in `ms`. */
   sweptElsewhere(ms: number): void;
   /** Makes the worker sweep soon, because the table may have changed after a quiet period. */
   hasten(): void;
   /** Makes the worker sweep now. */
   reset(): void;
   announced(announcement: string): void;
-  /** Called when another backend than the one in the handshake replies: a pooler shares sessions between clients. */
+  /** Called when a reply comes from a different backend than the handshake, as behind a pooler. */
   pooler(): void;
-  /** Called when the listening connection failed. */
   fault(error: unknown): void;
 }
 
 /**
- * The workers in this process for one table. A queued job wakes only as many of them as needed, and one of them sweeps
- * for all.
+ * The workers in this process for one table. They send only as many claims as may find jobs, and one of them sweeps for
+ * all.
  */
 export interface TableGroup {
   /** Number of claims that may find a job: one after a notification, doubled after each consecutive full claim. */
   readonly claims: number;
-  /** Call when a job may be due. */
   mayBeDue(): void;
   /**
-   * Call when a worker sends a claim; next time the other workers are woken before it. Returns a function to call with
-   * whether the claim was full.
+   * Call when a worker sends a claim, and the returned function with whether the claim was full. The worker is then the
+   * last to be woken.
    */
   claimSent(by: Member): (isFull: boolean) => void;
-  /** Returns the milliseconds between sweeps. While notifications arrive, each quiet sweep makes this longer. */
+  /** Returns the pause after a sweep: `ms`, doubled by each consecutive quiet sweep while the connection listens. */
   sweepPause(ms: number): number;
   /** Call when a sweep found nothing. */
   quiet(): void;
-  /** Call after a job or a notification. */
+  /** Call after a notification, and when a worker claimed jobs or failed. */
   active(): void;
-  /** Call when a worker starts a sweep or has swept; the next sweep is due in `ms`. */
+  /** Call when a worker starts or ends a sweep; the next sweep is due in `ms`. */
   swept(by: Member, ms: number): void;
   join(member: Member): void;
   leave(member: Member): void;
 }
 
-/** The listening connection to one pool in this process. */
+/** Listens for all workers in this process on one connection of a pool. */
 export interface Listener {
   /** Returns a session for a worker. The first session uses the listening connection; later sessions have their own. */
   sessionFor(timeoutMs: number): Session;
   /** Closes a worker's session, unless it uses the listening connection. */
   release(session: Session): void;
-  /** Returns the group of workers that listen on the channel. */
   groupOf(channel: string): TableGroup;
 }
 
@@ -69,7 +66,6 @@ const MAX_CLAIMS = 16;
 
 const listeners = new WeakMap<Connectable, Listener>();
 
-/** Returns the listener for a pool. */
 export function listenerOf(pool: Connectable): Listener {
   const existing = listeners.get(pool);
   if (existing !== undefined) return existing;
@@ -143,11 +139,11 @@ function createListener(pool: Connectable, onEnd: () => void): Listener {
       .finally(() => joining.delete(channel));
   }
 
-  /** Makes workers sweep at the normal interval while the connection is blocked. */
+  /** Makes workers sweep at the normal interval while the connection is blocked, and tests an idle connection. */
   function watch(): void {
     if (listening?.isOpen !== true) return;
     if (!listening.hears) for (const { group } of groups.values()) group.active();
-    // This fails on a connection that is dead without an error, and the next connection listens again.
+    // This fails if the connection is dead but emitted no error; the next connection then listens.
     else if (listening.isIdle && performance.now() - listening.sentAt > QUIET_PAUSE_MS)
       listening.query("", "select 1", []).catch(() => undefined);
   }
@@ -239,7 +235,7 @@ export function createGroup(members: Set<Member> = new Set(), connection: Connec
       return (isFull) => {
         fullClaims = isFull ? fullClaims + 1 : 0;
         if (isFull) wakeFor(Math.min(MAX_CLAIMS, 2 ** (fullClaims - 1)));
-        // This claim saw every due job.
+        // No notification has arrived since the claim was sent, and it found every due job.
         else if (before === reasons) claims = 0;
       };
     },

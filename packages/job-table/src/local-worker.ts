@@ -3,11 +3,11 @@ import type { Job } from "./job.ts";
 
 /** A worker in this process that can claim a job in the statement that queues it. */
 export interface LocalWorker {
-  /** Reserves a slot for a job with this task. Undefined: queue the job for any worker. */
+  /** Reserves a slot for a job with this task. Returns undefined if the job must be queued for any worker. */
   reserve(task: string): Reservation | undefined;
 }
 
-/** A reserved slot. The caller calls `accept`, `cancel` or `markLost` exactly once. */
+/** A reserved slot. Call `accept`, `cancel` or `markLost` exactly once. */
 export interface Reservation {
   /**
    * Sends a statement on the worker's own connection, where it may be prepared. Undefined if that connection is busy or
@@ -15,8 +15,8 @@ export interface Reservation {
    */
   readonly send: (<R extends Row>(text: string, values: unknown[]) => Promise<R[]>) | undefined;
   /**
-   * Starts the job that a statement sent at `claimedAt` queued and claimed. If that took too long, the job is released
-   * and the caller waits for the returned promise.
+   * Starts the job that was queued and claimed by a statement sent at `claimedAt`. If the reservation has expired,
+   * releases the job instead; await the returned promise.
    */
   accept(job: Job, claimedAt: number): Promise<void> | undefined;
   /** Frees the slot: no job was claimed. */
@@ -25,7 +25,7 @@ export interface Reservation {
   markLost(id: string): void;
 }
 
-/** Reserves a slot at the first worker that has a free one. That worker then moves to the end of the order. */
+/** Reserves a slot of the first worker with a free one, and moves that worker to the end of the set. */
 export function reserve(workers: Set<LocalWorker>, task: string): Reservation | undefined {
   for (const worker of workers) {
     const reservation = worker.reserve(task);

@@ -5,7 +5,7 @@ import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
 import { carrierOf, isCarrier } from "./trace.ts";
 
-/** The parameters for a new job; all are strings or numbers. */
+/** The statement parameters for a new job. */
 export interface NewRow {
   readonly id: string;
   readonly task: string;
@@ -34,7 +34,8 @@ const KNOWN: ReadonlySet<string> = new Set<keyof NewJob>([
   "tenantId",
   "trace",
 ]);
-// JSON escapes that jsonb rejects: NUL and lone surrogates. After an even number of backslashes they are plain text.
+// JSON escapes that jsonb rejects: NUL and lone surrogates. If an even number of backslashes precedes the `u`, it is
+// plain text.
 const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 

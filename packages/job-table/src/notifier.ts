@@ -10,11 +10,10 @@ const MAX_CHANNEL_BYTES = 63;
 
 /**
  * The longest pause between two sweeps of a quiet table, in milliseconds. A job that becomes due sooner needs a
- * notification; one queued without it, by another program, starts this late at most.
+ * notification. Without one, as from another program, it may start this late.
  */
 export const QUIET_PAUSE_MS = 5000;
 
-/** Returns the channel on which a table's workers listen. */
 export function channelOf(table: string): string {
   const channel = `svc_job:${table}`;
   if (Buffer.byteLength(channel) <= MAX_CHANNEL_BYTES) return channel;
@@ -22,9 +21,8 @@ export function channelOf(table: string): string {
 }
 
 /**
- * Creates a notifier. Committing a notification takes a server-wide lock. So a process sends the first notification
- * immediately, and then at most one per interval, the last at the end of the interval, so that workers that found
- * nothing check again. In a caller's transaction every notification is sent with the commit.
+ * Creates a notifier. Committing a notification takes a server-wide lock, so a process sends one immediately and then
+ * at most one per interval, at its end. In a caller's transaction, every insert notifies at commit.
  */
 export function createNotifier(
   channel: string,

@@ -64,7 +64,7 @@ export interface JobTableOptions {
 }
 
 const SUBJECT = "createJobTable()";
-// Short enough for the names of the indexes, which are longer.
+// Leaves room for the suffixes of the index names.
 const tableName = tableNameKind(48);
 
 /** The options with all defaults applied, the quoted table name, and this process's workers for the table. */

@@ -2,12 +2,12 @@ import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import { JobError } from "./errors.ts";
 import type { Job } from "./job.ts";
 
-/** Why the payload of a claimed job could not be read; such a job has no payload. */
+/** Maps a claimed job whose payload could not be read to the reason. */
 const faults = new WeakMap<Omit<Job, "payload">, JobError>();
 
 /**
- * Adds the payload to a claimed job, from the column's text. Leaves out a payload with an integer that JavaScript would
- * round, which other languages can write (JOB-33). Never throws, so that one row does not block the others.
+ * Adds the payload to a claimed job, unless the column's text has an integer that JavaScript would round (JOB-33).
+ * Never throws, so that one row does not block the others.
  */
 export function withPayload(job: Omit<Job, "payload">, text: unknown): Job {
   try {

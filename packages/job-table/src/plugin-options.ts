@@ -69,5 +69,4 @@ export const queueOptions = defineOptions(
   },
 );
 
-/** The plugin's settings. */
 export type QueuePluginSettings = ResolvedOptions<(typeof queueOptions)["keys"]>;

@@ -12,7 +12,7 @@ import { createWorker } from "./worker/worker.ts";
 
 type Context = PluginContext<QueuePluginSettings>;
 
-/** What the plugin needs from packages that this package must not depend on. A service offers it as `queueTools`. */
+/** Functions of packages that this package must not depend on. A service provides them as the part `queueTools`. */
 export interface QueueTools {
   /** Returns the guard for the queue page outside `local`. */
   adminsOnly(): Promise<Middleware>;
@@ -23,7 +23,6 @@ export interface QueueTools {
   ): Promise<((event: WorkerEvent) => void) | undefined>;
 }
 
-/** Returns the job table. */
 export function queueTable(options: QueuePluginSettings, db: Database): JobTable {
   return createJobTable({
     ...takeOptions(options, "name", "visibilityTimeoutSeconds", "maxPayloadBytes"),
@@ -31,13 +30,12 @@ export function queueTable(options: QueuePluginSettings, db: Database): JobTable
   });
 }
 
-/** Whether a pool has only one connection, which a listening worker would occupy. */
+/** Returns whether `db` is a pool of one connection, which a listening worker would occupy. */
 export function isTooSmallToListen(db: Database): boolean {
   const pool = listeningPool(db);
   return pool !== undefined && sizeOf(pool) === 1;
 }
 
-/** Returns the worker with its readiness check. */
 export async function workerParts(
   { options, logger, part }: Context,
   table: JobTable,
@@ -62,7 +60,7 @@ export async function workerParts(
     onEvent,
     around(job, run) {
       const current = currentContext();
-      // Log lines written through the context include the job id.
+      // Records that are logged through the context include the job id.
       if (current !== undefined)
         current.log = (logger as ParentLogger).child({ job_id: job.id, task: job.task });
       return run();
@@ -83,12 +81,11 @@ export async function workerParts(
   };
 }
 
-/** The service's logger, which is a pino logger. */
 interface ParentLogger extends Logger {
   child(fields: object): Logger;
 }
 
-/** Returns the queue page, only outside `prod` (JOB-32). */
+/** Creates the queue page; undefined in `prod` (JOB-32). */
 export async function queuePage(
   { options: { page: path, guard }, service: { env }, logger, hasRoute, part }: Context,
   table: JobTable,

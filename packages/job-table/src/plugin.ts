@@ -34,7 +34,6 @@ function ownDatabase({ code }: Pick<PluginContext, "code">): Database | undefine
   return code<{ readonly db: Database | undefined }>("work")?.db;
 }
 
-/** Creates the worker and the queue page. */
 async function onTheTable(
   context: PluginContext<QueuePluginSettings>,
   table: JobTable,
@@ -59,7 +58,6 @@ async function onTheTable(
   };
 }
 
-/** The next tick of a schedule, as shown on the page. */
 export interface ShownTick {
   readonly name: string;
   readonly task: string;
@@ -72,7 +70,7 @@ function refuseWithoutDatabase(): never {
   throw new ConfigurationError("the service", [{ key: "plugins.enabled", message }]);
 }
 
-// The page runs before these routes, so it would hide the service's state.
+// The queue page runs before these routes and would hide them.
 function refuseHiddenPath(page: string, systemPaths: readonly string[]): void {
   if (!["/health", "/ready", "/info", ...systemPaths].includes(page)) return;
   const message = `is ${page}, which the service itself serves; choose another path`;

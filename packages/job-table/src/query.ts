@@ -22,14 +22,13 @@ export function transactionOf(given: InTransaction | undefined, ...others: strin
   return givenTransaction(given, refused, ...others);
 }
 
-/** Sends a statement to a transaction, or to the table's database if there is none. */
+/** Sends a statement in `tx`, by default to the table's database. */
 export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
 /**
- * Returns the function that sends an operation's statements, each with a deadline that includes the wait for a
- * connection.
+ * Returns the function that sends an operation's statements. Their deadline includes the wait for a connection.
  *
- * @param timeoutMs a shorter deadline for this operation. Default: the deadline of the table's calls
+ * @param timeoutMs default: the table's `commandTimeoutMs`
  */
 export function sending(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
@@ -41,10 +40,7 @@ export function sending(
     (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
 }
 
-/**
- * Like `sending()`, for a statement that each connection in a pool plans once. In a transaction the statement is not
- * prepared.
- */
+/** Like `sending()`, for a statement that each pool connection plans once; in a transaction it is not prepared. */
 export function sendingPlanned(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
   operation: string,
@@ -53,7 +49,7 @@ export function sendingPlanned(
   return async (statement, tx) => (await plannedWithin(tx ?? db, deadline, statement)).rows;
 }
 
-/** Whether `db` uses several connections, so that statements do not run in a caller's transaction. */
+/** Returns whether `db` is a pool, so that its statements cannot run in a caller's transaction. */
 export function isShared(db: Database): boolean {
   return isPool(db);
 }

@@ -2,9 +2,7 @@ import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { singleFlight } from "@svc/resilience";
 import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 
-/** The check's statements. */
 export interface Probe {
-  /** Rejects when the table cannot be read. */
   reach(): Promise<unknown>;
   countDead(): Promise<number>;
 }
@@ -14,7 +12,7 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42501", "the login may not read its table"],
   ["42703", "its table lacks a column"],
 ]);
-// Dead jobs have no index, so limit their count to a twentieth of the time.
+// Dead jobs have no index, so spend at most a twentieth of the time on counting them.
 const SHARE = 20;
 
 /** Creates the check. It is critical while the table cannot be reached; dead jobs only degrade it. */
@@ -22,7 +20,7 @@ export function createCheck(probe: Probe, now: () => number): ReadinessCheck {
   let dead = 0;
   let countAfter = -Infinity;
 
-  // Join a pending query, so that timed-out checks do not pile up statements.
+  // Checks share a pending query, so that timed-out checks do not pile up statements.
   const look = singleFlight(async (): Promise<CheckResult> => {
     try {
       await probe.reach();

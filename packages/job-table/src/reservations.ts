@@ -6,23 +6,22 @@ import { orphanSql } from "./sql/release.ts";
 import type { ReservedSlot, WorkerState } from "./worker/claim-loop.ts";
 import { retryDelay } from "./worker/session.ts";
 
-/** The reservations of one worker. */
 export interface Reservations extends LocalWorker {
-  /** Resolves when every lost job has been released. */
+  /** Resolves when no lost job (one claimed by an insert without a response) is waiting to be released. */
   settled(): Promise<void>;
 }
 
 const MAX_LOST = 1000;
-// The statement on the broken connection may still be running.
+// Delay before lost jobs are released: the statement on the broken connection may still be running.
 const SETTLE_MS = 250;
-// After the worker has stopped, the process may exit too, so limit the retries.
+// Maximum number of tries after the worker has stopped, because they keep the process alive.
 const LAST_TRIES = 5;
 
 // Run outside any context: jobs do not inherit the context that queued them, and one statement releases jobs from
 // several callers.
 const outside = AsyncLocalStorage.snapshot();
 
-/** Reserves a worker's free slots for jobs that are claimed by their insert, unless an earlier job may be waiting. */
+/** Creates a worker's reservations: free slots for jobs that their insert claims, unless other jobs may be due. */
 export function createReservations(state: WorkerState): Reservations {
   // The spare session outlives the worker, whose own connection may have failed.
   const { options, session, spare, wakeup, report, jobs, reserved } = state;
@@ -64,7 +63,7 @@ export function createReservations(state: WorkerState): Reservations {
     free(slot);
   }
 
-  /** Releases lost jobs, including jobs that are lost in the meantime. */
+  /** Releases lost jobs, including those that are added while it runs. */
   async function releaseAllLost(): Promise<void> {
     while (lost.length > 0) {
       const ids = lost;
@@ -96,10 +95,10 @@ export function createReservations(state: WorkerState): Reservations {
       if (state.claimer.untilSweep() <= 0 || !jobs.hasFreeSlot(reserved.count)) return undefined;
       const slot = reserved.add();
       return {
-        // On this connection a queued statement would wait until the preceding one commits.
+        // On a busy connection the statement would wait for the one before it.
         send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         accept(job, claimedAt) {
-          // Release the job, because it is too late to start it. The caller waits, because it may close the pool next.
+          // The reservation has expired: release the job. The caller awaits this, because it may close the pool next.
           if (state.isOver || performance.now() >= slot.until) return release(slot, job);
           // Let the caller continue first, because a handler may block the event loop.
           process.nextTick(start, slot, job, claimedAt);

@@ -53,7 +53,7 @@ export function tableStatements(table: string): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);
   const sql = qualified(table);
   // Collation "C": ids are never sorted for users, and the index survives an upgrade of the system's collations. Half
-  // of each page stays free for the entry that a claim adds next to the pending one.
+  // of each index page stays free, because a claim adds a second entry for its row.
   return [
     `create table if not exists ${sql} (
   id text collate "C" primary key with (fillfactor = 50),

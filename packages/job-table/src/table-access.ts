@@ -8,13 +8,13 @@ import { enqueueFrom } from "./sql/enqueue.ts";
 
 /** An `insert` for the `with` clause of a larger statement. */
 export interface EnqueuePart {
-  /** Queues the job if `from` has a row. Returns `id` if the id was new. */
+  /** Queues the job if the relation `from` has a row. Returns `id` if the id was new. */
   readonly text: string;
   /** The nine parameters of `text`. */
   readonly values: readonly unknown[];
 }
 
-/** What a package needs to queue jobs in its own statements. */
+/** Access to a job table for a package that queues jobs in its own statements. */
 export interface TableAccess {
   /** The table's database. */
   readonly db: Database;

@@ -4,21 +4,20 @@ import type { TraceCarrier } from "./job.ts";
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MAX_TRACESTATE = 512;
 
-/** Returns the stored form of a trace context. */
 export function carrierOf(trace: TraceContext | undefined): TraceCarrier | undefined {
   if (trace === undefined) return undefined;
   const { traceparent, tracestate } = trace;
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
 }
 
-/** Returns the carrier that any writer stored in a row; undefined if it is invalid. */
+/** Returns the carrier stored in a row; undefined if it is invalid. */
 export function storedCarrier(value: unknown): TraceCarrier | undefined {
   if (!isCarrier(value)) return undefined;
   const { traceparent, tracestate } = value;
   return typeof tracestate === "string" ? { traceparent, tracestate } : { traceparent };
 }
 
-/** Whether a value is a carrier with a valid `traceparent`. */
+/** Returns whether a value is a carrier with a valid `traceparent`. */
 export function isCarrier(value: unknown): value is TraceCarrier {
   if (typeof value !== "object" || value === null) return false;
   const { traceparent, tracestate } = value as Record<string, unknown>;

@@ -20,12 +20,12 @@ const INSERT = /^insert into /;
 const GIVEN_BACK = /^update [^]* attempts = 0\b/;
 
 interface Watched {
-  /** The inserts that were sent, `claimed` or `queued`. */
+  /** The kinds of the inserts sent so far. */
   readonly inserts: ("claimed" | "queued")[];
   /** The number of inserts sent on a worker's own connection. */
   prepared: number;
   /**
-   * Called with each writing statement before its answer is delivered; `prepared`: sent on a worker's own connection.
+   * Called with each writing statement before its response is delivered; `prepared`: sent on a worker's own connection.
    */
   after: (text: string, prepared: boolean) => Promise<void>;
   readonly bench: Bench;
@@ -125,7 +125,7 @@ describe("a job queued while a worker in its process is idle", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-3 JOB-10 is queued normally when it has an id, a time, a transaction or no handler", async () => {
+  it("JOB-3 JOB-10 is queued normally when it has an id, a due time, a transaction or no handler", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -186,7 +186,7 @@ describe("a job queued while a worker in its process is idle", function () {
     expect(watched.inserts.slice(-5)).to.deep.equal(Array.from({ length: 5 }, () => "queued"));
   });
 
-  it("JOB-4 does not delay jobs from other processes, however many jobs are queued here", async () => {
+  it("JOB-4 does not delay jobs from other processes, however many jobs this process queues", async () => {
     await using bench = await openBench(database.url, { notify: false });
     const watched = watch(bench);
     const { table } = watched.bench;
@@ -214,7 +214,7 @@ describe("a job queued while a worker in its process is idle", function () {
       await idle(watched, working);
       let failed = 0;
       watched.after = (_text, prepared) => {
-        // A single insert uses the pool when the worker's connection is recording an outcome at that moment.
+        // Fail only inserts on the worker's connection: a single insert uses the pool while that connection is busy.
         if (watched.inserts.at(-1) !== "claimed" || (lanes === 1 && !prepared)) return Promise.resolve();
         failed += 1;
         return Promise.reject(new Error("the connection broke"));
@@ -233,9 +233,9 @@ describe("a job queued while a worker in its process is idle", function () {
         return lanes === 1 ? failed > 0 : rejected > 0;
       });
       watched.after = () => Promise.resolve();
-      // A failed insert on the worker's connection is repeated on another one; other failed inserts reject.
+      // enqueue() repeats a failed insert of the worker's connection on another one; other failed inserts reject.
       expect(rejected > 0).to.equal(lanes === 2);
-      // Otherwise its lease would last five minutes.
+      // A job that was not released would stay leased for five minutes.
       await until("all are deleted", async () => (await bench.rows()).length === 0);
       const done = working.ids("done");
       expect([...ids].every((id) => done.filter((each) => each === id).length === 1)).to.equal(true);
@@ -244,13 +244,13 @@ describe("a job queued while a worker in its process is idle", function () {
     });
   }
 
-  it("is released when the response took longer than the worker reserves its slot", async () => {
+  it("is released when the response arrives after the slot reservation expired", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const { table } = watched.bench;
     await using working = work(watched.bench, {
       concurrency: 2,
-      // Longer than any event-loop stall: an abandoned claim would hold its job for five minutes.
+      // Longer than any event-loop stall: a claim that timed out would hold its job for five minutes.
       commandTimeoutMs: 2000,
       handlers: { a: () => undefined },
     });
@@ -273,14 +273,14 @@ describe("a job queued while a worker in its process is idle", function () {
     open();
     expect((await Promise.all(queued)).every(({ enqueued }) => enqueued)).to.equal(true);
     const claimed = watched.inserts.slice(before).filter((each) => each === "claimed").length;
-    // The repeated statement has released the job of the worker's own connection.
+    // The insert on the worker's connection timed out, and the repeated insert has released its job.
     expect(released, "when enqueue() answers").to.equal(claimed - (watched.prepared - prepared));
     await until("all are deleted", async () => (await bench.rows()).length === 0);
     expect(new Set(working.ids("done")).size).to.equal(working.ids("done").length);
     expect(working.worker.running).to.equal(0);
   });
 
-  /** Queues jobs until an insert claims one, and holds back its answer until `open` is called. */
+  /** Queues jobs until an insert claims one, and delays its response until `open` is called. */
   async function hold(watched: Watched): Promise<{ readonly queued: Promise<Enqueued>; open: () => void }> {
     const { inserts, bench } = watched;
     const { opened, open } = gate();
@@ -302,8 +302,8 @@ describe("a job queued while a worker in its process is idle", function () {
   }
 
   for (const drainSeconds of [5, 0]) {
-    const when = drainSeconds === 0 ? "after its end" : "while it stops";
-    it(`JOB-11 is released without counting the attempt when the worker stops and the response arrives ${when}`, async () => {
+    const when = drainSeconds === 0 ? "after the worker has stopped" : "while the worker stops";
+    it(`JOB-11 is released without counting the attempt when the response arrives ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, { drainSeconds, pollMs: 1000, handlers: { a: () => undefined } });
@@ -318,7 +318,7 @@ describe("a job queued while a worker in its process is idle", function () {
       await expectGivenBack(bench, id);
     });
 
-    it(`JOB-11 is released when the worker stops and the wait for the response ends ${when}`, async () => {
+    it(`JOB-11 is released when enqueue() stops waiting for the response ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, {
@@ -330,7 +330,7 @@ describe("a job queued while a worker in its process is idle", function () {
       await idle(watched, working);
       const { queued, open } = await hold(watched);
       const stopped = working.worker.stop();
-      // The statement on the worker's connection is given up, and another connection finds the job in the table.
+      // The statement on the worker's connection times out; enqueue() then finds the job over another connection.
       const { id, enqueued } = await queued;
       await stopped;
       expect(enqueued).to.equal(true);
@@ -432,13 +432,13 @@ describe("a job queued while a worker in its process is idle", function () {
       await working.told("done", watched.inserts.length);
       return claimed.length;
     };
-    // None is claimed when the first job arrives during the worker's own claim, which then finds it.
+    // Repeat, because no insert claims a job if the first job arrives during the worker's own claim.
     const claimed = await until("one was claimed at once", async () => (await claimedOfTwenty()) || false);
     // At most two waiting outcomes per slot, in addition to those being written.
     expect(claimed).to.be.within(1, 6);
   });
 
-  it("JOB-21 is not released again if another worker has claimed it since", async () => {
+  it("JOB-21 is not released a second time when another worker claimed it after the first release", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const around = new AsyncLocalStorage<string>();
@@ -463,12 +463,12 @@ describe("a job queued while a worker in its process is idle", function () {
       }
       throw new Error("the connection broke");
     };
-    // The polling worker itself may claim the job first.
+    // Repeat, because the polling worker may claim the released job first.
     await until("another worker claimed it", async () => {
       isLost = false;
       given = 0;
       await until("one was claimed at once over the pool", async () => {
-        // The second call finds the worker's connection busy.
+        // The second call finds the worker's connection busy, and uses the pool.
         const both = [1, 2].map(() => around.run("caller", () => watched.bench.table.enqueue({ task: "a" })));
         await Promise.allSettled(both);
         return isLost;
@@ -483,14 +483,15 @@ describe("a job queued while a worker in its process is idle", function () {
     );
   });
 
-  it("is released when it is lost up to 30 event-loop turns after the release of other jobs", async () => {
+  it("is released when its response is lost up to 30 event-loop turns after another lost job was released", async () => {
     const lateBy = Array.from({ length: 30 }, (_, turns) => turns);
     const given = await Promise.all(lateBy.map((turns) => loseTwo(turns)));
     expect(given).to.deep.equal(lateBy.map(() => 2));
   });
 
   /**
-   * Loses two jobs, the second one that many turns after the release of the first; returns the number of released jobs.
+   * Loses the responses for two jobs, the second one `turns` turns after the first job's release. Returns the number of
+   * released jobs.
    */
   async function loseTwo(turns: number): Promise<number> {
     const given = new Set<unknown>();
@@ -541,7 +542,7 @@ describe("a job queued while a worker in its process is idle", function () {
     const a = (_payload: unknown, { id }: { readonly id: string }): void =>
       void runs.set(id, (runs.get(id) ?? 0) + 1);
     await using one = work(watched.bench, { concurrency: 3, handlers: { a } });
-    // Otherwise the other worker would take the jobs that show whether this one is idle.
+    // Before the second worker starts, because it would claim the jobs that show whether this one is idle.
     await idle(watched, one);
     await using two = work(bench, { concurrency: 2, handlers: { a } });
     const ids: string[] = [];

@@ -52,7 +52,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.table.claim(10)).map(({ id }) => id)).to.deep.equal(["third"]);
   });
 
-  it("JOB-4 returns each job to one of 8 concurrent claims, and waits for no locked row", async () => {
+  it("JOB-4 returns each job to one of 8 concurrent claims, and skips locked rows", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 400 }, () => ({ task: "a" })));
     await using other = await openClient(database.url);
@@ -99,7 +99,7 @@ describe("claim, ack, fail and release", function () {
     expect(order).to.deep.equal(["first", "second", "third"]);
   });
 
-  it("JOB-22 marks a job as dead when its last lease expired, and does not return it", async () => {
+  it("JOB-22 marks a job as dead when its lease expired on the last attempt, and does not return it", async () => {
     await using bench = await openBench(database.url);
     await one(bench, { id: "killer", maxAttempts: 2 });
     await expire(bench);
@@ -140,7 +140,7 @@ describe("claim, ack, fail and release", function () {
     expect(rows.every(({ ok }) => ok)).to.equal(true);
     const expected = [2, 4, 8, 16, 128, 256, 300, 300];
     for (const [index, { delay }] of rows.entries()) {
-      // Some of the delay is already over; the next shorter delay is half of this one.
+      // Some of the delay has already passed, but a wrong exponent would halve or double it.
       expect(delay).to.be.within((expected[index] ?? 0) * 0.75 - 1, expected[index] ?? 0);
     }
   });
@@ -206,7 +206,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(next)).to.equal(!next.lockedUntil.endsWith("000Z"));
   });
 
-  it("JOB-21 works with any time zone and date style in the sessions", async () => {
+  it("JOB-21 accepts a lease in a session with a different time zone and date style", async () => {
     await using bench = await openBench(database.url);
     const [a, b] = [await openClient(database.url), await openClient(database.url)];
     await a.query("set datestyle = 'sql, dmy'; set timezone = 'Asia/Kolkata'");
@@ -220,7 +220,7 @@ describe("claim, ack, fail and release", function () {
     await Promise.all([a.end(), b.end()]);
   });
 
-  it("JOB-21 rejects writes from 1,000 late workers to other workers' jobs", async () => {
+  it("JOB-21 rejects 1,000 writes with expired leases to jobs that another worker has claimed", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 1000 }, () => ({ task: "a" })));
     const late = await bench.table.claim(1000);
@@ -233,13 +233,13 @@ describe("claim, ack, fail and release", function () {
       ...(late3[2] ?? []).map((job) => bench.table.release(job)),
     ]);
     const owners = await claiming;
-    // A late worker that came before the next claim changed its own job.
+    // A write that ran before the second claim changed its own job, which was then not claimed again.
     expect(owners.length + ends.filter((changed) => changed).length).to.be.at.least(1000);
     const kept = await Promise.all(owners.map((job) => bench.table.ack(job)));
     expect(kept.every((held) => held)).to.equal(true);
   });
 
-  it("claims and ends jobs in a caller's transaction", async () => {
+  it("claims and acknowledges a job in a caller's transaction, whose rollback undoes both", async () => {
     await using bench = await openBench(database.url);
     await using tx = await openClient(database.url);
     await bench.table.enqueue({ task: "a" });

@@ -17,7 +17,7 @@ describe("workers with wrong clocks", function () {
     ["an hour fast", HOUR_MS],
     ["an hour slow", -HOUR_MS],
   ] as const) {
-    it(`JOB-4 JOB-5 JOB-8 JOB-16 follow the server's clock when they are ${what}`, async () => {
+    it(`JOB-4 JOB-5 JOB-8 JOB-16 follow the server's clock when their own clocks are ${what}`, async () => {
       await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 100 });
       const { table, pool } = bench;
       await table.enqueueMany(["fails", "stays"].map((task) => ({ id: task, task })));

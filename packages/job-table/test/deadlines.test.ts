@@ -46,7 +46,7 @@ describe("deadlines for a job table on a plain pool", function () {
   const backInPool = (): Promise<boolean> =>
     until("the connection is back", () => pool.waitingCount === 0 && pool.idleCount === 1);
 
-  it("has a case for every call", () => {
+  it("tests every function of the table that sends a statement", () => {
     const functions = Object.entries(table).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -78,7 +78,7 @@ describe("deadlines for a job table on a plain pool", function () {
   }
 
   for (const name of IN_TRANSACTION) {
-    it(`${name} rejects in a frozen transaction that belongs to the caller, which stays open for its rollback`, async () => {
+    it(`${name} rejects while the caller's connection is frozen, and leaves it open for the rollback`, async () => {
       await using client = await openClient(postgres.url);
       await client.query("begin");
       const { code, error } = await whileFrozen(postgres.server, () => CALLS[name]!(table, { tx: client }));
@@ -92,7 +92,7 @@ describe("deadlines for a job table on a plain pool", function () {
   it("queues a job once although the first call with its id exceeded its deadline", async () => {
     const { code } = await whileFrozen(postgres.server, () => table.enqueue({ id: "one", task: "a" }));
     expect(code).to.equal(CODE);
-    // The server may execute the late statement before or after this one.
+    // The server may execute the timed-out statement before or after this one.
     await createJobTable({ db: pool }).enqueue({ id: "one", task: "a" });
     await until(
       "no statement is under way",
@@ -111,12 +111,12 @@ describe("deadlines for a job table on a plain pool", function () {
     });
   });
 
-  it("rejects in time when the insert ran on an idle worker's connection", async () => {
+  it("rejects at the deadline when the insert ran on an idle worker's connection", async () => {
     const large = openPool(postgres.url, 4);
     const busy = createJobTable({ db: large, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
     worker.start();
-    // After a job the worker is idle and keeps its own connection.
+    // After a job, the idle worker keeps its own connection.
     await busy.enqueue({ task: "a" });
     await until("the job is done", async () => (await large.query("select from svc_jobs")).rowCount === 0);
     const { code } = await whileFrozen(postgres.server, () => busy.enqueue({ task: "a" }));

@@ -71,7 +71,7 @@ describe("enqueue", function () {
     for (const id of ids) expect(id).to.match(/^0{11}[053]7[0-9a-f]{3}8[0-9a-f]{15}$/);
   });
 
-  it("rejects a payload that is too long once PostgreSQL writes its numbers out", async () => {
+  it("rejects a payload that exceeds the limit only when PostgreSQL writes its numbers out", async () => {
     await using bench = await openBench(database.url);
     const payload = Array<number>(6500).fill(1e308);
     const refused = rejection(bench.table.enqueue({ task: "a", payload }));
@@ -82,7 +82,7 @@ describe("enqueue", function () {
     expect((await bench.table.claim(1))[0]?.payload).to.deep.equal(payload.slice(0, 3000));
   });
 
-  it("rejects a client, a pool and a misspelled option name as transaction, because the job would survive a rollback", async () => {
+  it("rejects a bare client, a pool and a misspelled option name instead of { tx }, because the job would survive a rollback", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
     await using client = await openClient(database.url);
@@ -236,9 +236,9 @@ describe("enqueue", function () {
   const circular: unknown[] = [];
   circular.push(circular);
   const wrong: readonly (readonly [string, unknown, string])[] = [
-    ["a number", 1, "a job must be an object with a task"],
+    ["a number instead of a job", 1, "a job must be an object with a task"],
     ["an unknown member", { task: "a", delay: 1 }, 'a job has no member "delay"'],
-    ["no task", {}, "task must be a string; it is undefined"],
+    ["a job without a task", {}, "task must be a string; it is undefined"],
     ["an empty task", { task: "" }, "task must have 1 to 255 characters; it has 0"],
     ["a long task", { task: "x".repeat(256) }, "task must have 1 to 255 characters; it has 256"],
     ["a task with NUL", { task: "a\0" }, "task must not contain control characters"],
@@ -249,11 +249,15 @@ describe("enqueue", function () {
     ["a circular payload", { task: "a", payload: circular }, "cannot be serialized as JSON"],
     ["a bigint as payload", { task: "a", payload: 1n }, "cannot be serialized as JSON"],
     ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or an unpaired surrogate"],
-    ["NUL in a key of it", { task: "a", payload: { "\0": 1 } }, "contains NUL"],
-    ["half a surrogate pair in it", { task: "a", payload: "\udc00" }, "an unpaired surrogate"],
-    ["10 MB", { task: "a", payload: "x".repeat(1e7) }, "payload has 10000002 bytes as JSON; at most 1048576"],
+    ["NUL in a key of the payload", { task: "a", payload: { "\0": 1 } }, "contains NUL"],
+    ["half a surrogate pair in the payload", { task: "a", payload: "\udc00" }, "an unpaired surrogate"],
     [
-      "no attempts",
+      "a payload of 10 MB",
+      { task: "a", payload: "x".repeat(1e7) },
+      "payload has 10000002 bytes as JSON; at most 1048576",
+    ],
+    [
+      "0 attempts",
       { task: "a", maxAttempts: 0 },
       "maxAttempts must be a whole number from 1 to 1000; it is 0",
     ],
@@ -264,7 +268,7 @@ describe("enqueue", function () {
     ["an invalid date", { task: "a", availableAt: new Date(NaN) }, "availableAt must be a valid date"],
     ["a date too far away", { task: "a", availableAt: new Date(8.64e15) }, "from 1970 to 9999"],
     [
-      "two times",
+      "both a delay and a due time",
       { task: "a", delaySeconds: 1, availableAt: new Date() },
       "delaySeconds or availableAt, not both",
     ],
@@ -309,7 +313,7 @@ describe("enqueue", function () {
     });
   });
 
-  it("rejects payloads that are too long in total", async () => {
+  it("rejects jobs whose payloads are too long in total", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     const payload = "x".repeat(1e6);
     const error = await rejection(

@@ -18,7 +18,11 @@ describe("errorText", () => {
       Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }),
       "AggregateError: ECONNREFUSED",
     ],
-    ["its cause", new Error("no", { cause: new Error("refused") }), "Error: no (caused by Error: refused)"],
+    [
+      "an error with a cause",
+      new Error("no", { cause: new Error("refused") }),
+      "Error: no (caused by Error: refused)",
+    ],
     ["a text", "broke", "broke"],
     ["an empty text", "", "an empty string was thrown"],
     ["undefined", undefined, "undefined was thrown"],
@@ -26,17 +30,21 @@ describe("errorText", () => {
     ["an object", { secret: 1 }, "an object was thrown"],
     ["an object with a message", { message: "odd" }, "odd"],
     ["an error that cannot be read", new Unreadable(), "an error that cannot be read"],
-    ["NUL and control characters", "a\0b\u0007c\u001b[31mred\u001b[0m\nnext\tx", "abcred\nnext\tx"],
-    ["half a surrogate pair", "a\ud83d", "a\ufffd"],
     [
-      "a password in a URL",
+      "a text with NUL and control characters",
+      "a\0b\u0007c\u001b[31mred\u001b[0m\nnext\tx",
+      "abcred\nnext\tx",
+    ],
+    ["a text with half a surrogate pair", "a\ud83d", "a\ufffd"],
+    [
+      "a text with a password in a URL",
       "connect postgres://ann:pw@host/db failed",
       "connect postgres://***@host/db failed",
     ],
-    ["a password with an @", "postgres://ann:p@ss@host/db", "postgres://***@host/db"],
+    ["a URL whose password contains @", "postgres://ann:p@ss@host/db", "postgres://***@host/db"],
   ];
   for (const [what, error, text] of cases) {
-    it(`JOB-13 keeps the storable part of ${what}`, () => expect(errorText(error)).to.equal(text));
+    it(`JOB-13 returns a storable string for ${what}`, () => expect(errorText(error)).to.equal(text));
   }
 
   it("JOB-13 keeps 2,000 characters and splits no surrogate pair", () => {
@@ -48,7 +56,7 @@ describe("errorText", () => {
     this.timeout(30_000);
     const database = testDatabase({ name: "job-error" });
 
-    it("JOB-13 is stored in last_error", async () => {
+    it("JOB-13 stores at most 2,000 characters in last_error", async () => {
       await using bench = await openBench(database.url);
       await bench.table.enqueueMany([{ task: "a" }, { task: "b" }]);
       const jobs = await bench.table.claim(2);

@@ -37,13 +37,13 @@ describe("a worker whose database fails", function () {
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
           );
         }
-        // Jobs of a claim whose answer was lost return when their lease ends.
+        // Jobs of a claim whose response was lost become due again when their leases expire.
         await until("all ended", async () => (await bench.rows()).length === 0, 60_000);
         expect(starts.size).to.equal(400);
       });
     }
 
-    it("retries with pauses after the table was dropped, and logs that once", async () => {
+    it("retries with pauses while its table is missing, and logs the failure once", async () => {
       const pool = openPool(database.url);
       const logger = collectingLogger();
       const table = createJobTable({ db: pool, name: "later" });
@@ -66,7 +66,7 @@ describe("a worker whose database fails", function () {
       await pool.end();
     });
 
-    it("waits while the pool has no free connection, and continues afterwards", async () => {
+    it("retries while the server accepts no more connections, and continues afterwards", async () => {
       await using bench = await openBench(database.url);
       await using login = await openTestLogin({
         url: database.url,
@@ -92,10 +92,10 @@ describe("a worker whose database fails", function () {
       expect(await bench.rows()).to.deep.equal([]);
     });
 
-    it("waits while the server is read-only, as before its promotion, and continues afterwards", async () => {
+    it("retries while the server is read-only, and continues afterwards", async () => {
       await using bench = await openBench(database.url);
       await using admin = await openClient(database.url);
-      // In sequence: a session that reconnects before the commit would get the old setting.
+      // Commit before terminating: a session that reconnects before the commit would get the old setting.
       const readOnly = async (yes: boolean): Promise<void> => {
         await admin.query(`do $$ begin
           execute format('alter database %I set default_transaction_read_only = ${yes ? "on" : "off"}', current_database());
@@ -121,7 +121,7 @@ describe("a worker whose database fails", function () {
       expect(await bench.rows()).to.deep.equal([]);
     });
 
-    it("abandons a statement that hangs, and continues", async () => {
+    it("abandons a statement at its deadline, and runs the job later", async () => {
       await using bench = await openBench(database.url);
       await bench.table.enqueue({ task: "a" });
       const blocker = await bench.pool.connect();
@@ -139,7 +139,7 @@ describe("a worker whose database fails", function () {
     describe(`in individual statements, on a ${kind} without listening`, () => {
       const database = testDatabase({ name: "job-faults" });
 
-      it("loses no jobs to abandoned claims, and keeps no connection open", async () => {
+      it("runs every job after claims timed out, and leaves no request for a connection waiting", async () => {
         await using bench = await openBench(database.url);
         await using client = await openClient(database.url);
         const few = openPool(database.url, 2);
@@ -166,7 +166,7 @@ describe("a worker whose database fails", function () {
   describe("completely", () => {
     const postgres = testPostgresServer();
 
-    it("survives a restart: records earlier outcomes when the server is back, while stop() does not wait for it", async () => {
+    it("records outcomes after a restart of the server, and stops while the server is down", async () => {
       await using bench = await openBench(postgres.url);
       const { opened, open } = gate();
       await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a" })));

@@ -47,7 +47,7 @@ describe("rows written by other programs", function () {
     expect(working.ids("fault")).to.deep.equal([]);
   });
 
-  it("JOB-18 return their trace only if it is valid and can be queued again", async () => {
+  it("JOB-18 return their trace only if it is valid; a trace with tracestate null can be queued again", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(
@@ -58,7 +58,7 @@ describe("rows written by other programs", function () {
     const traces = new Map(jobs.map(({ id, trace }) => [id, trace]));
     expect(traces.get("null state")).to.deep.equal({ traceparent: TRACEPARENT });
     expect([traces.get("no carrier"), traces.get("odd")]).to.deep.equal([undefined, undefined]);
-    // The value as JavaScript writes it into the column.
+    // A carrier as read from the column, with null as `tracestate`.
     const trace = JSON.parse(JSON.stringify({ traceparent: TRACEPARENT, tracestate: null })) as {
       traceparent: string;
     };

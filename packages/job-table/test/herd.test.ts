@@ -31,7 +31,7 @@ function groupOf(members: readonly Member[], isListening = true): ReturnType<typ
   return group;
 }
 
-// After so long the pauses between sweeps are the longest: the fifth sweep comes 7.5 s after the first.
+// After this time the pause between sweeps is at its maximum: the fifth sweep runs 7.5 s after the first.
 const QUIET_MS = 8000;
 
 /** Starts a worker, and returns how long each of its jobs was due before its claim. */
@@ -73,7 +73,7 @@ describe("workers for one table in a process", () => {
     expect(group.claims, "a notification came after the claim").to.equal(1);
   });
 
-  it("take claims in turn", () => {
+  it("send claims in turn", () => {
     const woken: string[] = [];
     const member = (name: string): Member => ({ ...countingMember(), wake: () => void woken.push(name) });
     const [a, b] = [member("a"), member("b")];
@@ -140,7 +140,7 @@ describe("workers for one table in a process", () => {
       await until("all jobs have run", () => runs.length === queued.length);
       expect(runs.toSorted()).to.deep.equal(queued.toSorted());
       expect(await listening()).to.be.at.most(1);
-      // Sweeps and this query use connections that the pool lends for a moment.
+      // Sweeps and this query borrow pool connections briefly.
       await until(
         "only the listening connection stays lent",
         () => pool.totalCount - pool.idleCount <= 1,
@@ -148,7 +148,7 @@ describe("workers for one table in a process", () => {
       );
     });
 
-    it("find jobs after the listening connection was lost, and while the worker that opened it is stopped", async () => {
+    it("find jobs after the listening connection was lost, and after the worker that opened it has stopped", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 10);
       stack.defer(() => pool.end());
@@ -179,7 +179,7 @@ describe("workers for one table in a process", () => {
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
       );
       expect(await run()).to.equal("second");
-      // As a program in another language does.
+      // Queue a job as a program in another language does.
       await pool.query("insert into herd_lost (id, task) values ('foreign', 'work')");
       await pool.query("select pg_notify('svc_job:herd_lost', '')");
       await until("the job of another program has run", () => runs.has("foreign"));
@@ -188,7 +188,7 @@ describe("workers for one table in a process", () => {
       expect(await run()).to.equal("second");
     });
 
-    it("leave no connection open when they stop before it is established", async () => {
+    it("leave no connection open when stopped before the connection is established", async () => {
       for (let n = 0; n < 5; n++) {
         const brief = openPool(database.url, 3);
         const worker = createWorker({
@@ -202,7 +202,7 @@ describe("workers for one table in a process", () => {
       }
     });
 
-    it("recover after a failure, even without a job", async () => {
+    it("become healthy again after a failure, even if no job is queued", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 3);
       stack.defer(() => pool.end());
@@ -236,7 +236,7 @@ describe("workers for one table in a process", () => {
       expect(waits[0]).to.be.below(1000);
     });
 
-    it("start a job in time that failed in another worker", async () => {
+    it("start a job that failed elsewhere within a second of its retry time", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 3);
       stack.defer(() => pool.end());
@@ -265,7 +265,7 @@ describe("workers for one table in a process", () => {
       await setTimeout(QUIET_MS);
       const locker = stack.use(await openClient(database.url));
       await locker.query("begin; lock table herd_locked");
-      // Another session notifies, because this one commits only at its end.
+      // Notify from another session, because the transaction with the lock stays open.
       await pool.query("select pg_notify('svc_job:herd_locked', '')");
       await until("a statement waits for the lock", async () => {
         const { rows } = await locker.query("select from pg_locks where not granted");
@@ -278,7 +278,7 @@ describe("workers for one table in a process", () => {
       await locker.query("rollback");
     });
 
-    it("replace an unused listening connection that is dead without an error", async function () {
+    it("replace an idle listening connection that died without an error", async function () {
       // Windows has no SIGSTOP.
       if (process.platform === "win32") this.skip();
       await using stack = new AsyncDisposableStack();

@@ -25,7 +25,7 @@ describe("a killed worker", function () {
   this.timeout(90_000);
   const database = testDatabase({ name: "job-kill" });
 
-  it("JOB-16 JOB-22 loses no job: others take over its jobs, and a job that kills every worker is dead", async () => {
+  it("JOB-16 JOB-22 loses no job: another worker runs its jobs, and those killed on their last attempt are dead", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query("create table starts (job text, pid int)");
     const last = new Set(["00", "01", "02"]);
@@ -39,7 +39,8 @@ describe("a killed worker", function () {
     await Promise.all([dieAtWork(database.url, bench.table.name), dieAtWork(database.url, bench.table.name)]);
     const { rows: held } = await bench.pool.query<{ job: string }>("select job from starts");
     expect(new Set(held.map(({ job }) => job)).size, "only the six running jobs are leased").to.equal(6);
-    // Expire leases only after both workers died, because the second may have started late.
+    // Expire leases only after both workers died: a worker that starts slowly would otherwise claim the jobs of the
+    // dead one.
     await expire(bench);
     const attempts = new Map<string, number>();
     await using working = work(bench, {

@@ -10,7 +10,7 @@ const RUBBISH = 20_000;
 
 interface Slow {
   readonly table: JobTable;
-  /** The claims sent, and whether each was the full statement; `read`: the one that reads the table itself. */
+  /** The claims sent. `whole`: the full statement; `read`: the statement with a sequential scan. */
   readonly sent: {
     readonly text: string;
     readonly values: unknown[];
@@ -21,23 +21,23 @@ interface Slow {
   now: number;
   /** Milliseconds by which the server's clock is ahead. */
   ahead: number;
-  /** The fake duration of claims after a slow one, in milliseconds. */
+  /** The fake duration of claims with an alternative statement, in milliseconds. */
   took: number;
-  /** The fake duration of claims that read the table itself, if different. */
+  /** The fake duration of claims with a sequential scan, if different. */
   readTook?: number;
   /** Fake planner statistics; undefined: the real ones. */
   known: { readonly relpages: number; readonly reltuples: number } | undefined;
-  /** The fake duration of full claims, in milliseconds. */
+  /** The fake duration of claims with the full statement, in milliseconds. */
   wholeTook: number;
   fails: boolean;
   /** Changes a statement before it is sent. */
   through: (text: string) => string;
 }
 
-// A full claim that found a job and was slow.
+// The response to a slow claim that found a job.
 const SLOW = { id: "slow", attempts: 1, max_attempts: 3, spent: false, available_ms: 0, took_ms: 500 };
 
-/** The same table, opened with a history of slow claims. */
+/** Opens the bench's table again; in exact order, with a history of two slow claims. */
 async function slow(bench: Bench, claimOrder: "exact" | "relaxed" = "relaxed"): Promise<Slow> {
   const mine = open(bench, claimOrder);
   if (claimOrder === "relaxed") return mine.slow;
@@ -47,7 +47,7 @@ async function slow(bench: Bench, claimOrder: "exact" | "relaxed" = "relaxed"): 
   return mine.slow;
 }
 
-/** With fake answers to the first claims. */
+/** Opens the bench's table again; `answers` are fake responses to the first claims. */
 function open(
   { pool, table: { name } }: Bench,
   claimOrder: "exact" | "relaxed",
@@ -113,7 +113,7 @@ async function keep({ pool, table: { name } }: Bench, url: string, jobs: number)
 }
 
 interface Gate extends AsyncDisposable {
-  /** Makes a started statement wait here for each due row. */
+  /** Makes a statement wait at the gate for each due row. */
   readonly through: (text: string) => string;
   somebodyWaits(): Promise<void>;
   open(): Promise<void>;
@@ -194,7 +194,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false, false]);
   });
 
-  it("JOB-22 marks exhausted jobs as dead within a second of slow claims, and immediately when too few jobs are due", async () => {
+  it("JOB-22 marks exhausted jobs as dead within a second while claims are slow, and immediately when too few jobs are due", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     const deadIds = async (): Promise<string[]> => (await bench.table.dead()).map(({ id }) => id);
@@ -236,7 +236,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     for (const step of ["select 1", `analyze ${name}`]) {
       await bench.pool.query(step);
       const mine = await slow(bench, "exact");
-      // The table is too large to be read in that time.
+      // A sequential scan of the table would take longer than this.
       mine.wholeTook = mine.took = 2;
       mine.known = undefined;
       await mine.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
@@ -253,12 +253,12 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
         .to.match(/BitmapOr\s+->\s+Bitmap Index Scan on \S+_pending_idx\s+Index Cond: \(available_at <= /)
         .and.match(/Bitmap Index Scan on \S+_running_idx\s+Index Cond: \(locked_until < /)
         .and.not.match(/Seq Scan/);
-      // Together they have more blocks than this claim may read.
+      // A claim that reads both indexes completely would exceed this limit.
       expect(await blocksOf(bench, gathering)).to.be.lessThan((await blocksOf(bench, whole)) * 1.5);
     }
   });
 
-  it("JOB-25 in exact order reads the table itself when it contains little besides dead rows", async () => {
+  it("JOB-25 in exact order scans the table sequentially when it contains little besides dead rows", async () => {
     await using bench = await openBench(database.url);
     await using _kept = await keep(bench, database.url, RUBBISH);
     const { name } = bench.table;
@@ -278,11 +278,11 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     const { rows } = await bench.pool.query<{ pages: number }>(
       `select (pg_relation_size('${name}') / 8192)::int as pages`,
     );
-    // It reads each page of the table once, and almost nothing of the indexes.
+    // The claim reads each page of the table once, and almost nothing of the indexes.
     expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
   });
 
-  it("JOB-25 does not read a table whose pages or rows would take longer than an index", async () => {
+  it("JOB-25 uses no sequential scan when the table's pages or rows would take longer than the index claim", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
     for (const [relpages, reltuples, isRead] of [
@@ -320,7 +320,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect(await refused.table.claim()).to.have.lengthOf(1);
   });
 
-  it("JOB-25 tries both statements, continues with the faster one, and retries the slower one later", async () => {
+  it("JOB-25 tries the index scan and the sequential scan, continues with the faster one, and retries the slower one later", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
@@ -334,7 +334,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     };
     [mine.took, mine.readTook] = [300, 200];
     expect(await sent(6)).to.equal("wgrrrr");
-    // A single slow claim changes nothing, several do.
+    // One slow claim does not change the choice of statement; several do.
     mine.readTook = 400;
     expect(await sent(1)).to.equal("r");
     mine.readTook = 200;
@@ -346,7 +346,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect(await sent(12)).to.equal("wggggggggggg");
     mine.now = 10_000;
     expect(await sent(5)).to.equal("rgggg");
-    // A far slower statement does not block the other one, and its trials become rarer.
+    // A much slower statement is tried less and less often, and the faster one stays in use.
     mine.readTook = 2000;
     for (const [now, expected] of [
       [20_000, "wgrgg"],
@@ -360,7 +360,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     }
   });
 
-  it("JOB-25 also learns from claims that find too few jobs which statement is faster", async () => {
+  it("JOB-25 compares the statements even when claims find fewer jobs than requested", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     [mine.took, mine.readTook] = [100, 300];
@@ -477,7 +477,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     }
   });
 
-  it("JOB-25 does not end this back-off or shorten the next after a claim that finds nothing", async () => {
+  it("JOB-25 keeps the back-off from the alternative statement after a claim that finds no job", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.took = 2010;
@@ -496,7 +496,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     }
   });
 
-  it("JOB-22 continues without a pause while more exhausted jobs remain than one statement marks as dead", async () => {
+  it("JOB-22 repeats the full statement until no more exhausted jobs remain than it marks as dead at once", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 250 }, () => ({ task: "a", maxAttempts: 1 })));
@@ -508,7 +508,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect((await bench.table.stats()).dead).to.equal(250);
   });
 
-  it("JOB-4 JOB-25 in relaxed order skips the dead rows of 20,000 jobs and reads almost none", async () => {
+  it("JOB-4 JOB-25 in relaxed order reads almost none of the dead rows of 20,000 jobs", async () => {
     await using bench = await openBench(database.url);
     await using _kept = await keep(bench, database.url, RUBBISH);
     const mine = await slow(bench);
@@ -597,13 +597,13 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect(await bench.table.fail(third, "x", { dead: true })).to.equal("dead");
     await bench.table.retryDead("all");
     await bench.pool.query(`update ${bench.table.name} set available_at = $1 where id = 'c'`, [past(5000)]);
-    // First the two due jobs after the position, then the later ones, then the earlier ones.
+    // First the two jobs after the start position, then all other jobs.
     expect(await idsOf(mine.table, 2)).to.deep.equal(["e", "f"]);
     expect(await idsOf(mine.table, 10)).to.deep.equal(["c", "a", "b", "d"]);
     expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false]);
   });
 
-  it("JOB-4 uses the full statement in a transaction, and returns its jobs first after a rollback", async () => {
+  it("JOB-4 uses the full statement in a transaction, and returns the same jobs first after a rollback", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench);
     await bench.table.enqueueMany(
@@ -633,7 +633,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
       expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false]);
     });
 
-    it(`JOB-4 returns every job once to two concurrent callers, including jobs queued during that time with a past time (${order})`, async () => {
+    it(`JOB-4 returns every job once to two concurrent callers, including earlier jobs that are queued while they claim (${order})`, async () => {
       await using bench = await openBench(database.url);
       const claimers = [await slow(bench, order), await slow(bench, order)];
       await bench.table.enqueueMany(Array.from({ length: 300 }, () => ({ task: "a" })));

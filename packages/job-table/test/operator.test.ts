@@ -59,7 +59,7 @@ describe("dead, retryDead, stats and readiness", function () {
     }
   });
 
-  it("readiness `queue` is healthy, then degraded but not critical with dead jobs", async () => {
+  it("the check `queue` is healthy without dead jobs, and degraded but not critical with dead jobs", async () => {
     let now = 0;
     await using bench = await openBench(database.url, { now: () => now });
     const check = bench.table.readiness();
@@ -83,7 +83,7 @@ describe("dead, retryDead, stats and readiness", function () {
     expect(await check.check(signal)).to.include({ healthy: true });
   });
 
-  it("readiness is critical when the table cannot be reached, and shows the reason without a secret", async () => {
+  it("the check `queue` is critical when the table cannot be reached, and shows the reason without a secret", async () => {
     const pool = openPool(database.url);
     const missing = createJobTable({ db: pool, name: "nowhere" });
     expect(await missing.readiness().check(signal)).to.deep.equal({

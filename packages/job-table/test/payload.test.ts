@@ -6,7 +6,7 @@ import { work } from "./support/working.ts";
 const refusal = (path: string): string =>
   `JobError: ${path} is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string`;
 
-/** Queues jobs as another language does, with the payload as literal text. */
+/** Queues jobs as a program in another language does, with the payload as literal text. */
 async function insert({ pool, table }: Bench, payloads: Readonly<Record<string, string>>): Promise<void> {
   for (const [id, payload] of Object.entries(payloads)) {
     await pool.query(`insert into ${table.name} (id, task, payload) values ($1, 'a', $2::jsonb)`, [
@@ -16,7 +16,7 @@ async function insert({ pool, table }: Bench, payloads: Readonly<Record<string, 
   }
 }
 
-describe("payloads written by another language", function () {
+describe("jobs with large numbers in their payloads", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-payload" });
 
@@ -27,7 +27,7 @@ describe("payloads written by another language", function () {
     even: '{"n":9007199254740992}',
   };
 
-  it("are marked as dead immediately and stay unchanged when JavaScript would round an integer (JOB-33)", async () => {
+  it("are marked as dead immediately, with their payload unchanged, when JavaScript would round an integer (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     await insert(bench, foreign);
     const seen = new Map<string, unknown>();
@@ -59,7 +59,7 @@ describe("payloads written by another language", function () {
     ]);
     const errors = working.events.flatMap((event) => (event.type === "dead" ? [event.error] : []));
     for (const error of errors) expect(error).to.include({ code: "ERR_SVC_JOB_PAYLOAD" });
-    // After a correction and a retry the job runs.
+    // After its payload was corrected and the job retried, it runs.
     await bench.pool.query(
       `update ${bench.table.name} set payload = '{"order":{"id":"9007199254740993"}}' where id = 'id'`,
     );
@@ -115,7 +115,7 @@ describe("payloads written by another language", function () {
     });
   });
 
-  it("keep every number that JavaScript wrote (JOB-33)", async () => {
+  it("return every number that JavaScript wrote unchanged (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     const payload = [
       1e300,
@@ -135,7 +135,7 @@ describe("payloads written by another language", function () {
     }
   });
 
-  it("do not block other jobs when they are nested deeper than the stack allows (JOB-33)", async () => {
+  it("do not block other jobs when their payload is nested deeper than the stack allows (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     const deep = 3_000;
     await insert(bench, { deep: `${"[".repeat(deep)}9007199254740993${"]".repeat(deep)}`, usual: "{}" });

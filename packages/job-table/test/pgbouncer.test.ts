@@ -10,7 +10,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
   const database = testDatabase({ name: "job-pgbouncer" });
   const pgBouncer = testPgBouncer();
 
-  it("works with listen: false, and leaves no settings on shared connections", async () => {
+  it("runs all jobs with listen: false, and leaves no settings on shared connections", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,
@@ -36,7 +36,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("warns with listen: true, except on a direct connection", async () => {
+  it("warns with listen: true, unlike a worker on a direct connection", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,
@@ -61,7 +61,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("queues jobs one by one on connections that share sessions", async () => {
+  it("allows enqueue() to queue every job on connections that share sessions", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,

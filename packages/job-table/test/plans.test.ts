@@ -64,7 +64,7 @@ describe("query plans", function () {
   });
   after(() => pool.end());
 
-  it("JOB-24 keeps using the indexes and the key after the table has grown, with plans made for an empty table", async () => {
+  it("JOB-24 use the indexes and the key even when made for an empty table, so that they suit a table that has grown", async () => {
     const table = createJobTable({ db: pool, name: "empty" });
     await table.ensureSchema();
     await pool.query("vacuum analyze empty");
@@ -95,7 +95,7 @@ describe("query plans", function () {
     );
     for (let n = 0; statements.size < 5; n++) {
       await table.enqueueMany(["a", "a", "a", "b"].map((task) => ({ task })));
-      // A job whose last lease has expired.
+      // A job whose lease expired on its last attempt.
       await pool.query(
         `insert into empty (id, task, status, attempts, max_attempts, locked_until)
          values ('exhausted' || $1, 'a', 'running', 1, 1, now() - interval '1 second')`,
@@ -120,7 +120,7 @@ describe("query plans", function () {
       const { rows } = await client.query<Record<string, string>>(`explain execute ${call}`);
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
       expect(plan, `${name}\n${plan}`).not.to.match(/Seq Scan/);
-      // A scan of a whole index also counts.
+      // Every index scan must have a condition; without one it would read the whole index.
       expect(plan.match(/Index (Only )?Scan/g)?.length, `${name}\n${plan}`).to.equal(
         plan.match(/Index Cond/g)?.length,
       );
@@ -143,7 +143,7 @@ describe("query plans", function () {
     ["running", "now()", "now() + n * interval '1 ms'"],
   ];
   for (const [status, available, locked] of states) {
-    it(`JOB-24 finds claimed rows by the two indexes next to ${MANY} rows that are ${status}, and finished rows by the key`, async () => {
+    it(`JOB-24 use the two indexes for claims and the key for finished jobs, among ${MANY} ${status} rows`, async () => {
       const name = `many_${status}`;
       await createJobTable({ db: pool, name }).ensureSchema();
       await fill(name, status, available, locked);
@@ -161,7 +161,7 @@ describe("query plans", function () {
     });
   }
 
-  it("JOB-24 finds the rows for a claim and an ack in a table and a key that are mostly empty", async () => {
+  it("JOB-24 use the key for a claim and an ack when the pages of the table and the key are mostly empty", async () => {
     const name = "deserted";
     await createJobTable({ db: pool, name }).ensureSchema();
     await pool.query(

@@ -4,18 +4,18 @@ import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("README of @svc/job-table", function () {
+describe("the samples in the README of @svc/job-table", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job readme" });
 
-  it("shows a job that is queued and done", async () => {
+  it("queue a job and run it", async () => {
     await using sample = await runSample(readme, 0, { env: { DATABASE_URL: database.url } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal("sending to ann attempt 1\n{ pending: 0, running: 0, dead: 0 }\n");
   });
 
-  it("shows a job in a transaction, a dead job and its retry", async () => {
+  it("queue a job in a transaction, and retry it when it is dead", async () => {
     await using sample = await runSample(readme, 1, { env: { DATABASE_URL: database.url } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

@@ -85,7 +85,7 @@ describe("recovery of expired leases", function () {
     it(`finds expired leases while newer jobs fill every claim, with prefetch: ${prefetch} (JOB-34)`, async () => {
       await using bench = await openBench(database.url);
       await lose(bench, numbered(20));
-      // They expire while the worker runs, so that its first sweep finds nothing.
+      // Let the leases expire while the worker runs, so that its first sweep finds nothing.
       await bench.pool.query(`update ${bench.table.name} set locked_until = now() + interval '1 day'`);
       await bench.table.enqueueMany(numbered(50, "newer").map((id) => ({ id, task: "a" })));
       const started: string[] = [];
@@ -100,7 +100,8 @@ describe("recovery of expired leases", function () {
             started.push(id);
             if (id === "newer-10") await expire(bench);
             if (id.startsWith("lost")) left -= 1;
-            // Two for each: more jobs than a claim asks for, as long as an older one is left.
+            // Queue two jobs for each one started, so that newer jobs fill every claim until all lost jobs have
+            // started.
             else if (left > 0 && newer < 20_000) {
               const more = [newer++, newer++].map((n) => ({ id: `newer-${n}`, task: "a" }));
               await bench.table.enqueueMany(more);
@@ -116,7 +117,7 @@ describe("recovery of expired leases", function () {
     });
   }
 
-  it("keeps a job's attempts, position and error, while its late worker loses the lease (JOB-34 JOB-16 JOB-21)", async () => {
+  it("keeps a job's attempts, position and error, and rejects the previous worker's acknowledgement (JOB-34 JOB-16 JOB-21)", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await lose(bench, ["first", "second"]);
@@ -148,7 +149,7 @@ describe("recovery of expired leases", function () {
     expect(attempts).to.deep.equal([2, 2]);
   });
 
-  it("marks 250 jobs with expired last leases as dead in one statement, and reports each (JOB-22 JOB-34)", async () => {
+  it("marks 250 jobs whose leases expired on the last attempt as dead in three sweeps, and reports each (JOB-22 JOB-34)", async () => {
     await using bench = await openBench(database.url);
     await lose(bench, numbered(500));
     await bench.pool.query(`update ${bench.table.name} set max_attempts = 1 where substr(id, 6)::int < 250`);
@@ -168,7 +169,7 @@ describe("recovery of expired leases", function () {
     );
   });
 
-  it("recovers all jobs from a worker killed with prefetch 1000 (JOB-34 JOB-16 JOB-23)", async () => {
+  it("recovers the 1,000 jobs of a killed worker (JOB-34 JOB-16 JOB-23)", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query("create table if not exists starts (job text, pid int)");
     await bench.table.enqueueMany(numbered(1000).map((id) => ({ id, task: "a" })));
@@ -227,7 +228,7 @@ describe("recovery of expired leases", function () {
     expect(Number(third) - Number(second), "starts a thousand leases later").to.be.within(995, 1005);
   });
 
-  it("sweeps when a known lease expires, soon after other sessions recovered, and rarely when reading is slow (JOB-34)", async () => {
+  it("sweeps again when a known lease expires, soon while other sessions recover jobs, and rarely when sweeps are slow (JOB-34)", async () => {
     const nothing = {
       ended: 0,
       exhausted: 0,
@@ -247,7 +248,7 @@ describe("recovery of expired leases", function () {
     expect(await pauseAfter({ next_ms: 300_000 })).to.be.within(200_000, 300_002);
     expect(await pauseAfter({ any: true })).to.be.within(-60_000, 100);
     expect(await pauseAfter({ ended: 10, any: true, took_ms: 50_000 })).to.be.within(-60_000, 100);
-    // Five times the duration of the sweep, at most ten seconds.
+    // The pause is five times the duration of the sweep, at most ten seconds.
     expect(await pauseAfter({ any: true, took_ms: 1e9 })).to.be.within(100, 10_000);
   });
 

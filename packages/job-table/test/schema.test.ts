@@ -72,7 +72,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-30 is created once by 16 concurrent starts on an empty database", async () => {
+  it("JOB-30 is created once by 16 concurrent ensureSchema() calls", async () => {
     const pools = Array.from({ length: 16 }, () => openPool(database.url, 1));
     const made = await Promise.all(
       pools.map((db) => createJobTable({ db, name: "together" }).ensureSchema()),
@@ -95,7 +95,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-28 is accepted with indexes with any name", async () => {
+  it("JOB-28 is accepted with indexes of any name", async () => {
     const pool = openPool(database.url);
     for (const [name, sql] of [
       ["named", BY_HAND],

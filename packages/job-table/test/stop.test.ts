@@ -7,7 +7,7 @@ import { expire, openBench, openPool } from "./support/bench.ts";
 import { settledWithin } from "../src/worker/worker.ts";
 import { gate, work } from "./support/working.ts";
 
-/** Resolves when the signal aborts; in the second form rejects with its reason. */
+/** Rejects with the signal's reason when the signal is aborted. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
@@ -36,7 +36,7 @@ describe("a worker that stops", function () {
     expect(() => working.worker.start()).to.throw("a worker that was stopped does not start again");
   });
 
-  it("JOB-11 aborts and releases running jobs at the end of drainSeconds, with and without listen", async () => {
+  it("JOB-11 aborts and releases running jobs at the end of drainSeconds", async () => {
     await using bench = await openBench(database.url);
     const reasons: unknown[] = [];
     const tasks = ["heeds", "throws", "ignores", "finishes"];
@@ -116,7 +116,7 @@ describe("a worker that stops", function () {
     const slow = {
       async query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
         const answer = await bench.pool.query<R>(text, values);
-        // Any claim that finds the job: the first one may run just before it is queued.
+        // Delay only the claim that finds the job, because a claim may run before the job is queued.
         if (text.includes("skip locked") && answer.rows.some(({ id }) => id === "x")) {
           held += 1;
           await landing.opened;
@@ -135,7 +135,7 @@ describe("a worker that stops", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
-  it("can be stopped twice without a start, and /ready reports that it stopped", async () => {
+  it("can be stopped twice or without a start, and its check reports that it stopped", async () => {
     await using bench = await openBench(database.url);
     const worker = createWorker({ table: bench.table, handlers: { a: () => undefined } });
     const check = worker.readiness();
@@ -188,7 +188,7 @@ describe("a job that takes too long", function () {
     });
   });
 
-  it("JOB-19 fails before its lease expires if it ignores its signal; too many such jobs stop further claims", async () => {
+  it("JOB-19 fails before its lease expires if it ignores its signal; the worker claims nothing while such handlers fill all slots", async () => {
     await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 8 });
     const logger = collectingLogger();
     const never = gate();
@@ -209,7 +209,7 @@ describe("a job that takes too long", function () {
     expect(working.ids("lease_lost")).to.deep.equal([]);
   });
 
-  it("JOB-11 JOB-19 fails if it timed out before the worker stops", async () => {
+  it("JOB-11 JOB-19 fails instead of being released if it timed out before the worker stopped", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueue({ task: "a" });
     let late: AbortSignal | undefined;
@@ -264,7 +264,7 @@ describe("a job that takes too long", function () {
     ).to.equal(true);
   });
 
-  it("lets a process without other work exit", async () => {
+  it("leaves no connection in use after the worker has stopped", async () => {
     const pool = openPool(database.url);
     const table = createJobTable({ db: pool, name: "none" });
     await table.ensureSchema();
@@ -277,7 +277,7 @@ describe("a job that takes too long", function () {
     await pool.end();
   });
 
-  it("does not wait, and causes no Node warning, when its time limit has already passed", async () => {
+  it("settledWithin() returns at once, without a Node warning, when its time limit has passed", async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", listener);

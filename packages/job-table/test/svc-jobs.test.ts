@@ -99,7 +99,7 @@ describe("svc-jobs", function () {
     });
     await run("enqueue", ...at, "bad", "--max-attempts", "1");
     await run("enqueue", ...at, "bad");
-    // Prevent a retry, however long the rest takes.
+    // Delay the retry of a failed job by an hour, so that it does not run during the test.
     await using client = await openClient(database.url);
     await client.query(`create function put_off() returns trigger language plpgsql as
       $$ begin new.available_at := new.available_at + interval '1 hour'; return new; end $$;
@@ -161,7 +161,7 @@ describe("svc-jobs", function () {
     }
   });
 
-  it("drain ends when its work is done, even if the module holds connections open", async () => {
+  it("drain exits when its work is done, even if the module would keep the process alive", async () => {
     await using bench = await openBench(database.url);
     const file = join(folder, "holds.mjs");
     await writeFile(file, "setInterval(() => {}, 1000); export function t() {}");
@@ -179,7 +179,7 @@ describe("svc-jobs", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("lists a manually created table's dead jobs with any creation time", async () => {
+  it("lists dead jobs of a manually created table whose creation time is null or infinite", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(`alter table ${name} alter created_at drop not null;
@@ -241,7 +241,7 @@ describe("svc-jobs", function () {
     expect(down.stderr).not.to.include("secret");
   });
 
-  it("runs as a program: help, exit code 2 for invalid arguments, and a table", async () => {
+  it("prints help and a table, and exits with 2 for invalid arguments", async () => {
     await using bench = await openBench(database.url);
     const [help, wrong, stats] = await Promise.all([
       spawned(database.url, "--help"),

@@ -35,7 +35,7 @@ describe("tableAccess()", function () {
     expect(row).to.deep.include({ request_id: "r-1", tenant_id: null, trace: null });
   });
 
-  it("ends a statement at its deadline, and returns no channel with notify: false", async () => {
+  it("rejects a statement at its deadline, and returns no channel with notify: false", async () => {
     const table = createJobTable({ db: { query: () => new Promise(() => undefined) }, notify: false });
     const access = tableAccess("mine()", table, 20);
     expect(access.channel).to.equal(undefined);

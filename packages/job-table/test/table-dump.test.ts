@@ -48,7 +48,7 @@ function documented(table: string): string {
       );
     const [type = ""] = types;
     names.forEach((name, n) => {
-      // The second of two columns in one line names only its differences.
+      // In a row with two columns, the second type lists only what differs from the first.
       const other = n === 0 ? undefined : types[n];
       columns.push(`${name} ${other === undefined ? type : type.replace(/\S+$/, other)}`);
     });

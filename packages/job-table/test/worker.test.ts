@@ -75,7 +75,7 @@ describe("createWorker", function () {
     });
   });
 
-  it("JOB-27 uses a job's own id without a request id, and drops a malformed trace", async () => {
+  it("JOB-27 uses a job's own id as its request id if it has none, and drops a malformed trace", async () => {
     await using bench = await openBench(database.url);
     const contexts: ReturnType<typeof currentContext>[] = [];
     await bench.pool.query(
@@ -89,7 +89,7 @@ describe("createWorker", function () {
     expect(contexts[1]?.trace).to.equal(undefined);
   });
 
-  it("JOB-17 withTenant sees only rows of the job's tenant", async () => {
+  it("JOB-17 withTenant() in a handler sees only rows of the job's tenant", async () => {
     await using db = createDatabase({ url: database.url, logger: collectingLogger() });
     await db.query("create table notes (tenant_id text not null, text text not null)");
     await enableRowSecurity(db, { table: "notes" });
@@ -174,7 +174,7 @@ describe("createWorker", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("JOB-23 claims prefetch additional jobs, and releases them without counting the attempt when stopped", async () => {
+  it("JOB-23 claims `prefetch` additional jobs, and releases them without counting the attempt when stopped", async () => {
     await using bench = await openBench(database.url);
     const { opened, open } = gate();
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -191,7 +191,7 @@ describe("createWorker", function () {
     expect(rows.every(({ status, attempts }) => status === "pending" && attempts === 0)).to.equal(true);
   });
 
-  it("JOB-23 releases a job that waited until its lease is too short to start it", async () => {
+  it("JOB-23 releases a buffered job when too little of its lease is left to run it", async () => {
     await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 30 });
     const { opened, open } = gate();
     const begun: string[] = [];
@@ -215,7 +215,7 @@ describe("createWorker", function () {
     expect(begun).to.deep.equal(["a", "b"]);
   });
 
-  it("JOB-16 JOB-22 JOB-25 takes over lost workers' jobs, and reports dead jobs", async () => {
+  it("JOB-16 JOB-22 JOB-25 runs jobs of lost workers again, and reports those that were on their last attempt as dead", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany([
       { id: "lost", task: "a" },
@@ -235,7 +235,7 @@ describe("createWorker", function () {
     await working.told("done", 2);
   });
 
-  it("starts a job that is queued while it is idle when notified, before the next poll", async () => {
+  it("starts a queued job when notified, without waiting for the next poll", async () => {
     await using bench = await openBench(database.url);
     await using working = work(bench, { pollMs: 1000, handlers: { a: () => undefined } });
     await until("it listens", async () => {
@@ -253,9 +253,9 @@ describe("createWorker", function () {
       await theirs.enqueue({ task: "a" });
       await working.told("done", n);
     }
-    // This connection has received the earlier notifications.
+    // After this response, the connection has received all earlier notifications.
     await other.query("select 1");
-    // Twenty polls would have taken twenty seconds.
+    // With polls alone, the twenty jobs would have taken twenty seconds.
     expect(heard.length).to.be.at.least(1);
   });
 
@@ -284,7 +284,7 @@ describe("createWorker", function () {
     await pool.end();
   });
 
-  it("works with another driver's pool, which accepts only strings and emits no notifications", async () => {
+  it("runs jobs with another driver's pool, which accepts only strings and emits no notifications", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     const other = {
@@ -373,7 +373,7 @@ describe("createWorker", function () {
     expect(new Set(seen)).to.deep.equal(new Set([undefined]));
   });
 
-  it("survives a logger that throws", async () => {
+  it("continues when its logger throws", async () => {
     await using bench = await openBench(database.url);
     const broken = (): void => {
       throw new Error("the log is closed");

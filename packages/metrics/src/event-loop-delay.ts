@@ -6,7 +6,10 @@ type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
 
 const RESOLUTION_MS = 10;
 
-/** In the order of the gauges. The monitor's own interval is part of every figure except the deviation. */
+/**
+ * Readers of the figures, in the order of the gauges. Every figure except the deviation includes the monitor's own
+ * interval.
+ */
 const FIGURES: Readonly<Record<string, (of: IntervalHistogram) => number>> = {
   min: (of) => withoutResolution(of.min),
   max: (of) => withoutResolution(of.max),

@@ -6,8 +6,8 @@ export const TEXT_TYPE = "text/plain; version=0.0.4";
 export const OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /**
- * Whether an `Accept` header asks for OpenMetrics: it names the type in a supported version and does not prefer plain
- * text. A wildcard does not ask for OpenMetrics.
+ * Returns whether an `Accept` header asks for OpenMetrics: it names the type in a supported version and does not prefer
+ * plain text. A wildcard does not ask for OpenMetrics.
  */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
   if (accept === undefined || !/openmetrics/i.test(accept)) return false;

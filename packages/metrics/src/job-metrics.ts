@@ -6,7 +6,7 @@ import Histogram from "prom-client/lib/histogram.js";
 import PromRegistry from "prom-client/lib/registry.js";
 import { addMetrics } from "./add-metrics.ts";
 
-/** The members of a job that are used here. */
+/** The properties of a job that the metrics use. */
 interface CountedJob {
   readonly task: string;
   readonly waitedMs: number;
@@ -38,7 +38,7 @@ const jobMetricsOptions = defineOptions("jobMetrics()", {
 /** Options of `jobMetrics()`. */
 export type JobMetricsOptions = OptionsOf<typeof jobMetricsOptions>;
 
-// In seconds; jobs take longer than requests.
+// Upper bounds in seconds; they reach further than those for requests, because jobs take longer.
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /**

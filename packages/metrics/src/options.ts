@@ -36,7 +36,7 @@ export const metricsOptions = defineOptions("metrics()", {
    */
   maxSeries: { kind: k.withDefault(k.integer({ min: 1, max: 100_000 }), 1_000) },
 }).withCheck(({ registry }) => {
-  // A registry with that format writes OpenMetrics even for clients that ask for plain text.
+  // A registry with the OpenMetrics format would send it even to clients that ask for plain text.
   if (!String(registry?.contentType).startsWith("application/openmetrics-text")) return [];
   const message = "must be a registry of the plain text format; OpenMetrics is offered by Accept anyway";
   return [fault("registry", message)];

@@ -128,7 +128,7 @@ async function maxDescriptors(): Promise<number> {
   return line?.[1] === "unlimited" ? Infinity : Number(line?.[1] ?? 0);
 }
 
-// A container may hide the file; the other metrics are still useful.
+// Returns an empty string for a file that a container hides, because the other metrics are still useful.
 function readProc(name: string): Promise<string> {
   return readFile(`/proc/self/${name}`, "utf8").catch(() => "");
 }

@@ -22,7 +22,7 @@ export interface MethodCells {
 
 /** The endpoint of a request that no route matched (MET-9). */
 export const UNMATCHED = "<unmatched>";
-/** The endpoint of requests after the limit on series is reached. */
+/** The endpoint of requests that would exceed the limit on series. */
 export const OTHER_ENDPOINT = "<other>";
 
 const OTHER_METHOD = "OTHER";

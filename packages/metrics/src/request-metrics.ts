@@ -105,7 +105,7 @@ class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
 
   override reset(): void {
     super.reset();
-    // The constructor of the base class also calls reset, before the cells exist.
+    // The constructor of the base class calls reset() before the cells exist.
     if (#cells in this) this.#cells.reset();
   }
 }

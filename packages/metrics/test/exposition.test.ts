@@ -35,7 +35,7 @@ for (const name of ["express 4", "express 5"] as const) {
 }
 
 describe("the /metrics handler", () => {
-  it("SYS-7 works on a bare server", async () => {
+  it("SYS-7 responds on a bare server", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) =>
       counted(req, res, () => counted.handler(req, res, () => res.writeHead(405).end())),
@@ -205,7 +205,7 @@ describe("the metrics of the process", () => {
     };
     while ((await collected(counted)) === 0) await litter();
     counted.stop();
-    // The observer still delivers the collections from before the stop.
+    // The observer still delivers collections that ran before stop().
     await litter();
     const stopped = await collected(counted);
     await using watch = metrics({ eventLoopDelay: false });
@@ -213,14 +213,14 @@ describe("the metrics of the process", () => {
     expect(await collected(counted)).to.equal(stopped);
   });
 
-  it("are omitted with defaultMetrics: false", async () => {
+  it("are absent with defaultMetrics: false", async () => {
     const names = Object.keys(await samples(metrics(quiet)));
     expect(names.filter((name) => /^(process|nodejs)_/.test(name))).to.deep.equal([]);
   });
 });
 
 describe("the delay of the event loop", () => {
-  it("MET-7 shows an event-loop stall once, and resets it after the scrape", async () => {
+  it("MET-7 shows a stall in the next scrape, and is reset after it", async () => {
     await using counted = metrics({ defaultMetrics: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
     const end = performance.now() + 200;
@@ -242,7 +242,7 @@ describe("the delay of the event loop", () => {
     });
   });
 
-  it("MET-7 subtracts its timer's interval, so that the smallest delay is far below that interval", async () => {
+  it("MET-7 does not include the monitor's interval, so that the smallest delay is far below that interval", async () => {
     await using counted = metrics({ defaultMetrics: false });
     // On a busy machine one sample may stay above the limit.
     await until("the least delay is small", async () => {
@@ -254,7 +254,7 @@ describe("the delay of the event loop", () => {
     });
   });
 
-  it("stops with stop(), even when called twice, and still counts requests", async () => {
+  it("is no longer measured after one or two calls of stop(), while requests are still counted", async () => {
     const counted = metrics();
     counted.stop();
     counted.stop();
@@ -283,7 +283,7 @@ describe("promtool check metrics", () => {
   });
 });
 
-describe("the options of metrics()", () => {
+describe("metrics() with options", () => {
   const cases: Record<string, object> = {
     service: { service: "" },
     buckets: { buckets: [1, 1] },
@@ -293,14 +293,14 @@ describe("the options of metrics()", () => {
     bucket: { bucket: [1] },
   };
   for (const [key, wrong] of Object.entries(cases)) {
-    it(`refuse ${JSON.stringify(wrong)}`, () => {
+    it(`rejects ${JSON.stringify(wrong)}`, () => {
       expect(() => metrics(wrong))
         .to.throw(ConfigurationError)
         .with.nested.property("faults[0].key", key);
     });
   }
 
-  it("refuse buckets that are empty, negative, infinite or too many", () => {
+  it("rejects buckets that are empty, negative, infinite or too many", () => {
     for (const buckets of [
       [],
       [0],
@@ -312,7 +312,7 @@ describe("the options of metrics()", () => {
     }
   });
 
-  it("refuse a registry that already has these metrics, and say what to do", () => {
+  it("rejects a registry that already has these metrics, and says what to do", () => {
     const registry = new Registry();
     metrics({ ...quiet, registry });
     expect(() => metrics({ ...quiet, registry })).to.throw(
@@ -321,13 +321,13 @@ describe("the options of metrics()", () => {
     );
   });
 
-  it("refuse a registry with the OpenMetrics format", () => {
+  it("rejects a registry with the OpenMetrics format", () => {
     const registry = new Registry();
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);
     expect(() => metrics({ ...quiet, registry })).to.throw(ConfigurationError, /plain text format/);
   });
 
-  it("accept the application's registry, and never use the global registry", async () => {
+  it("uses the application's registry, and never the global registry", async () => {
     const registry = new Registry();
     const counted = metrics({ ...quiet, registry });
     expect(counted.registry).to.equal(registry);

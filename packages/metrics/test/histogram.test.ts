@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createRequestCells } from "../src/request-cells.ts";
 import { registerRequestMetrics } from "../src/request-metrics.ts";
 
-/** Returns the same numbers for the same seed: mulberry32. */
+/** Creates a random number generator (mulberry32) that returns the same numbers for the same seed. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -34,7 +34,8 @@ describe("http_request_duration_seconds", () => {
         buckets: [...bounds],
         registers: [theirs],
       });
-      // The cells list methods in a fixed order; observe in that order, so that both registries list their series alike.
+      // Observe in the fixed order of methods in the cells, so that both registries list their series in the same
+      // order.
       for (const method of ["GET", "POST"]) {
         for (const endpoint of ["/a", '/"quoted"\\:id', "<unmatched>"]) {
           for (let count = 0; count < 500; count++) {

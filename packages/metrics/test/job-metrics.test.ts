@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 
 describe("jobMetrics", () => {
-  it("counts a worker's events by the given tasks", async () => {
+  it("counts a worker's events by task, and other tasks as <unknown>", async () => {
     const registry = new Registry();
     const count = jobMetrics({ registry, tasks: ["mail.send"], running: () => 3 });
     const job = { task: "mail.send", waitedMs: 20 };
@@ -55,7 +55,7 @@ describe("jobMetrics", () => {
     }
   });
 
-  it("refuses a registry that already counts jobs, and unknown options", () => {
+  it("rejects a registry that already counts jobs, and unknown options", () => {
     const registry = new Registry();
     jobMetrics({ registry, tasks: [] });
     expect(() => jobMetrics({ registry, tasks: [] })).to.throw("already has jobs_total");

@@ -5,8 +5,8 @@ import { expect } from "chai";
 const readme = new URL("../README.md", import.meta.url);
 const markdown = readFileSync(readme, "utf8");
 
-describe("the README of @svc/metrics", () => {
-  it("SYS-7 MET-3 MET-4 MET-5 MET-6 has a sample that serves the quoted metrics after one request", async () => {
+describe("the samples in the README of @svc/metrics", () => {
+  it("SYS-7 MET-3 MET-4 MET-5 MET-6 serve the metrics quoted in the README after one request", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     expect(await (await fetch(`${url}/items/7`)).json()).to.deep.equal({ id: "7" });
@@ -16,7 +16,7 @@ describe("the README of @svc/metrics", () => {
     for (const line of shown) expect(text.split("\n"), line).to.include(line);
   });
 
-  it("has a sample that serves an application metric", async () => {
+  it("serve a metric of the application", async () => {
     await using sample = await runSample(readme, 1);
     const url = await sample.url;
     expect(await (await fetch(url)).text()).to.equal("placed");

@@ -68,7 +68,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("metrics()", () => {
-  it("MET-9 counts on a bare server under <unmatched>", async () => {
+  it("MET-9 counts requests on a bare server under <unmatched>", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) => counted(req, res, () => res.end("ok")));
     await (await fetch(`${server.url}/secret/path?query=1`)).text();
@@ -87,7 +87,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-4 observes durations in seconds from the start of the context", async () => {
+  it("MET-4 measures durations in seconds from the start of the context", async () => {
     const counted = metrics({ ...quiet, buckets: [0.02, 60] });
     await using server = await listen((req, res) =>
       counted(req, res, () => void setTimeout(() => res.end(), 40)),
@@ -139,7 +139,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-6 shows service and version", async () => {
+  it("MET-6 shows service and version in service_info", async () => {
     expect(
       await samples(metrics({ ...quiet, service: "orders", version: "1.2.3" }), "service"),
     ).to.deep.equal({
@@ -213,7 +213,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("RDY-18 offers a check that is never critical", async () => {
+  it("RDY-18 returns a readiness check that is never critical", async () => {
     const check = metrics({ ...quiet, maxSeries: 1 }).readiness();
     expect(check).to.include({ name: "metrics", critical: false });
     expect(await check.check(new AbortController().signal)).not.to.have.property("critical");

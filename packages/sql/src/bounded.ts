@@ -21,10 +21,10 @@ type Wait = <T>(something: Promise<T>) => Promise<T>;
 const waits = new WeakMap<Queryable, Wait>();
 
 /**
- * Returns the same database for a call that sends several statements; each wait for a connection or a response ends at the
- * deadline. After a missed deadline nothing more is sent: every further statement of the call, including a commit or
- * rollback, is rejected with the same error. Connections are treated as `queryWithin` treats them. All other members of the
- * database are unchanged.
+ * Returns a wrapper of a database for one call that sends several statements; each wait for a connection or a response
+ * ends at the deadline. After a missed deadline nothing more is sent: every further statement of the call, including a
+ * commit or rollback, is rejected with the same error. Connections are treated as `queryWithin` treats them. All other
+ * members of the database are unchanged.
  */
 export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   const call: Call = { deadline, error: undefined };
@@ -36,7 +36,10 @@ export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   });
 }
 
-/** Waits for other work of a connection from {@link bounded}, such as a stream, with the same deadline as for a response. */
+/**
+ * Waits for other work on a connection from {@link bounded}, such as a stream, with the same deadline as for a
+ * response.
+ */
 export function inTime<T>(connection: Queryable, something: Promise<T>): Promise<T> {
   const wait = waits.get(connection);
   return wait === undefined ? something : wait(something);
@@ -84,7 +87,7 @@ function guardConnection<C extends Queryable>(
       // PostgreSQL would still execute this statement after the pending one.
       if (stuckOn(connection) !== undefined) return Promise.reject(new SqlDeadlineError(deadline, "stuck"));
       const answer = connection.query(text, values);
-      // For a stream (COPY) the driver returns the stream, not a promise: `inTime` bounds the waits on it.
+      // For a stream (COPY) the driver returns the stream, not a promise: callers wait for it with `inTime()`.
       return isPromise(answer) ? wait(answer) : answer;
     },
   });

@@ -9,9 +9,9 @@ const NO_TABLE: Readonly<Record<string, string>> = {
   c: "a type",
 };
 
-// to_regclass() and the catalogues lock only themselves (ACCESS SHARE), not the relations that they look up. to_regclass()
-// also sees commits after the query's snapshot. Without pg_class, a table that another session is creating would already
-// have a name but no columns.
+// Reading the catalogues locks only the catalogues (ACCESS SHARE), not the relations that they describe. to_regclass()
+// also sees commits after the query's snapshot; the join with pg_class hides a table whose columns are not in the
+// snapshot.
 const SELECT_COLUMNS = `
 select wanted.sql as relation, class.oid is not null as present, class.relkind as kind,
   attribute.attname as name, format_type(attribute.atttypid, null) as type,
@@ -49,7 +49,7 @@ export async function inspect(db: Queryable, schema: ResolvedSchema) {
     if (found.some((row) => row.present)) faults.push(...compare(relation, found, types));
     else missing.push(relation.name);
   }
-  // Conditions of `isPresent` that are not met. The query may name tables that do not exist yet.
+  // Run the query `isPresent` only when no relation is missing, because it may name relations that do not exist yet.
   const unmet = missing.length === 0 ? await unmetNeeds(db, schema) : [];
   // A view may replace a table as long as no statement has to run.
   for (const { sql, name, columns } of unmet.length === 0 ? [] : wanted) {

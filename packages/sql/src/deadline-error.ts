@@ -13,7 +13,7 @@ export interface Deadline {
  */
 export type DeadlineReason = "connection" | "answer" | "caller" | "crowded" | "stuck";
 
-/** Thrown when the database did not respond in time. Reaches an HTTP client as a 503. */
+/** Thrown when the database did not respond before the deadline. Reaches an HTTP client as a 503. */
 export class SqlDeadlineError extends Error {
   override readonly name = "SqlDeadlineError";
   readonly code = "ERR_SVC_SQL_DEADLINE";

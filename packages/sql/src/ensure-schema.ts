@@ -7,8 +7,8 @@ import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { type ResolvedSchema, resolveSchema, type SchemaOptions } from "./schema-options.ts";
 import { runTransaction } from "./transaction.ts";
 
-// A session that does not hold our lock has created the same object meanwhile. 23505: two concurrent `create ... if not
-// exists`; the other states: a plain `create`.
+// A session that does not hold our lock has created the same object concurrently. 23505: two concurrent
+// `create ... if not exists`; the other states: a plain `create`.
 const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(["23505", "42P06", "42P07", "42710"]);
 const ROUNDS = 3;
 

@@ -34,8 +34,8 @@ export class TableError<Code extends string> extends Error {
   readonly code: Code;
 
   /**
-   * @param code what is wrong, for programs
-   * @param message the same for people
+   * @param code machine-readable reason
+   * @param message human-readable reason
    * @param options `cause`
    */
   constructor(code: Code, message: string, options?: ErrorOptions) {

@@ -7,7 +7,8 @@
  */
 export function jsonBytes(json: string): number {
   const bytes = Buffer.byteLength(json);
-  // Also check the character after the exponent: without it the `4e5` in a hexadecimal id would make every string slow.
+  // Require a character that can follow a number: otherwise the `4e5` in a hexadecimal id would start the slow count of
+  // exponents.
   return /\d[eE][+-]?\d+(?:[\s,\]}]|$)/.test(json) ? bytes + exponents(json) : bytes;
 }
 

@@ -16,11 +16,11 @@ export interface PlannedStatement {
 /** Column that a planned statement must return. */
 export const SESSION_COLUMN = "pg_backend_pid() as session_pid";
 
-/** Whether a driver connection is direct; unknown until the first response to a planned statement. */
+/** Whether a driver connection is direct; missing until the first response to a planned statement. */
 const direct = new WeakMap<object, boolean>();
 /** The driver connection inside a wrapper whose `query` accepts planned statements. */
 const wrapped = new WeakMap<object, object>();
-// The session has forgotten its statements (`discard all`), or the table has changed since the plan was made.
+// 26000: the session has dropped its statements (`discard all`). 0A000: the table has changed since the plan was made.
 const FORGOTTEN = new Set<unknown>(["26000", "0A000"]);
 
 /** Records that a wrapper around a `pg` connection accepts planned statements, and returns the wrapper. */

@@ -147,7 +147,7 @@ async function inspect(
     const known = [...TYPES.keys()].join(", ");
     throw new SchemaError(name, [`${table}.${column} must be one of ${known}; it is ${found.type}`]);
   }
-  // Such a collation can treat two tenants as equal, and they would read each other's rows.
+  // A collation that is not deterministic can treat two tenants as equal, which would then read each other's rows.
   if (!found.is_exact)
     throw new SchemaError(name, [`${table}.${column} has a collation that is not deterministic`]);
   if (found.others.length > 0) {

@@ -14,7 +14,7 @@ export interface TableIndex {
 export interface TableNeeds {
   /** Column that is unique on its own, with a deterministic collation. Required. */
   readonly key: string;
-  /** Required. */
+  /** Indexes that the table must have. Required. */
   readonly indexes: readonly TableIndex[];
   /** Columns that must accept null. Required. */
   readonly nullable: readonly string[];

@@ -76,7 +76,7 @@ export async function withTransaction<T>(
   });
 }
 
-/** Does the same as `withTransaction`, with a given opening statement. */
+/** Does the same as `withTransaction`, but with given opening and closing statements. */
 export async function runTransaction<T>(
   db: Database,
   work: (tx: Queryable) => T | Promise<T>,

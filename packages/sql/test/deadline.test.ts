@@ -71,7 +71,7 @@ describe("deadlines", function () {
       await call(pool);
     });
 
-    it(`${name} rejects while the pool is exhausted, and releases the connection that arrives too late`, async () => {
+    it(`${name} rejects while the pool is exhausted, and releases a connection that arrives after the deadline`, async () => {
       const pool = await open();
       const { code, error } = await whileExhausted(pool, () => call(pool));
       expect(code).to.equal(CODE);
@@ -80,7 +80,7 @@ describe("deadlines", function () {
       await call(pool);
     });
 
-    it(`${name} rejects on the caller's connection and leaves it open`, async () => {
+    it(`${name} rejects when the caller's connection is frozen, and leaves it open`, async () => {
       const connection = await client();
       const { code, error } = await whileFrozen(postgres.server, () => call(connection));
       expect(code).to.equal(CODE);
@@ -97,7 +97,7 @@ describe("deadlines", function () {
 
   const onCaller: Readonly<Record<string, (db: Queryable, text: string) => Promise<unknown>>> = {
     queryWithin: (db, text) => queryWithin(db, DEADLINE, text),
-    // A separate call each time, like several packages in one transaction.
+    // A separate bounded() call for each statement, as when several packages share a transaction.
     bounded: (db, text) => bounded(db, DEADLINE).query(text),
   };
   for (const [name, ask] of Object.entries(onCaller)) {
@@ -181,7 +181,7 @@ describe("deadlines", function () {
     expect(errors[0]).to.include({ code: CODE });
   });
 
-  it("applies the deadline to a stream on the connection", async () => {
+  it("applies the deadline to work that inTime() awaits, such as a stream", async () => {
     const pool = await open();
     const ending = await endingOf(
       withTransaction(bounded(pool, DEADLINE), (tx) => inTime(tx, new Promise(() => undefined))),
@@ -190,7 +190,7 @@ describe("deadlines", function () {
     expect(await inTime(await client(), Promise.resolve(1))).to.equal(1);
   });
 
-  it("limits how many timed-out calls may still wait for a connection", async () => {
+  it("rejects further calls while 1,000 timed-out calls still wait for a connection", async () => {
     const released: string[] = [];
     const waiting: ((connection: PooledConnection) => void)[] = [];
     const pool: Connectable = { connect: () => new Promise((resolve) => waiting.push(resolve)) };
@@ -230,7 +230,7 @@ describe("deadlines", function () {
     expect(pool.totalCount).to.equal(0);
   });
 
-  it("forwards all other members of a database, and finds the original inside a wrapper", async () => {
+  it("bounded() forwards all other members of a database, and original() returns the wrapped database", async () => {
     const pool = await open();
     const db = bounded(pool, DEADLINE);
     expect(db.totalCount).to.equal(1);

@@ -44,7 +44,7 @@ describe("errors of a database", () => {
   });
 
   it("are connection errors when no server listens on the port", async () => {
-    // Port 1 stays closed; another process might take a free port meanwhile.
+    // Port 1 stays closed, whereas another process might open a free port before the test connects.
     const error = await failure(new pg.Client({ host: "127.0.0.1", port: 1 }).connect());
     expect(isConnectionError(error)).to.equal(true);
     expect(sqlStateOf(error)).to.equal(undefined);
@@ -118,7 +118,7 @@ describe("errors of a database", () => {
     expect(isConnectionError(withCode("ENOENT", { syscall: "connect" }))).to.equal(true);
   });
 
-  it("do not report system call codes as SQLSTATEs", () => {
+  it("have no SQLSTATE when their code comes from a system call", () => {
     for (const code of ["EPIPE", "EPERM", "EBUSY", "42p01", "425", 42_501]) {
       expect(sqlStateOf({ code })).to.equal(undefined);
     }
@@ -135,7 +135,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(undefined)).to.equal("unknown error");
   });
 
-  it("may be any value, or have a circular chain of causes", () => {
+  it("may be values of any type, or have a circular chain of causes", () => {
     const round: { cause?: unknown } = {};
     round.cause = round;
     for (const odd of [round, null, 5, "08006", Object.create(null)]) {

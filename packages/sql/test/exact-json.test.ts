@@ -61,7 +61,7 @@ describe("parseExactJson()", () => {
     ]);
   });
 
-  it("checks only the named member when one is given (EVT-11)", () => {
+  it("checks only the member named by the option `member` (EVT-11)", () => {
     const parse = (text: string): unknown => parseExactJson(text, "data", "data");
     const rounded = { seq: Number("9007199254740993"), data: { id: 1 } };
     expect(parse('{"seq":9007199254740993,"data":{"id":1}}')).to.deep.equal(rounded);

@@ -5,12 +5,12 @@ import { connections } from "./support/connections.ts";
 
 const refuse = (message: string): Error => new RangeError(message);
 
-describe("the transaction in a call's options", () => {
+describe("transactionOf()", () => {
   const database = testDatabase({ name: "given-transaction" });
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
 
-  it("is a connection with an open transaction, or a connection whose driver does not report its state", async () => {
+  it("returns a connection with an open transaction, or one whose driver does not report its state", async () => {
     const own = await client();
     await own.query("begin");
     const other = { query: () => Promise.resolve({ rows: [] }) };
@@ -32,7 +32,7 @@ describe("the transaction in a call's options", () => {
     }
   });
 
-  it("rejects a connection in place of the options, and unknown members next to tx", async () => {
+  it("rejects a connection passed instead of { tx }, and unknown members next to tx", async () => {
     const own = await client();
     await own.query("begin");
     for (const given of [own, { tx: own, dead: true }, null, 5]) {

@@ -6,7 +6,7 @@ import pg from "pg";
 describe("jsonBytes()", () => {
   const database = testDatabase({ name: "json bytes" });
 
-  it("returns the length when no number has an exponent, for strings of any content", () => {
+  it("returns the length of the text in bytes when no number has an exponent, for strings of any content", () => {
     for (const value of [
       {},
       [1, -2.5, 1e20, 0.000001, true, false, null],
@@ -19,7 +19,7 @@ describe("jsonBytes()", () => {
     expect(jsonBytes('"1e5')).to.equal(4);
   });
 
-  it("is at least the size that PostgreSQL writes, without its spaces", async () => {
+  it("returns at least the size that PostgreSQL writes, without its spaces", async () => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     try {

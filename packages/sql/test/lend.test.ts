@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { Pool } from "pg";
 
 describe("lend", () => {
-  it("survives a server that ends a connection in the same packet as the handshake", async () => {
+  it("does not end the process when the server ends a connection in the same packet as the handshake", async () => {
     await using server = await startEndingPostgres();
     const pool = new Pool({ host: "127.0.0.1", port: server.port, user: "any" });
     pool.on("error", () => undefined);

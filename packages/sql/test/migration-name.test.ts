@@ -7,7 +7,7 @@ describe("migrationName()", () => {
     expect(migrationName("0002_rollup", "Hours")).to.equal("0002_rollup_Hours");
   });
 
-  it("contains only word characters, and differs for each table", () => {
+  it("returns only word characters, and a different name for each table", () => {
     const tables = ["a_b", "a.b", "a-b", "jobs-1", "jobs_1", "задачи", "письма", 'a"b'];
     const names = tables.map((table) => migrationName("0001", table));
     for (const name of names) expect(name).to.match(/^0001_\w+$/);

@@ -2,7 +2,7 @@ import { databaseKind, tableNameKind } from "@svc/sql";
 import { expect } from "chai";
 
 describe("option kinds", () => {
-  it("accepts an object with query() or connect() as a database", () => {
+  it("accept an object with query() or connect() as a database", () => {
     const method = (): void => undefined;
     for (const db of [{ query: method }, { connect: method }, { query: method, connect: 1 }]) {
       expect(databaseKind.accepts(db)).to.equal(true);
@@ -12,7 +12,7 @@ describe("option kinds", () => {
     }
   });
 
-  it("accepts a table name, with or without a schema, that leaves room for derived names", () => {
+  it("accept a table name, with or without a schema, that leaves room for derived names", () => {
     const kind = tableNameKind(8);
     for (const name of ["jobs", "audit.jobs", `${"s".repeat(63)}.jobs1234`, "Größe", 'a"b']) {
       expect(kind.accepts(name), name).to.equal(true);

@@ -27,7 +27,7 @@ describe("plannedWithin()", function () {
   const close = (): Promise<unknown> => Promise.all(pools.splice(0).map((pool) => pool.end()));
   afterEach(close);
 
-  /** The statements that a session keeps by name. */
+  /** Returns the names of the statements that the session has prepared. */
   const kept = async (pool: pg.Pool): Promise<readonly string[]> =>
     (await pool.query<{ name: string }>("select name from pg_prepared_statements")).rows.map(
       ({ name }) => name,

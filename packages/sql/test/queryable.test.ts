@@ -18,7 +18,7 @@ describe("Queryable", () => {
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
 
-  it("accepts a pool, a client and a pool client", async () => {
+  it("is implemented by a pool, a client and a pool client", async () => {
     const pool = newPool();
     const lent = await pool.connect();
     for (const db of [pool, await client(), lent] satisfies Queryable[]) {
@@ -29,7 +29,7 @@ describe("Queryable", () => {
     lent.release();
   });
 
-  it("is distinguished from a pool by its methods", async () => {
+  it("is recognized by isPool() as a pool or a connection", async () => {
     const pool = newPool();
     const lent = await pool.connect();
     expect(isPool(pool)).to.equal(true);

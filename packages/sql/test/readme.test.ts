@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("README", () => {
+describe("the samples in the README of @svc/sql", () => {
   const database = testDatabase({ name: "readme" });
 
   async function output(index: number): Promise<string[]> {
@@ -14,23 +14,23 @@ describe("README", () => {
     return stdout.trim().split("\n");
   }
 
-  it("shows a schema and a transaction", async () => {
+  it("create a schema and run a transaction", async () => {
     expect(await output(0)).to.deep.equal(["1"]);
     expect(await output(0), "the schema is there by now").to.deep.equal(["2"]);
   });
 
-  it("shows row security", async () => {
+  it("enable row security once, and read no rows without a tenant", async () => {
     expect(await output(1)).to.deep.equal(["created", "present", "[]"]);
   });
 
-  it("shows a statement that meets its deadline, and a statement that misses it", async () => {
+  it("return the rows of a statement that meets its deadline, and report one that misses it", async () => {
     expect(await output(2)).to.deep.equal([
       "[ { one: 1 } ]",
       "the report got no response from the database within 3 s; a statement already sent may still take effect",
     ]);
   });
 
-  it("shows quoted names", async () => {
+  it("quote names and a string", async () => {
     expect(await output(3)).to.deep.equal(['"my ""table"""', '"audit"."jobs"', "'it''s'"]);
   });
 });

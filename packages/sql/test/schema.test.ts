@@ -102,7 +102,7 @@ describe("ensureSchema", () => {
     await db.query("rollback");
   });
 
-  it("JOB-29 does not wait when nothing is missing, whatever locks other sessions hold", async () => {
+  it("JOB-29 does not wait for any lock of another session when nothing is missing", async () => {
     await ensureSchema(pool, shelf("busy"));
     const other = await client();
     await other.query("begin");
@@ -114,7 +114,7 @@ describe("ensureSchema", () => {
     await other.query("rollback");
   });
 
-  it("waits for the holder of the lock with the same name, and fails after lockTimeoutMs", async () => {
+  it("waits for another session that holds the lock of the same name, and fails after lockTimeoutMs", async () => {
     const other = await client();
     await other.query("begin");
     await other.query("select pg_advisory_xact_lock(hashtextextended('svc/schema/held', 0))");
@@ -189,7 +189,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("runs the query of isPresent", async () => {
+  it("runs the statements only while the query isPresent returns false", async () => {
     await pool.query("create table versions (version int)");
     const options = {
       name: "versions",
@@ -200,7 +200,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("reports every message in needs when isPresent is false", async () => {
+  it("reports every message in needs when isPresent is still false", async () => {
     const options = {
       name: "needy",
       isPresent: "select false",
@@ -345,7 +345,7 @@ describe("ensureSchema", () => {
     expect(outcomes.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("handles several schemas with different names that share an object", async () => {
+  it("creates schemas concurrently, even if their statements create the same object", async () => {
     const clients = await Promise.all(Array.from({ length: 8 }, client));
     for (let round = 0; round < 8; round++) {
       const shared = `shared${round}`;

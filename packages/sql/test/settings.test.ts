@@ -14,7 +14,7 @@ describe("transaction settings", () => {
     (await db.query("select current_setting('svc.tenant', true) as shown")).rows[0]?.["shown"];
   const settings = { "svc.tenant": "acme" };
 
-  it("apply inside it and not after it, whether it commits or rolls back", async () => {
+  it("apply until the transaction ends, whether it commits or rolls back", async () => {
     const pool = newPool({ max: 1 });
     expect(await withTransaction(pool, shown, { settings })).to.equal("acme");
     expect(await shown(pool)).to.be.oneOf([null, ""]);
@@ -47,7 +47,7 @@ describe("transaction settings", () => {
     connection.release();
   });
 
-  it("can be several, and can contain lists", async () => {
+  it("may be several, and may have lists as values", async () => {
     const pool = newPool({ max: 1 });
     const seen = await withTransaction(
       pool,
@@ -62,7 +62,7 @@ describe("transaction settings", () => {
     expect(rows).to.deep.equal([{ schemas: "{public}", b: "" }]);
   });
 
-  it("do not stay on a pool connection when the function has set them for the session", async () => {
+  it("do not stay on a pool connection, even if the function has set them for the session", async () => {
     const pool = newPool({ max: 1 });
     const set = (tx: Queryable): Promise<unknown> => tx.query("set svc.tenant = 'poison'");
     await withTransaction(pool, set, { settings });
@@ -90,7 +90,7 @@ describe("transaction settings", () => {
     expect(await shown(db)).to.equal("mine");
   });
 
-  it("leave no transaction open on a connection when they are rejected", async () => {
+  it("leave no transaction open on a connection when the server rejects them", async () => {
     const db = await client();
     const options = { settings: { no_such_setting: "1" } };
     expect(sqlStateOf(await failure(withTransaction(db, () => 1, options)))).to.equal("42704");
@@ -100,7 +100,7 @@ describe("transaction settings", () => {
     expect((await pool.query<{ one: number }>("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("still report a swallowed statement error", async () => {
+  it("do not hide a statement error that the function swallowed", async () => {
     const pool = newPool({ max: 1 });
     const hide = (tx: Queryable): Promise<unknown> => tx.query("select 1/0").catch(() => undefined);
     expect(await failure(withTransaction(pool, hide, { settings }))).to.be.instanceOf(TransactionError);

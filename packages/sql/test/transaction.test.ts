@@ -64,7 +64,7 @@ describe("withTransaction", () => {
       lent.release();
     });
 
-    it("closes a connection that broke during the function, and the process survives", async () => {
+    it("closes a connection that broke during the function, without ending the process", async () => {
       const one = newPool({ max: 1 });
       const error = await failure(
         withTransaction(one, async (tx) => {
@@ -81,7 +81,7 @@ describe("withTransaction", () => {
       expect((await one.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
     });
 
-    it("closes a connection that cannot be rolled back", async () => {
+    it("closes a connection when its rollback fails", async () => {
       const released: unknown[] = [];
       const broken = new Error("rollback failed");
       const fake = {
@@ -104,7 +104,7 @@ describe("withTransaction", () => {
       expect(one.totalCount).to.equal(0);
     });
 
-    it("closes a connection that cannot begin", async () => {
+    it("closes a connection when its begin fails", async () => {
       const released: unknown[] = [];
       const fake = {
         connect: () =>
@@ -225,7 +225,7 @@ describe("withTransaction", () => {
       expect(db.getTransactionStatus()).to.equal("I");
     });
 
-    it("uses a pool connection, and does not release it", async () => {
+    it("uses the caller's pool connection, and does not release it", async () => {
       const lent = await pool.connect();
       await withTransaction(lent, (tx) => insert(tx, "a"));
       expect((await lent.query("select 1 as one")).rows).to.have.lengthOf(1);
@@ -262,7 +262,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["1", "2", "4"]);
     });
 
-    it("does not roll back the enclosing level when it cannot begin", async () => {
+    it("does not roll back the enclosing transaction when a savepoint cannot be created", async () => {
       await withTransaction(pool, async (tx) => {
         await insert(tx, "outer");
         const error = await failure(
@@ -315,7 +315,7 @@ describe("withTransaction", () => {
     });
 
     for (const ending of ["returns", "throws"] as const) {
-      it(`commits neither of two transactions that overlap on it when the first one ${ending}`, async () => {
+      it(`commits neither of two overlapping transactions when the first function ${ending}`, async () => {
         const db = await client();
         let release!: () => void;
         const firstEnded = new Promise<void>((resolve) => (release = resolve));
@@ -326,7 +326,7 @@ describe("withTransaction", () => {
         const second = withTransaction(db, async (tx) => {
           await insert(tx, "second");
           await firstEnded;
-          // It would commit on its own if the end of the first one had ended the transaction.
+          // This would commit on its own if the first function's end had ended the transaction.
           await insert(tx, "later");
         });
         const [one, two] = await Promise.all([failure(first), failure(second)]);
@@ -340,7 +340,7 @@ describe("withTransaction", () => {
       });
     }
 
-    it("commits nothing around two overlapping savepoints, even if their errors are swallowed", async () => {
+    it("does not commit the transaction around two overlapping savepoints, even if their errors are swallowed", async () => {
       const error = await failure(
         withTransaction(pool, async (tx) => {
           await Promise.allSettled([

@@ -66,7 +66,7 @@ function fits({ method: only, segments, open }: Exempt, method: string, sent: re
 
 const PLAIN = /^[A-Za-z0-9._~!$&'()+,;=:@-]+$/;
 
-// Rejects segments that a proxy or router may decode, resolve or read as a slash.
+// Returns false for a segment that a proxy or router may decode, resolve or read as a slash.
 function isPlain(segment: string): boolean {
   return segment !== "." && segment !== ".." && PLAIN.test(segment);
 }

@@ -8,7 +8,7 @@ const { sources, baseDomain, pathPrefix, reservedSubdomains, exemptPaths } = ten
 const texts = listOf(string());
 const path = string({ pattern: /^\//, expects: "a path that begins with /" });
 
-// Check only the types, because the table of a disabled plugin is checked too; tenancy() checks the values.
+// Check only the types, because the options of a disabled plugin are checked too; tenancy() checks the values.
 const pluginOptions = defineOptions("[plugin.tenancy]", {
   ...fileOptions(tenancyOptions),
   sources: inFile(sources, texts as Kind<readonly TenantSource[]>),
@@ -19,7 +19,8 @@ const pluginOptions = defineOptions("[plugin.tenancy]", {
 });
 
 /**
- * Returns an option for which the table accepts more values than the factory. The JSON Schema lists the factory's values.
+ * Returns an option with a more lenient kind for `[plugin.tenancy]`. Its JSON Schema still describes the values that
+ * tenancy() accepts.
  */
 function inFile<O extends { readonly kind: { readonly fallback: T } & Kind<unknown> }, T>(
   option: O,
@@ -55,7 +56,7 @@ export const tenancyPlugin = definePlugin({
   },
 });
 
-/** The members of an Express request that are read here. */
+/** The properties of an Express request that determine the forwarded host. */
 interface ProxiedRequest extends IncomingMessage {
   readonly app: { get(setting: string): unknown };
   readonly ips: readonly string[];

@@ -4,7 +4,7 @@ import { isSubjectTenant } from "./slug.ts";
 export const TENANT_SOURCES = ["token", "user", "subdomain", "path", "header"] as const;
 export type TenantSource = (typeof TENANT_SOURCES)[number];
 
-/** The members of a verified caller that tenancy uses. A `Principal` has them. */
+/** The properties of a verified caller that tenancy uses. A `Principal` has them. */
 export interface Caller {
   /** The caller's id; also the tenant when the source is `user`. */
   readonly subject?: string | undefined;
@@ -12,7 +12,7 @@ export interface Caller {
   readonly tenant?: string | undefined;
 }
 
-/** Settings of the rules. */
+/** Settings of {@link resolveTenant}. */
 export interface Policy<R> {
   /** The listed signed sources, in order. */
   readonly signed: readonly ("token" | "user")[];
@@ -34,7 +34,7 @@ export interface Policy<R> {
  */
 export type Refusal = "no_session" | "mismatch" | "unscoped" | "anonymous" | "unresolved";
 
-/** Result of the rules for one request. */
+/** Result of {@link resolveTenant} for one request. */
 export interface Resolution {
   /** The granted tenant; undefined exactly when there is a refusal. */
   readonly tenant: string | undefined;

@@ -13,15 +13,15 @@ export function isSubjectTenant(subject: string): boolean {
   return SUBJECT.test(subject);
 }
 
-/** Maximum length at which a response or log line shows a value from a client or token, in UTF-16 units (TEN-20). */
+/** Maximum length at which a response or log record shows a value from a client or token, in UTF-16 units (TEN-20). */
 export const LONGEST_SHOWN = 128;
 
 // Control and bidirectional characters, line separators, lone surrogates, and the quotes that enclose the value.
 const UNFIT = /[\p{C}\p{Zl}\p{Zp}'"\\]/gu;
 
 /**
- * Makes a value from a client or token safe for a log line, a quotation and a terminal: truncates it to 128 characters and
- * replaces unsafe characters with `?`.
+ * Makes a value from a client or token safe for a log record, a quotation and a terminal: truncates it to 128
+ * characters and replaces unsafe characters with `?`.
  */
 export function shown(value: string): string {
   return value.slice(0, LONGEST_SHOWN).replace(UNFIT, "?");

@@ -79,7 +79,7 @@ function policyOf(options: ResolvedTenancy): Policy<IncomingMessage> {
   };
 }
 
-// Node joins several headers with a comma, and a slug has none.
+// Node joins repeated headers with a comma, which a slug never contains.
 function headerOf(req: IncomingMessage): string | undefined {
   const value = req.headers["x-tenant-id"];
   return typeof value === "string" || value === undefined ? value : value.join(", ");
@@ -153,7 +153,8 @@ function faulty(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: "ERR_SVC_TENANCY_OPTION" });
 }
 
-// Express continues with the request on next(undefined), next("route") and next("router").
+// Returns an error for any thrown value, because next(undefined), next("route") and next("router") would let the
+// request continue.
 function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   const error = new Error("an option of tenancy() threw a value that is not an Error", { cause: thrown });

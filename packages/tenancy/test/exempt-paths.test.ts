@@ -97,7 +97,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         const [method = "", target = ""] = line.split(" ");
         const open = await ask(server.port, { method, target });
         expect([open.status, open.body["tenant"]]).to.eql([200, undefined]);
-        // A named tenant without a caller does not close them: probes are sent to a tenant's host as well.
+        // The path stays exempt when the host names a tenant, because probes are sent to a tenant's host as well.
         const named = await ask(server.port, { method, target, lines: ["Host: globex.example.com"] });
         expect([named.status, named.body["tenant"]]).to.eql([200, undefined]);
       });

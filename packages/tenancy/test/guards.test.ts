@@ -84,7 +84,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("tenantOf() returns the granted tenant, requestedTenantOf() the named tenant (TEN-20)", async () => {
+  it("tenantOf() returns the granted tenant, and requestedTenantOf() the named tenant (TEN-20)", async () => {
     const seen: unknown[] = [];
     const note: Middleware = (req, _res, next) => {
       seen.push([tenantOf(req), requestedTenantOf(req)]);
@@ -106,7 +106,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     ]);
   });
 
-  it("set a code on every refusal and keep it out of the response (TEN-19)", async () => {
+  it("set a code on the error of every refusal, and keep it out of the response (TEN-19)", async () => {
     async function codeOf(options: TenancyOptions, request: Asked, guard: Middleware): Promise<unknown> {
       let code: unknown;
       const chain = [

@@ -16,8 +16,8 @@ function refused(options: object | undefined): string {
   throw new Error("nothing was refused");
 }
 
-describe("the options of tenancy()", () => {
-  it("reject the default sources without a base domain, and say that subdomain is a default (TEN-2, TEN-21)", () => {
+describe("tenancy() with options", () => {
+  it("rejects the default sources without a base domain, and says that subdomain is a default (TEN-2, TEN-21)", () => {
     for (const options of [undefined, {}, { baseDomain: "" }, { baseDomain: undefined }]) {
       expect(refused(options)).to.include(
         "baseDomain: is required, because subdomain is one of sources, as it is by default",
@@ -28,7 +28,7 @@ describe("the options of tenancy()", () => {
     );
   });
 
-  it("reject sources that are unknown, empty or not a list (TEN-21)", () => {
+  it("rejects sources that are unknown, empty or not a list (TEN-21)", () => {
     const message = refused({ sources: ["token", "cookie"] });
     expect(message).to.include(
       'sources: must be a non-empty list in which each entry is one of "token", "user"',
@@ -39,7 +39,7 @@ describe("the options of tenancy()", () => {
     }
   });
 
-  it("reject malformed base domains, and accept capitals and a trailing dot (TEN-21)", () => {
+  it("rejects malformed base domains, and accepts capitals and a trailing dot (TEN-21)", () => {
     for (const baseDomain of [
       "https://example.com",
       "example.com:8000",
@@ -63,7 +63,7 @@ describe("the options of tenancy()", () => {
     for (const baseDomain of ["Example.COM.", "localhost", "xn--bcher-kva.example"]) tenancy({ baseDomain });
   });
 
-  it("reject an unknown name and suggest the nearest name, and reject values of the wrong type", () => {
+  it("rejects an unknown name, suggesting the nearest one, and rejects values of the wrong type", () => {
     expect(refused({ basedomain: "example.com" })).to.include(
       "basedomain: is unknown; did you mean baseDomain?",
     );
@@ -84,7 +84,7 @@ describe("the options of tenancy()", () => {
     }
   });
 
-  it("reject prefixes and exempt paths that can never match", () => {
+  it("rejects prefixes and exempt paths that can never match", () => {
     for (const pathPrefix of ["", "/", "/t/", "//t", "/t?", "/%74", "/:t"]) {
       expect(refused({ sources: ["path"], pathPrefix }), pathPrefix).to.include(
         "pathPrefix: must be a path such as /t",
@@ -97,7 +97,7 @@ describe("the options of tenancy()", () => {
     }
   });
 
-  it("warn about the source header in prod, the default env (TEN-22)", () => {
+  it("warns about the source `header` in prod, the default env (TEN-22)", () => {
     const lines: [object, string | undefined][] = [];
     const logger = { warn: (fields: object, message?: string) => void lines.push([fields, message]) };
     tenancy({ sources: ["token", "header"], logger });
@@ -113,7 +113,7 @@ describe("the options of tenancy()", () => {
     tenancy({ sources: ["header"] });
   });
 
-  it("reserve ten labels by default, or the given labels (TEN-13)", async () => {
+  it("reserves ten labels by default, or only the given labels (TEN-13)", async () => {
     expect(RESERVED_SUBDOMAINS.join(" ")).to.equal("www api app admin static assets cdn mail ftp localhost");
     const options = {
       sources: ["subdomain"],
@@ -129,7 +129,7 @@ describe("the options of tenancy()", () => {
     expect(await Promise.all(tenants)).to.eql([undefined, "www", "acme"]);
   });
 
-  it("default to token and subdomain, to no required tenant and to no trust in unscoped callers (TEN-1, TEN-23)", async () => {
+  it("uses token and subdomain, requires no tenant and trusts no unscoped caller by default (TEN-1, TEN-23)", async () => {
     await using server = await listen(
       stacks["bare http"]!([verified, tenancy({ baseDomain: "example.com" })], report),
     );

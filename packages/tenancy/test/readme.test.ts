@@ -17,8 +17,8 @@ async function portOf(url: Promise<string>): Promise<number> {
   return Number(new URL(await url).port);
 }
 
-describe("the README of @svc/tenancy", () => {
-  it("grants the token's tenant and refuses another tenant's host (TEN-4, TEN-6)", async () => {
+describe("the samples in the README of @svc/tenancy", () => {
+  it("grant the token's tenant and refuse another tenant's host (TEN-4, TEN-6)", async () => {
     await using sample = await runSample(readme, 0);
     const port = await portOf(sample.url);
     const orders = (claims: object | undefined, host: string): ReturnType<typeof ask> =>
@@ -34,7 +34,7 @@ describe("the README of @svc/tenancy", () => {
     expect((await orders({ tenant_id: "acme", exp: 1 }, "acme.example.com")).status).to.equal(401);
   });
 
-  it("checks tenants against an application's own sessions (TEN-6)", async () => {
+  it("check tenants against an application's own sessions (TEN-6)", async () => {
     await using sample = await runSample(readme, 1);
     const port = await portOf(sample.url);
     const lines = ["Host: x", "X-Session: s-1"];
@@ -43,7 +43,7 @@ describe("the README of @svc/tenancy", () => {
     expect((await ask(port, { target: "/t/acme/orders" })).status).to.equal(401);
   });
 
-  it("shows the sign-in page to a request that names a tenant (TEN-16, TEN-18)", async () => {
+  it("show the sign-in page only to a request that names a tenant (TEN-16, TEN-18)", async () => {
     await using sample = await runSample(readme, 2);
     const port = await portOf(sample.url);
     const response = await fetch(`http://127.0.0.1:${port}/sign-in`);

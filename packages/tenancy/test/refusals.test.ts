@@ -6,7 +6,7 @@ import { ask, type Asked, type Answered } from "./support/ask.ts";
 import { principal, report, stacks, verified } from "./support/stacks.ts";
 
 for (const [stack, serve] of Object.entries(stacks)) {
-  describe(`the refusals of tenancy() on ${stack}`, () => {
+  describe(`tenancy() refusing a tenant, on ${stack}`, () => {
     async function answer(
       request: Asked,
       options: TenancyOptions = {},
@@ -28,7 +28,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       const chain = requireTenantAtOnce ? [] : undefined;
       const where = requireTenantAtOnce ? "at once" : "by the guard";
 
-      it(`return a plain 401 for a request that names a tenant without a session, ${where} (TEN-6, TEN-17)`, async () => {
+      it(`returns a plain 401 for a request that names a tenant without a session, ${where} (TEN-6, TEN-17)`, async () => {
         const { status, headers, body } = await answer(globex, options, chain);
         expect(status).to.equal(401);
         expect(headers["www-authenticate"]).to.equal("Bearer");
@@ -36,7 +36,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         expect(JSON.stringify(body)).to.not.include("globex");
       });
 
-      it(`name both tenants when they differ, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
+      it(`names the caller's and the requested tenant when they differ, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
         const { status, body } = await answer({ ...globex, caller: { tenant: "acme" } }, options, chain);
         expect([status, body["title"]]).to.eql([403, "Forbidden"]);
         expect(body["detail"]).to.equal(
@@ -44,7 +44,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         );
       });
 
-      it(`state that the account's token contains no tenant, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
+      it(`states that the account's token contains no tenant, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
         const { status, body } = await answer({ ...globex, caller: {} }, options, chain);
         expect(status).to.equal(403);
         expect(body["detail"]).to.equal(
@@ -52,30 +52,30 @@ for (const [stack, serve] of Object.entries(stacks)) {
         );
       });
 
-      it(`return 403 for a caller that neither has nor names a tenant, ${where} (TEN-3, TEN-10, TEN-19)`, async () => {
+      it(`returns 403 for a caller that neither has nor names a tenant, ${where} (TEN-3, TEN-10, TEN-19)`, async () => {
         const { status, body } = await answer({ caller: {} }, options, chain);
         expect(status).to.equal(403);
         expect(body["detail"]).to.equal("this request is not scoped to a tenant");
       });
 
-      it(`return 401 for an expired session, so that the client renews it, ${where} (TEN-3)`, async () => {
+      it(`returns 401 for an expired session, so that the client renews it, ${where} (TEN-3)`, async () => {
         for (const request of [{ caller: "expired" }, { ...globex, caller: "expired" }] as const) {
           expect((await answer(request, options, chain)).status).to.equal(401);
         }
       });
     }
 
-    it("return 403 at once for a request without a session or a named tenant (TEN-3, TEN-19)", async () => {
+    it("returns 403 at once for a request without a session or a named tenant (TEN-3, TEN-19)", async () => {
       const { status, body } = await answer({}, { requireTenant: true }, []);
       expect([status, body["detail"]]).to.eql([403, "this request is not scoped to a tenant"]);
     });
 
-    it("return 401 from the guard for a request without a session (TEN-10)", async () => {
+    it("returns 401 from the guard for a request without a session (TEN-10)", async () => {
       expect((await answer({})).status).to.equal(401);
       expect((await answer({}, { auth: false })).status).to.equal(403);
     });
 
-    it("keep open routes open, and throw the guard's error in currentTenant() (TEN-17)", async () => {
+    it("does not affect routes without a guard, where currentTenant() throws the guard's error (TEN-17)", async () => {
       for (const [request, expected] of [
         [{ ...globex }, 401],
         [{ ...globex, caller: { tenant: "acme" } }, 403],
@@ -92,7 +92,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("quote hostile claims on one line of at most 128 characters (TEN-19)", async () => {
+    it("quotes hostile claims without line breaks or quotes, truncated to 128 characters (TEN-19)", async () => {
       const claims: Readonly<Record<string, string>> = {
         "a', and the request names 'b": "a?, and the request names ?b",
         'x"}[31m': "x?}[31m",
@@ -116,7 +116,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("return a plain 401 when the caller's tenant is not a tenant id (AUTH-39)", async () => {
+    it("returns a plain 401 when the caller's tenant is not a tenant id (AUTH-39)", async () => {
       for (const claim of ['x"}\r\n\u0000\u001b[31m', "\ud800", "z".repeat(5_000)]) {
         const claimed: Middleware = (req, _res, next) => {
           openContext(req).principal = principal("ann", claim);
@@ -129,7 +129,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("distinguish the granted tenant from a tenant that was only named (TEN-20)", async () => {
+    it("distinguishes the granted tenant from a tenant that was only named (TEN-20)", async () => {
       const seen = async (request: Asked): Promise<unknown[]> => {
         const { body } = await answer(request, { sources: ["token", "subdomain"] }, []);
         return [body["tenant"], body["requested"], body["claimed"]];
@@ -158,7 +158,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ]);
     });
 
-    it("record the second tenant when the request names two and the first is the caller's (TEN-20)", async () => {
+    it("records the second tenant when the request names two and the first is the caller's (TEN-20)", async () => {
       const { body } = await answer(
         { lines: ["Host: acme.example.com"], target: "/t/globex/", caller: { tenant: "acme" } },
         {},
@@ -167,7 +167,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(body).to.eql({ requested: "acme", claimed: "globex" });
     });
 
-    it("truncate a claimed tenant to 128 characters and replace unsafe characters (TEN-20)", async () => {
+    it("truncates a claimed tenant to 128 characters and replaces unsafe characters (TEN-20)", async () => {
       const claimed = async (line: string): Promise<unknown> =>
         (await answer({ lines: [line] }, { sources: ["token"] }, [])).body["claimed"];
       expect(await claimed(`X-Tenant-ID: ${"g".repeat(129)}`)).to.equal("g".repeat(128));

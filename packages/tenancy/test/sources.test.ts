@@ -10,7 +10,7 @@ import { ask, type Asked, type Answered } from "./support/ask.ts";
 import { report, stacks, verified } from "./support/stacks.ts";
 
 for (const [stack, serve] of Object.entries(stacks)) {
-  describe(`where tenancy() looks for a tenant, on ${stack}`, () => {
+  describe(`tenancy() finding a tenant, on ${stack}`, () => {
     async function answer(
       options: TenancyOptions,
       request: Asked,
@@ -23,7 +23,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       return (await answer(options, request)).body["tenant"];
     }
 
-    it("takes a verified subject of the fixed alphabet as the tenant of the source user (TEN-15)", async () => {
+    it("uses a valid subject as the tenant of the source `user` (TEN-15)", async () => {
       const options = { sources: ["user"] } as const;
       for (const sub of [
         "ann",
@@ -60,7 +60,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ).to.equal("acme");
     });
 
-    it("rejects a named tenant that differs from the user's own, even with trusted callers (TEN-8)", async () => {
+    it("rejects a named tenant that differs from the user's own, even with trustUnscopedPrincipals (TEN-8)", async () => {
       const options = { sources: ["path", "user"], trustUnscopedPrincipals: true } as const;
       const request = { target: "/t/globex/strict", caller: { sub: "ann" } };
       const { status, body } = await answer(options, request);
@@ -71,7 +71,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/t/ann/", caller: { sub: "ann" } })).to.equal("ann");
     });
 
-    it("uses the tenant claim even when token is not listed (TEN-4, TEN-8)", async () => {
+    it("uses the tenant claim even when `sources` does not contain `token` (TEN-4, TEN-8)", async () => {
       const caller = { tenant: "acme" };
       const options = { sources: ["path"], trustUnscopedPrincipals: true } as const;
       expect(await tenantFor(options, { caller })).to.equal("acme");
@@ -79,7 +79,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller, target: "/t/globex/" })).to.equal(undefined);
     });
 
-    it("accepts a claim that is not a slug, and compares it exactly (TEN-12)", async () => {
+    it("accepts a tenant claim that is not a slug, and compares it exactly (TEN-12)", async () => {
       const options = { sources: ["token", "subdomain"], baseDomain: "example.com" } as const;
       for (const tenant of ["Acme", "acme_1", "m\u00fcnchen", "a b", "x".repeat(255)]) {
         expect(await tenantFor(options, { caller: { tenant } })).to.equal(tenant);
@@ -107,7 +107,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/api/tenantsx/acme" })).to.equal(undefined);
     });
 
-    it("takes the first source that names a tenant when auth is off (TEN-9)", async () => {
+    it("uses the first source that names a tenant with auth: false (TEN-9)", async () => {
       const lines = ["Host: one.example.com", "X-Tenant-ID: three"];
       const request = { target: "/t/two/", lines };
       const options = { baseDomain: "example.com", auth: false, env: "local" } as const;
@@ -125,7 +125,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ).to.equal("two");
     });
 
-    it("checks the named tenant against a caller even when auth is off (TEN-6)", async () => {
+    it("checks the named tenant against a caller even with auth: false (TEN-6)", async () => {
       const options = { sources: ["token", "path"], auth: false } as const;
       expect(await tenantFor(options, { target: "/t/globex/", caller: { tenant: "acme" } })).to.equal(
         undefined,
@@ -134,7 +134,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/t/globex/" })).to.equal("globex");
     });
 
-    it("takes the caller from callerOf instead of the context", async () => {
+    it("gets the caller from callerOf() instead of the context", async () => {
       const callerOf = (req: IncomingMessage): Caller | undefined => {
         const tenant = req.headers["x-verified-tenant"];
         return typeof tenant === "string" ? { tenant } : undefined;
@@ -160,7 +160,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("returns 500 when callerOf throws or returns an invalid caller", async () => {
+    it("returns 500 when callerOf() throws or returns an invalid caller", async () => {
       const faulty: readonly (() => unknown)[] = [
         async () => ({ tenant: "acme" }),
         () => true,
@@ -186,7 +186,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("accepts null in place of undefined, for JavaScript callers", async () => {
+    it("accepts null instead of undefined from callerOf() and in callers", async () => {
       const nobody = { sources: ["path"], callerOf: (() => null) as unknown as () => undefined } as const;
       expect((await answer(nobody, { target: "/t/acme/strict" })).status).to.equal(401);
       const unscoped = { tenant: null, subject: null } as unknown as Caller;
@@ -194,7 +194,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await answer(options, { target: "/t/acme/strict" })).status).to.equal(403);
     });
 
-    it("returns 500 when hostOf does not return a string", async () => {
+    it("returns 500 when hostOf() returns a value other than a string", async () => {
       for (const hostOf of [async () => "acme.example.com", () => 7, () => ["acme.example.com"]]) {
         const options = { baseDomain: "example.com", hostOf: hostOf as unknown as () => string };
         expect((await answer(options, {})).status).to.equal(500);
@@ -203,7 +203,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await answer({ baseDomain: "example.com", hostOf: none }, {})).status).to.equal(200);
     });
 
-    it("applies the host rules to the result of hostOf, beyond ASCII and at any length (TEN-13)", async () => {
+    it("applies the host rules to the result of hostOf(), also for non-ASCII and very long hosts (TEN-13)", async () => {
       const hosts: Readonly<Record<string, string | undefined>> = {
         "GLOBEX.example.com.:80": "globex",
         "\u212alobex.example.com": undefined,
@@ -230,7 +230,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await ask(server.port)).body).to.eql({});
     });
 
-    it("uses the last of two instances, and drops the first instance's tenant when the last one refuses", async () => {
+    it("drops the tenant that an earlier tenancy() granted when a later one refuses", async () => {
       const open = tenancy({ sources: ["path"], auth: false });
       await using server = await listen(
         serve([open, tenancy({ sources: ["path"] }), requireTenant()], report),

@@ -14,7 +14,7 @@ const callers = {
 } as const;
 
 for (const [stack, serve] of Object.entries(stacks)) {
-  describe(`the tenant that a client tries to choose, on ${stack}`, () => {
+  describe(`tenancy() with a client that tries to choose the tenant, on ${stack}`, () => {
     const running = new Map<string, Promise<Listening>>();
     after(async () => {
       for (const each of running.values()) await (await each)[Symbol.asyncDispose]();
@@ -41,7 +41,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
     }
 
     for (const spoof of spoofs) {
-      it(`${spoof.title} (TEN-4, TEN-5, TEN-6, TEN-7, TEN-8, TEN-9, TEN-13)`, async () => {
+      it(`grants each kind of caller only the tenant that it may use, for ${spoof.title} (TEN-4, TEN-5, TEN-6, TEN-7, TEN-8, TEN-9, TEN-13)`, async () => {
         for (const kind of Object.keys(callers) as (keyof typeof callers)[]) {
           const request: Asked = { ...spoof, caller: callers[kind].caller };
           const answer = await ask(await port(spoof.sources, kind, false), request);
@@ -56,7 +56,8 @@ for (const [stack, serve] of Object.entries(stacks)) {
               expected,
             ]);
           }
-          // The option requireTenant gives the same answer, except for a request without tenant and session: 403.
+          // With the option `requireTenant` the response is the same, except a 403 for a request without a tenant and a
+          // session.
           const atOnce = await ask(await port(spoof.sources, kind, true), request);
           const nothingSaid = kind === "nobody" && spoof.off === 403;
           expect(atOnce.status, `${kind}, at once`).to.equal(nothingSaid ? 403 : answer.status);

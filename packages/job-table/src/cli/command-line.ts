@@ -7,7 +7,7 @@ const given = process.argv.slice(2);
 const interruption = new AbortController();
 const insistence = new AbortController();
 const signals = ["SIGINT", "SIGTERM"] as const;
-// The first SIGINT ends a drain gracefully, the second ends it immediately, and the third ends the process.
+// The first SIGINT or SIGTERM ends a drain gracefully, the second immediately; the third ends the process.
 const interrupt = (): void => {
   if (!interruption.signal.aborted) return interruption.abort();
   insistence.abort();
@@ -15,7 +15,7 @@ const interrupt = (): void => {
 };
 if (given.includes("drain")) for (const signal of signals) process.on(signal, interrupt);
 
-// A reader such as `head` may close the pipe before the output ends.
+// A reader such as `head` may close the pipe before all output is written.
 process.stdout.on("error", () => process.exit());
 
 // A handler module may exit the process or hang while it is imported; neither counts as success.
@@ -50,7 +50,8 @@ function end(stream: NodeJS.WriteStream, text: string, exitCode: number): void {
 }
 
 /**
- * Returns an error message without colours or control characters. It never contains an unreadable connection string.
+ * Returns an error message without colours or control characters. Never shows an invalid connection string, which may
+ * contain a password.
  */
 function messageOf(error: unknown): string {
   const { message = "", code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};

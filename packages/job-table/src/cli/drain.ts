@@ -8,7 +8,6 @@ import { readySql } from "../sql/operator.ts";
 import type { JobHandler, WorkerEvent } from "../worker/options.ts";
 import { createWorker } from "../worker/worker.ts";
 
-/** Number of jobs with each outcome during a drain. */
 export interface Drained {
   done: number;
   failed: number;
@@ -17,9 +16,7 @@ export interface Drained {
   lost: number;
 }
 
-/** Settings of a drain. */
 export interface DrainSettings {
-  /** Path or name of the module with the handlers. */
   readonly handlers: string;
   readonly concurrency: number | undefined;
   readonly watch: boolean;
@@ -32,10 +29,10 @@ export interface Interruptions {
 }
 
 const POLL_MS = 50;
-// After this much idle time, check whether the table has due jobs left; a claim may still be running.
+// After this much time without events, check whether the table has due jobs; a claim may still be in progress.
 const QUIET_MS = 5 * POLL_MS;
 
-/** Runs the jobs of a table until none is due; with `watch`, until it is interrupted. */
+/** Runs the jobs of a table until no job is due; with `watch`, until it is interrupted. */
 export async function drain(
   table: JobTable,
   { handlers: file, concurrency, watch }: DrainSettings,
@@ -60,10 +57,9 @@ export async function drain(
     if (!watch && fault !== undefined) break;
     const nothing = !watch && isQuiet() && !(await isReady(table));
     await pause(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
-    // All jobs claimed before that query have been reported.
+    // An event of a job claimed before the query would have ended the quiet period.
     if (nothing && isQuiet()) break;
   }
-  // A second interrupt releases the running jobs immediately.
   insisted?.addEventListener("abort", () => void worker.stop());
   const stopped = worker.stop();
   if (insisted?.aborted === true) void worker.stop();
@@ -87,7 +83,7 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
     throw new Error(`${file} could not be loaded: ${reason}`, { cause: error });
   }
   const { default: given, ...named } = module;
-  // A module may export more than handlers. An object of handlers contains nothing else.
+  // Ignore named exports that are not functions; a default export must contain only handlers.
   const functions = Object.entries(named).filter(([, value]) => typeof value === "function");
   const object = typeof given === "object" && given !== null ? Object.entries(given) : [];
   const wrong = object.find(([, value]) => typeof value !== "function");

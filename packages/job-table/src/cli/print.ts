@@ -1,4 +1,4 @@
-/** Formats rows as aligned columns, with the first row as header. Cuts the last column at the terminal's width. */
+/** Formats rows as aligned columns. Truncates lines that are longer than `width`. */
 export function columns(rows: readonly (readonly string[])[], width: number): string {
   const last = Math.max(...rows.map((row) => row.length)) - 1;
   const widths = Array.from({ length: last }, (_, column) =>

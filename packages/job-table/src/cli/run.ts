@@ -99,16 +99,14 @@ const commandLine = defineCommandLine({
 });
 type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 
-/** The command line for `svc-jobs`. */
 export const svcJobs: CommandLine = commandLine;
 
 // Longer than in a service: some commands read or change the whole table.
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** The environment of a command. */
 export interface Surroundings {
   readonly databaseUrl: string | undefined;
-  /** Maximum number of characters per line. */
+  /** Maximum line length, in characters. */
   readonly width: number;
   /** Aborted at the first interrupt. */
   readonly interrupted: AbortSignal;
@@ -116,7 +114,6 @@ export interface Surroundings {
   readonly insisted?: AbortSignal | undefined;
 }
 
-/** The result of a command. */
 export interface Answer {
   readonly text: string;
   readonly exitCode: number;

@@ -13,7 +13,7 @@ export function markup(strings: TemplateStringsArray, ...parts: readonly Part[])
 
 function textOf(part: Part): string {
   if (part === undefined || part === false) return "";
-  // Row values are never objects, so none can pass as HTML.
+  // Values from the database are never objects, so none can pass as escaped HTML.
   if (typeof part !== "object") return escaped(String(part));
   return "text" in part ? part.text : part.map(({ text }) => text).join("\n");
 }

@@ -31,11 +31,10 @@ export interface QueueRoutesOptions {
 export interface ScheduleRow {
   readonly name: string;
   readonly task: string;
-  /** When the job is due, in ISO 8601. */
+  /** Due time in ISO 8601. */
   readonly at: string;
 }
 
-/** The options with all defaults applied. */
 export interface ResolvedRoutes {
   readonly table: JobTable;
   readonly on: TableOptions;

@@ -9,7 +9,6 @@ import { type Html, markup } from "./html.ts";
 import type { ScheduleRow } from "./options.ts";
 import { STYLE } from "./style.ts";
 
-/** The data of the page. */
 export interface QueuePage {
   readonly table: string;
   readonly overview: Overview;
@@ -19,7 +18,6 @@ export interface QueuePage {
   readonly action: string;
   /** The result of a retry, to be shown on the page. */
   readonly note: string | undefined;
-  /** Undefined if the page shows no schedules. */
   readonly schedules: readonly ScheduleRow[] | undefined;
 }
 
@@ -145,7 +143,7 @@ const UNITS: readonly (readonly [number, string])[] = [
 
 /** Formats a duration with its two largest units: `2 d 3 h`, `1 min 5 s`, `59 s`. */
 function duration(seconds: number): string {
-  // Infinite values from the table are strings.
+  // In the database's JSON, an infinite number is a string.
   if (!Number.isFinite(seconds)) return "unknown";
   let rest = Math.max(0, Math.floor(seconds));
   const parts: string[] = [];

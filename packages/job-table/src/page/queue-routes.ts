@@ -22,9 +22,9 @@ const IDS_A_LINE = 100;
 /**
  * Creates a middleware that serves `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and
  * `POST {path}/retry` (the page's buttons), and passes on every other path (JOB-32). It can be mounted anywhere.
- * Failures go to `next` as problems: 403 for a request from another origin's page unless it is GET or HEAD; 405, 400,
- * 413 and 415 for an invalid form; 503 when the table is unresponsive. The origin is checked before the guard, because
- * the guard may have side effects.
+ * Failures go to `next` as problems: 403 for a request from another origin's page unless it is GET or HEAD; 405 for
+ * another method; 400, 413 and 415 for an invalid form; 503 when the table is unresponsive. The origin is checked
+ * before the guard, because the guard may have side effects.
  *
  * @throws ConfigurationError for unknown or invalid options
  */
@@ -55,7 +55,7 @@ export function queueRoutes(options: QueueRoutesOptions): Middleware {
       next();
       return;
     }
-    // A mount path may contain text from the client.
+    // The path of a mount may contain text from the client, so do not report it as route template.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, at);
     if (!READS.includes(req.method ?? "") && !isOfThisOrigin(req)) {
       next(crossOrigin());
@@ -74,7 +74,7 @@ interface Mounted extends IncomingMessage {
   readonly baseUrl?: string;
 }
 
-/** Runs the guard. Calls one of the two callbacks exactly once, even if the guard calls back repeatedly. */
+/** Runs the guard. Calls at most one of the two callbacks, once, even if the guard calls back repeatedly. */
 function guarded(
   guard: Middleware,
   req: IncomingMessage,
@@ -185,7 +185,6 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Splits a request target into path and query. */
 function split(target: string): readonly [string, string] {
   if (!target.startsWith("/")) {
     const url = URL.parse(target);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, type ProblemError, unsupportedMediaType } from "@svc/problem";
 
-/** Enough for one id with 255 characters of up to twelve bytes each. */
+/** Enough for an id of 255 characters, encoded in up to twelve bytes each. */
 const MAX_BYTES = 16_384;
 const MAX_IDS = 1000;
 

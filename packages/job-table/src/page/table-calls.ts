@@ -1,14 +1,14 @@
 import { serviceUnavailable } from "@svc/problem";
 import { withDeadline } from "@svc/resilience";
 
-/** Calls the table with a deadline. */
 export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
 
-// A call that hangs stays with the driver after its deadline. This limits how many such calls the page can leave there.
+// Maximum number of unfinished calls, including those that hang beyond their deadline.
 const MAX_UNDER_WAY = 16;
 
 /**
- * Creates the function that applies the deadline. Every failure and timeout becomes a 503 whose cause is only logged.
+ * Creates a function that calls the table with a deadline. Every failure and timeout becomes a 503, with the cause only
+ * in the log.
  */
 export function createBounded(timeoutMs: number): Bounded {
   let underWay = 0;

@@ -5,15 +5,14 @@ import { byKey } from "./lease-fence.ts";
 export const MAX_SPENT = 100;
 
 /**
- * Returns the contract's claim (JOB-4, JOB-5, JOB-16): due pending jobs and jobs with expired leases, in the order of
- * `available_at`. `$1` number of jobs, `$2` lease in seconds. It finds the locked rows again by key instead of ctid,
- * because a locked row may have a newer version that the statement's snapshot does not see.
+ * Returns the contract's claim (JOB-4, JOB-5, JOB-16) of `$1` jobs for `$2` seconds. It finds locked rows again by key
+ * instead of ctid, because they may have newer versions that the statement's snapshot does not see.
  */
 export function claimSql(table: string): string {
   return wholeClaim(table, "", "");
 }
 
-/** Returns {@link claimSql} with the planner's statistics about the table; `$3` is the table's name. */
+/** Returns {@link claimSql} with columns for the planner's statistics about the table, whose name is `$3`. */
 export function measuredClaimSql(table: string): string {
   const join = "left join pg_catalog.pg_class as known on known.oid = to_regclass($3::text)";
   return wholeClaim(table, "relpages, reltuples, ", join);
@@ -60,7 +59,7 @@ from (select * from claimed union all select * from buried) as both_kinds
 order by available_ms`;
 }
 
-/** Marks the rows in `spent` as dead, and claims the first rows in `candidates`. */
+/** Returns the `with` clauses that mark the rows in `spent` as dead, and claim the first rows in `candidates`. */
 function markedAndClaimed(table: string, candidates: string): string {
   return `buried as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
@@ -77,16 +76,16 @@ function markedAndClaimed(table: string, candidates: string): string {
 }
 
 /**
- * Returns a claim that collects all due jobs from both indexes page by page and sorts them. It marks no job as dead.
- * Among old row versions it takes two thirds of the time, but it reads every due job.
+ * Returns a claim that collects all due jobs from both indexes and sorts them. Among old row versions it takes two
+ * thirds of the time of {@link claimSql}, but it reads every due job and marks none as dead.
  */
 export function gatheringClaimSql(table: string): string {
   return sortedClaimSql(table, "status");
 }
 
 /**
- * Returns the claim of {@link gatheringClaimSql} with a sequential scan, the fastest method for a small table with old
- * row versions. The expression on `status` matches no index, which forces the scan.
+ * Returns {@link gatheringClaimSql} with a sequential scan, the fastest method for a small table with old row versions.
+ * The expression on `status` matches no index, which forces the scan.
  */
 export function readingClaimSql(table: string): string {
   return sortedClaimSql(table, "status || ''");

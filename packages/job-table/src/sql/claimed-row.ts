@@ -16,7 +16,8 @@ export interface JobRow extends Record<string, unknown> {
 }
 
 /**
- * A row that a claim returns: a job, or with `spent` a job that is now dead because its last lease expired (JOB-22).
+ * A row that a claim returns: a job, or with `spent` a job that is now dead because its lease expired on the last
+ * attempt (JOB-22).
  */
 export interface ClaimedRow extends JobRow {
   readonly task: string;
@@ -24,14 +25,14 @@ export interface ClaimedRow extends JobRow {
   readonly available_ms: number;
   readonly waited_ms: number;
   readonly spent: boolean;
-  /** Milliseconds that the server has spent so far. */
+  /** Milliseconds that the server has spent on the statement so far. */
   readonly took_ms: number;
   /** Pages and rows in the table at its last vacuum or analyse, if requested; 0 and -1 if there was none. */
   readonly relpages?: number | null;
   readonly reltuples?: number | null;
 }
 
-/** The stored error of a job whose last lease expired too. */
+/** The stored error of a job whose lease expired on the last attempt. */
 export const EXHAUSTED = "lease expired on the last attempt";
 
 // The increment must not overflow: one row with the largest integer would block all claims.

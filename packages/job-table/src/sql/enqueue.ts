@@ -4,18 +4,16 @@ import type { NewRow } from "../new-job.ts";
 import { returned } from "./claimed-row.ts";
 import { orphanUpdate } from "./release.ts";
 
+// All thirteen columns, because a manually created table may have other defaults.
 const COLUMNS =
   "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +
   "last_error, created_at, trace";
 
-/** A statement and its parameters. */
 export interface Query {
   readonly text: string;
   readonly values: unknown[];
 }
 
-// Name all thirteen columns, because a manually created table may have other defaults. PostgreSQL sends a notification
-// at commit and drops it at rollback.
 const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
 
 /**
@@ -29,7 +27,7 @@ export function enqueueOneWith(
   values (${rowSql(1)})
   on conflict (id) do nothing returning id, ${SESSION_COLUMN}`;
   const quiet = named(insert);
-  // The call is evaluated only for an inserted row.
+  // `pg_notify()` is evaluated only for an inserted row.
   const notifying = named(`${insert}, pg_notify($10, '')`);
   return (row, channel) => {
     const values = valuesOf(row);
@@ -38,13 +36,13 @@ export function enqueueOneWith(
   };
 }
 
-/** The name depends on the text, because a pool's connections may serve several tables. */
+/** Names a statement after its text, because a pool's connections may serve several tables. */
 function named(text: string): { readonly name: string; readonly text: string } {
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
   return { name: `svc_job_enqueue_${hash}`, text };
 }
 
-/** Returns the insert for a job that is claimed immediately for `leaseSeconds`. It returns the same row as a claim. */
+/** Returns an insert that also claims the job for `leaseSeconds`, and returns the same row as a claim. */
 export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number): Query {
   const text = `insert into ${table} as job (${COLUMNS})
   values ($1, $2, $3::jsonb, 1, $4::int, statement_timestamp(), statement_timestamp() + $8::float8 * interval '1 second',
@@ -55,8 +53,8 @@ export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number)
 }
 
 /**
- * Returns the statement to send after {@link enqueueClaimed} failed and may have succeeded or still be running. It
- * queues or releases the job.
+ * Returns the statement to send after {@link enqueueClaimed} failed without a known outcome. It queues the job, or
+ * releases it if the failed statement claimed it.
  */
 export function enqueueAgain(
   table: string,
@@ -73,7 +71,7 @@ export function enqueueAgain(
   return { text, values };
 }
 
-/** Returns an insert that queues one job if `from` has a row. Its nine parameters start at `$first`. */
+/** Returns an insert that queues one job if the relation `from` has a row. Its nine parameters start at `$first`. */
 export function enqueueFrom(table: string, row: NewRow, from: string, first: number): Query {
   return {
     text: `insert into ${table} (${COLUMNS})
@@ -96,10 +94,7 @@ function valuesOf(row: NewRow): unknown[] {
   return [id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace];
 }
 
-/**
- * Returns the insert for many jobs. It returns one row: the number of queued jobs, and their ids unless all were
- * queued.
- */
+/** Returns an insert for many jobs, which returns the number of queued jobs, and their ids unless all were queued. */
 export function enqueueRows(table: string, rows: readonly NewRow[], channel: string | undefined): Query {
   const text = `with made as (
   insert into ${table} (${COLUMNS})
@@ -129,8 +124,8 @@ export function enqueueRows(table: string, rows: readonly NewRow[], channel: str
 }
 
 /**
- * Formats a list as an array literal, faster than the driver. JSON and array literals escape quote and backslash the
- * same way, so this works for checked strings and JSON, in which nothing else needs escaping.
+ * Formats a list as an array literal, faster than the driver does. In checked strings and JSON, only quote and
+ * backslash need escaping, which JSON and array literals do the same way.
  */
 function arrayText(list: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(list).slice(1, -1)}}`;

@@ -2,9 +2,9 @@ import { QUIET_PAUSE_MS } from "../notifier.ts";
 import { HELD } from "./lease-fence.ts";
 
 /**
- * Returns the statement for failed jobs (JOB-8, JOB-9): it delays them by min(2 x 2^(attempts - 1), 300) seconds or
- * marks them as dead. `$1` to `$3` leases, `$4` stored errors, `$5` whether to mark as dead immediately. `$6` is the
- * channel to notify if a job is due before the next sweep of a quiet table.
+ * Returns the statement that delays failed jobs by min(2 x 2^(attempts - 1), 300) seconds or marks them as dead (JOB-8,
+ * JOB-9). `$1` to `$3`: leases, `$4`: errors, `$5`: whether to mark as dead immediately, `$6`: the channel to notify if
+ * a job is due before the next sweep of a quiet table.
  */
 export function failSql(table: string, notifies: boolean): string {
   const dead = "lease.bury or job.attempts >= job.max_attempts";

@@ -17,7 +17,10 @@ export function deadSql(table: string): string {
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
-/** Makes dead jobs pending. `$1`: their ids, or null for all. `$2`: the channel on which to notify workers. */
+/**
+ * Returns the statement that makes dead jobs pending. `$1`: their ids, or null for all. `$2`: the channel on which to
+ * notify workers.
+ */
 export function retrySql(table: string, notifies: boolean): string {
   return `update ${table} set status = 'pending', attempts = 0, locked_until = null, available_at = statement_timestamp()
 where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id${notifies ? ", pg_notify($2, '')" : ""}`;
@@ -33,13 +36,12 @@ export function countDeadSql(table: string): string {
   return `select count(*)::float8 as dead from ${table} where status = 'dead'`;
 }
 
-/** Returns a query that checks whether a job is due. */
 export function readySql(table: string): string {
   return `select exists(select from ${table} where status = 'pending' and available_at <= statement_timestamp())
   or exists(select from ${table} where status = 'running' and locked_until < statement_timestamp()) as ready`;
 }
 
-/** Checks the table and its columns without reading a row. */
+/** Returns a query that checks the table and its columns without reading a row. */
 export function reachSql(table: string): string {
   return `select id, status, available_at, locked_until from ${table} limit 0`;
 }

@@ -47,8 +47,8 @@ const NAME_LENGTH = 200;
 const listed = `id, left(task, ${NAME_LENGTH}) as task, left(tenant_id, ${NAME_LENGTH}) as tenant, attempts, max_attempts`;
 
 /**
- * Returns one statement that reads a consistent view in one row, without payloads. Dead jobs have no index, so it
- * selects the newest ones before it reads their errors.
+ * Returns a statement that reads the page's data in one row. Dead jobs have no index, so it selects the newest before
+ * it reads their errors.
  */
 export function overviewSql(table: string): string {
   return `select

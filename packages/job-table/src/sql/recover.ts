@@ -1,28 +1,23 @@
 import { EXHAUSTED, NOW, returned, TOOK } from "./claimed-row.ts";
 import { byKey } from "./lease-fence.ts";
 
-/**
- * Maximum number of leases that one statement recovers, and of jobs that one statement marks as dead and returns with
- * payloads.
- */
+/** Maximum number of leases that one statement recovers, and of jobs that one marks as dead and returns. */
 export const MAX_RECOVERED = 1000;
 export const MAX_DEAD = 100;
 
-/** The result of recovering expired leases. */
 export interface RecoveredRow extends Record<string, unknown> {
   /** Number of expired leases that were found and not locked by another session. */
   readonly ended: number;
-  /** Number of found leases on the last attempt. {@link deadLetterSql} marks their jobs as dead. */
+  /** Number of these leases on a last attempt; {@link deadLetterSql} marks their jobs as dead. */
   readonly exhausted: number;
   /** Latest expiry time among the expired leases, in epoch ms; null if there are none. */
   readonly reached_ms: number | null;
   /** Whether any lease had expired, including those locked by other sessions. */
   readonly any: boolean;
-  /** Milliseconds until the next lease expires or the next job becomes due, if within the horizon. */
+  /** Milliseconds until the next lease expires or the next job becomes due; null if that is after `$2`. */
   readonly next_ms: number | null;
   /** Whether a pending job is due, not counting the recovered ones. */
   readonly due: boolean;
-  /** Milliseconds that the server spent. */
   readonly took_ms: number;
 }
 
@@ -38,8 +33,8 @@ export const NOTHING_ENDED: RecoveredRow = {
 
 /**
  * Returns the statement that recovers expired leases (JOB-16, JOB-34): their jobs become `pending` at their previous
- * position in the order. `$1` (epoch ms): leases that expired earlier are skipped, so that the next batch does not read
- * the dead index entries from this one. `$2`: the horizon in milliseconds.
+ * position. It skips leases that expired before `$1` (epoch ms), so that it does not read the dead index entries that
+ * an earlier batch left. `$2`: how far `next_ms` looks ahead, in ms.
  */
 export function recoverSql(table: string): string {
   const running = `from ${table} where status = 'running' and locked_until`;
@@ -68,7 +63,10 @@ select count(*)::int as ended,
 from ended`;
 }
 
-/** Returns the statement that marks jobs whose last lease expired as dead (JOB-22), at most {@link MAX_DEAD}. */
+/**
+ * Returns the statement that marks up to {@link MAX_DEAD} jobs as dead whose leases expired on the last attempt
+ * (JOB-22).
+ */
 export function deadLetterSql(table: string): string {
   return `with exhausted as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts

@@ -9,8 +9,8 @@ where ${HELD} returning job.id${notifies ? ", pg_notify($4, '')" : ""}`;
 }
 
 /**
- * Returns the update that releases a job claimed by its insert when the response was lost. Only such a lease starts
- * exactly when the job became available; every later claim starts after that.
+ * Returns the update that releases a job claimed by its insert, after the response was lost. Only that lease starts
+ * exactly at `available_at`; later ones start after it.
  *
  * @param seconds the parameter that holds the duration of the lease
  */

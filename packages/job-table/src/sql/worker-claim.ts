@@ -8,16 +8,16 @@ export interface HotRow extends JobRow {
   readonly lease: string;
 }
 
-/** Maximum number of jobs for which the shorter statement is used. */
+/** Maximum number of jobs for which {@link fewClaimSql} is used. */
 export const FEW = 10;
 
 const COLUMNS = `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id,
     job.trace, date_part('epoch', job.available_at) * 1000 as available_ms`;
 
 /**
- * Claims pending jobs due at or after `$3` (epoch ms), which skips claimed rows that old snapshots keep. Locked rows
- * keep their ctid, so ctid finds them again. The due condition is repeated in a form that matches no index, because a
- * plan made for an empty table must not read all due rows.
+ * Returns an update that claims pending jobs due at or after `$3` (epoch ms), to skip earlier claimed rows that old
+ * snapshots keep. Locked rows keep their ctid, so ctid finds them again. The due condition is repeated in a form that
+ * matches no index; otherwise a plan made for an empty table would read all due rows.
  */
 function update(table: string, inTimeMs: number | undefined): string {
   return `update ${table} as job ${TAKE}
@@ -29,19 +29,18 @@ function update(table: string, inTimeMs: number | undefined): string {
 }
 
 /**
- * Returns a condition that becomes false after `ms` of waiting, because the sender has then given up and would not see
- * its jobs. For sessions without their own `statement_timeout`.
+ * Returns a condition that becomes false after `ms`, when the sender has given up and would not see the claimed jobs.
+ * For sessions without their own `statement_timeout`.
  */
 function promptly(ms: number | undefined): string {
   if (ms === undefined) return "";
-  // `now()` is when the first message arrived. A statement's own time is taken again after it has waited for table
-  // locks.
+  // `now()` is when the first message arrived; `statement_timestamp()` is taken again after a wait for table locks.
   return ` and clock_timestamp() < now() + interval '${Math.max(1, Math.floor(ms))} milliseconds'`;
 }
 
 /**
- * Returns the claim that a worker sends most often (JOB-25). It is unordered and short, because starting a statement
- * costs more than one job.
+ * Returns the claim that a worker sends most often (JOB-25). It is short and its rows are unordered, because starting a
+ * statement costs more than claiming one job.
  */
 export function fewClaimSql(table: string, inTimeMs?: number): string {
   return `${update(table, inTimeMs)}
@@ -49,9 +48,9 @@ export function fewClaimSql(table: string, inTimeMs?: number): string {
 }
 
 /**
- * Returns the claim of {@link fewClaimSql} for many jobs, with the common lease formatted once. With `acked` it also
- * deletes finished jobs (leases in `$4` to `$7`), which saves a commit. In the last row, `attempts` is the number of
- * leases that were still valid, and `payload` lists the ids of their jobs unless all were valid.
+ * Returns {@link fewClaimSql} for many jobs, whose common lease it formats once. With `acked` it also deletes finished
+ * jobs (leases in `$4` to `$7`), which saves a commit. Its last row then has the number of valid leases in `attempts`,
+ * and their ids in `payload` unless all were valid.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";

@@ -6,7 +6,7 @@ import type { Report } from "./report.ts";
 import type { RunningJobs } from "./running-jobs.ts";
 import { retryDelay, type Session } from "./session.ts";
 
-/** The state of one worker that its claim loop, `stop()` and `enqueue()` in the same process share. */
+/** The state of one worker that its claim loop, `stop()` and `enqueue()` share. */
 export interface WorkerState {
   readonly options: ResolvedWorker;
   readonly report: Report;
@@ -19,23 +19,21 @@ export interface WorkerState {
   readonly session: Session;
   /** The second connection, which records completions while the first claims jobs. */
   readonly recorder: Session | undefined;
-  /** Slots reserved for jobs that `enqueue()` claims. */
   readonly reserved: ReservedSlots;
   /** The table's workers in this process, and whether they expect due jobs. */
   readonly group: TableGroup;
-  /** This worker as a member of the group. */
   readonly member: Member;
   /** Sends sweeps while the worker's own connection is closed. */
   readonly spare: Session;
   /** Closes the worker's connections; the next statement opens them again. */
   readonly disconnect: () => void;
-  /** When the worker last had jobs. */
+  /** When the worker last claimed jobs, by `performance.now()`. */
   activeAt: number;
   /** Number of jobs requested in claims that have not returned yet. */
   asked: number;
   /** Whether the last claim was full. */
   isFlowing: boolean;
-  /** A claim that was sent while the response to an earlier claim was handled. */
+  /** The next claim, if it was sent before the response to the previous one arrived. */
   ahead: SentClaim | undefined;
   recording: Promise<void> | undefined;
   recordFrom: number;
@@ -45,7 +43,6 @@ export interface WorkerState {
   /** When `stop()` gives up writing completions to a failing database, by `performance.now()`. */
   giveUpAt: number;
   isStopping: boolean;
-  /** Whether the loop has ended. */
   isOver: boolean;
 }
 
@@ -61,13 +58,10 @@ const RECORDER_PAUSE_MS = 10_000;
 // Limits consecutive sweeps, so that many expired leases do not delay new jobs.
 const MAX_SWEEPS = 10;
 const MAX_STOPPING_PAUSE_MS = 200;
-// After this much time without jobs, a worker releases its connection.
+// After this much time without jobs, a worker closes its connections.
 const DISCONNECT_AFTER_MS = 10_000;
 
-/**
- * Claims jobs for free slots and writes completions, until the worker is stopped and everything is written. Every
- * iteration sends what is due, or waits for a wakeup.
- */
+/** Claims jobs for free slots and writes completions, until the worker is stopped and everything is written. */
 export async function runClaimLoop(state: WorkerState): Promise<void> {
   const { wakeup, report } = state;
   while (!isFinished(state)) {
@@ -89,7 +83,7 @@ export async function runClaimLoop(state: WorkerState): Promise<void> {
         if (isLongIdle(state)) state.disconnect();
         await wakeup.wait(idleMs(state));
       }
-      // Let timers and sockets run; handlers without real waits would starve them.
+      // Let timers and sockets run; handlers that never wait for I/O would starve them.
       await new Promise<void>((resolve) => void setImmediate(resolve));
     } catch (error) {
       state.failures += 1;
@@ -116,7 +110,7 @@ function isFinished({
   return completions.size === 0 || (failures > 0 && performance.now() > giveUpAt);
 }
 
-/** Whether a claim may find a job and there is room for one. */
+/** Returns whether a claim may find a job and the worker has room for it. */
 function mayClaim(state: WorkerState): boolean {
   return state.group.claims > 0 && room(state) > 0;
 }
@@ -167,7 +161,7 @@ async function startRecording(state: WorkerState): Promise<void> {
 async function sweep(state: WorkerState): Promise<boolean> {
   const { claimer, sweepMs, group, member, report, options } = state;
   const session = state.session.isOpen ? state.session : state.spare;
-  // A lease that starts and expires between two sweeps would be noticed late.
+  // Sweep at least twice per visibility timeout, so that no lease starts and expires between two sweeps.
   const longestMs = Math.max(sweepMs, options.visibilityMs / 2);
   // After a failure, this worker must test whether its own statements succeed again, even if another worker sweeps.
   const isDue = (): boolean => claimer.untilSweep() <= 0 || (state.failures > 0 && sweeps === 0);
@@ -191,7 +185,7 @@ async function claim(state: WorkerState): Promise<boolean> {
   let sent = state.ahead;
   state.ahead = undefined;
   if (sent === undefined && mayClaim(state)) {
-    // A claim can delete only jobs that are done.
+    // Write failed and released jobs first, because a claim can delete only jobs that are done.
     if (completions.needFlush) await completions.flush(session);
     if (mayClaim(state)) sent = sendClaim(state);
   }
@@ -216,8 +210,8 @@ async function claim(state: WorkerState): Promise<boolean> {
 }
 
 /**
- * Whether to claim half of the room at a time, so that one claim is sent while the jobs from the other run. A worker
- * that prefetches at least `concurrency` jobs does so while its claims are full.
+ * Returns whether to claim half of the possible jobs at a time, so that jobs of one claim run while the next claim is
+ * sent. A worker that prefetches at least `concurrency` jobs does so while its claims are full.
  */
 function claimsHalves({ options: { concurrency, prefetch }, session, isFlowing }: WorkerState): boolean {
   return isFlowing && prefetch >= concurrency && session.queues;
@@ -296,7 +290,6 @@ export interface ReservedSlot {
 
 /** @param keepMs how long a slot stays reserved, so that a statement that hangs does not keep it forever */
 export function createReservedSlots(keepMs: number): ReservedSlots {
-  /** The slots in order of reservation. */
   const slots = new Set<ReservedSlot>();
   return {
     get count() {

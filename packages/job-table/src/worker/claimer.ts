@@ -13,18 +13,15 @@ import {
 import type { Completions } from "./completions.ts";
 import type { Session } from "./session.ts";
 
-/** The result of a claim. */
 export interface Claimed {
   readonly jobs: readonly Job[];
   /** Whether there may be more due jobs. */
   readonly more: boolean;
 }
 
-/** The result of a sweep. */
 export interface Swept {
-  /** Jobs that are now dead because their last lease expired (JOB-22). */
+  /** Jobs that are now dead because their leases expired on the last attempt (JOB-22). */
   readonly exhausted: readonly Job[];
-  /** Whether a job is due. */
   readonly due: boolean;
   /** Whether the sweep found no due job and no expired lease. */
   readonly quiet: boolean;
@@ -34,22 +31,21 @@ export interface Swept {
 export interface Claimer {
   claim(session: Session, limit: number, completions: Completions): Promise<Claimed>;
   /**
-   * Recovers expired leases, and marks jobs on their last attempt as dead in a second statement. The next sweep is due
-   * after `pauseMs`, or when the next job becomes due or the next lease expires. Default: `sweepMs`.
+   * Recovers expired leases; a second statement marks jobs as dead whose lease expired on the last attempt. The next
+   * sweep is due after `pauseMs` (default: `sweepMs`), or earlier when a job becomes due or a lease expires.
    */
   sweep(session: Session, pauseMs?: number): Promise<Swept>;
   /** Returns the milliseconds until the next sweep. */
   untilSweep(): number;
-  /** Another worker is sweeping or has just swept; the next sweep is due in `ms`. */
+  /** Call when another worker starts or ends a sweep; the next sweep is due in `ms`. */
   sweptElsewhere(ms: number): void;
   /** Makes the next sweep run within `sweepMs`. */
   hasten(): void;
-  /** Makes the next sweep and claim consider everything. */
+  /** Makes a sweep due now, and lets the next sweep and claim start with the earliest rows. */
   reset(): void;
 }
 
-// A transaction that commits late contains earlier `available_at` values. Within this margin the next claim finds its
-// jobs.
+// Start the next claim this long before the last claimed `available_at`, to find jobs whose transactions commit later.
 const MARGIN_MS = 50;
 // Minimum time that a sweep looks ahead.
 const LEAST_HORIZON_MS = 1000;
@@ -59,19 +55,18 @@ const LEAST_PAUSE_MS = 100;
 const AFTER_END_MS = 2;
 // A floating-point timestamp may be off by a microsecond.
 const ROUNDING_MS = 1;
-// An old snapshot makes each sweep read dead entries. This pause limits sweeps to a sixth of the time.
+// While an old snapshot makes each sweep read dead index entries, pauses limit sweeps to a sixth of the time.
 const PAUSE_PER_READING = 5;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Creates a claimer, which claims pending jobs and deletes finished ones in the same statement. While claims are full,
- * the next claim starts where the last one ended, and so skips claimed rows that an old snapshot keeps.
+ * Creates a claimer. Its claims also delete finished jobs. While claims are full, the next one starts where the last
+ * one ended, and so skips claimed rows that an old snapshot keeps.
  *
  * A sweep makes jobs with expired leases `pending` again, so that claims find them in order (JOB-34). It runs at the
- * start, at each expiry time that an earlier sweep found, and every `sweepMs` for other leases unless the table is
- * quiet.
+ * start, at each expiry time that an earlier sweep found, and every `sweepMs` unless the table is quiet.
  *
- * @param inTimeMs milliseconds of waiting after which a claim claims nothing
+ * @param inTimeMs milliseconds after which a delayed claim must claim nothing. Default: no limit
  */
 export function createClaimer(
   table: string,
@@ -85,17 +80,17 @@ export function createClaimer(
   const hot = hotClaimSql(table, false, inTimeMs);
   const fused = hotClaimSql(table, true, inTimeMs);
   let sweepAt = -Infinity;
-  /** Start position for the next sweep in a series. */
+  /** Expiry time at which the next sweep starts after a full sweep. */
   let since = -Infinity;
   let from = -Infinity;
 
-  /** Returns the milliseconds between a sweep that was not full and the next sweep. */
+  /** Returns the milliseconds from a sweep that was not full to the next one. */
   function pauseAfter(
     { ended, any, next_ms: nextMs, took_ms: tookMs }: RecoveredRow,
     pauseMs: number,
   ): number {
     const least = Math.min(LEAST_PAUSE_MS, sweepMs);
-    // The next claim does not see jobs that another session is recovering now. A claim after one more sweep sees them.
+    // Sweep again soon, because the next claim does not see jobs that another session is still recovering.
     const most = any || since !== -Infinity ? least : pauseMs;
     const wanted = Math.min(most, (nextMs ?? Infinity) + AFTER_END_MS);
     const reading = ended === 0 ? Math.min(PAUSE_PER_READING * tookMs, MAX_PAUSE_MS) : 0;
@@ -113,7 +108,7 @@ export function createClaimer(
       sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept, pauseMs);
       if (!isFull) since = -Infinity;
       else if (dead.length < MAX_DEAD) since = (swept.reached_ms ?? -Infinity) - ROUNDING_MS;
-      // Recovered jobs come before the claims' start position.
+      // Recovered jobs may be earlier than the start position of claims.
       from = -Infinity;
       const due = swept.due || swept.ended > swept.exhausted;
       return { exhausted: dead.map(jobOf), due, quiet: !due && !swept.any };

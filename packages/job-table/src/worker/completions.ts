@@ -19,10 +19,8 @@ export interface Completion {
   unsure: boolean;
 }
 
-/** The state of the job after its completion was written. */
 export type Outcome = "done" | "pending" | "dead" | "released" | "lost";
 
-/** Completions that have not been written yet. */
 export interface Completions {
   readonly size: number;
   /** Whether some completions need `flush`, because a claim can delete only jobs that are done. */
@@ -35,10 +33,7 @@ export interface Completions {
   /** `held`: the ids whose leases were valid; undefined means all. */
   deleted(batch: readonly Completion[], held: ReadonlySet<unknown> | undefined): void;
   putBack(batch: readonly Completion[]): void;
-  /**
-   * Writes all completions, with one statement for each type. Rejects with the database's error and keeps the unwritten
-   * ones.
-   */
+  /** Writes all completions, one statement per kind. Rejects with the database's error and keeps the unwritten ones. */
   flush(session: Session): Promise<void>;
 }
 

@@ -24,7 +24,7 @@ export interface JobContext {
   /** The tenant of the job, as in the current context. */
   readonly tenantId: string | undefined;
   readonly trace: TraceCarrier | undefined;
-  /** Aborted at the job's timeout, and when the worker stops without waiting any longer. Created on first use. */
+  /** Aborted at the job's timeout, and when a stopping worker ends its wait for the job. Created on first use. */
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export type JobHandler = Handlers["handle"];
 /** Wraps a handler: calls `run` and awaits it. */
 export type Around = (job: JobContext, run: () => Promise<void>) => Promise<void>;
 
-/** What `onEvent` receives. Durations are in milliseconds. */
+/** An event that `onEvent` receives. Durations are in milliseconds. */
 export type WorkerEvent =
   /** Jobs were claimed. `waitedMs` in each is how long it had been due. */
   | { readonly type: "claimed"; readonly jobs: readonly Job[] }
@@ -47,14 +47,16 @@ export type WorkerEvent =
   | { readonly type: "done"; readonly job: Job; readonly durationMs: number }
   /** A handler threw or timed out, and the job will be retried. */
   | { readonly type: "failed"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
-  /** A job will not be retried: it has no attempts left or no handler, or its last lease expired. */
+  /** A job will not be retried: it has no attempts left or no handler, or its payload cannot be read. */
   | { readonly type: "dead"; readonly job: Job; readonly durationMs: number; readonly error: unknown }
   /**
    * A job was released and its attempt not counted: the worker is stopping, or the remaining lease was too short to
    * start the job.
    */
   | { readonly type: "released"; readonly job: Job }
-  /** A job ended after its lease expired, so another worker may have restarted it. `ended`: how it ended here. */
+  /**
+   * A job ended after its lease expired, so another worker may have restarted it. `ended`: how it ended in this worker.
+   */
   | { readonly type: "lease_lost"; readonly job: Job; readonly ended: "done" | "failed" | "released" }
   /** The number of jobs in each state, every `depthEverySeconds`. */
   | { readonly type: "depth"; readonly stats: JobStats }
@@ -114,7 +116,6 @@ export interface WorkerOptions {
 const SUBJECT = "createWorker()";
 const TIMEOUT_SHARE = 0.8;
 
-/** The options with all defaults applied. */
 export type ResolvedWorker = Readonly<ReturnType<typeof resolveWorkerOptions>>;
 
 /** @throws ConfigurationError */

@@ -8,9 +8,9 @@ import type { Completion, Outcome } from "./completions.ts";
 import type { ResolvedWorker, WorkerEvent } from "./options.ts";
 import { announcementOf, tasksIn } from "./session.ts";
 
-/** Reports a worker's actions to the log and to the listener. No function throws. */
+/** Reports a worker's actions to the log and the listener. Never throws. */
 export interface Report {
-  /** Calls the listener. A listener that throws is logged and changes nothing. */
+  /** Calls the listener. If it throws, this is only logged. */
   emit(event: WorkerEvent): void;
   completed(completion: Completion, outcome: Outcome): void;
   /** Reports a job whose lease expired on the last attempt (JOB-22). */
@@ -19,18 +19,17 @@ export interface Report {
   /** Reports that statements succeed again after this many failures. */
   answersAgain(failures: number): void;
   pooler(): void;
-  /** Reports that another worker announced its handlers. */
   announcement(theirs: string): void;
   /** Reports that the handlers in all slots ignore their signals. */
   ignoredSignals(): void;
-  /** Reports how many completions were still unwritten at the end. */
+  /** Reports how many completions were unwritten when the worker stopped. */
   unrecorded(jobs: number): void;
 }
 
 const FAULT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
-/** Creates the report. Every log line about a job contains the job, its request, trace and tenant (JOB-18). */
+/** Creates the report. Every log record about a job has the ids of the job, its request, trace and tenant (JOB-18). */
 export function createReport(
   options: Pick<ResolvedWorker, "logger" | "onEvent" | "table" | "handlers">,
 ): Report {
@@ -97,7 +96,7 @@ export function createReport(
   };
 }
 
-/** Returns the fields for a log line about a job (JOB-18). */
+/** Returns the fields of a log record about a job (JOB-18). */
 function fieldsOf(job: Job): Record<string, unknown> {
   const { id, task, attempts, requestId, tenantId, trace } = job;
   const fields: Record<string, unknown> = { job_id: id, task, attempts };

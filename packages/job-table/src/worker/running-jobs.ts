@@ -7,7 +7,6 @@ import type { Completion, Completions } from "./completions.ts";
 import type { JobContext, JobHandler, ResolvedWorker } from "./options.ts";
 import type { Report } from "./report.ts";
 
-/** A job whose handler is running. */
 class RunningJob implements JobContext {
   readonly id: string;
   readonly task: string;
@@ -18,7 +17,7 @@ class RunningJob implements JobContext {
   readonly trace: TraceCarrier | undefined;
   readonly job: Job;
   readonly startedAt: number;
-  /** Taken before the claim was sent, so the lease did not start earlier. */
+  /** When the claim was sent, so that the lease cannot have started earlier. */
   readonly claimedAt: number;
   /** The reason with which the job's signal was aborted. */
   stopped: JobError | undefined;
@@ -88,7 +87,7 @@ export interface RunningJobs {
   readonly running: number;
   /** Returns how many more jobs may be claimed. `asked`: the number already requested. */
   room(asked: number): number;
-  /** Whether a job that arrives now would start immediately. `asked`: the number already requested. */
+  /** Returns whether a job that arrives now would start immediately. `asked`: the number already requested. */
   hasFreeSlot(asked: number): boolean;
   /** Starts jobs, or buffers them until a slot is free. */
   accept(jobs: readonly Job[], claimedAt: number): void;
@@ -109,7 +108,7 @@ export function createRunningJobs(
   report: Pick<Report, "ignoredSignals">,
 ): RunningJobs {
   const { handlers, concurrency, prefetch, jobTimeoutMs, visibilityMs } = options;
-  // Time between the job's timeout and the expiry of its lease, in which a handler may react to its signal.
+  // Time after the job's timeout in which a handler may react to its signal, before the lease expires.
   const graceMs = Math.min(MAX_GRACE_MS, (visibilityMs - jobTimeoutMs) / 2);
   const all = concurrency + prefetch;
   const running = new Set<RunningJob>();
@@ -118,7 +117,7 @@ export function createRunningJobs(
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  // Also limit the number of completions that wait for the database.
+  // Abandoned handlers and unwritten completions still use resources, so limit their number.
   const acceptsNoMore = (): boolean => closed || abandoned >= concurrency || completions.size > 2 * all;
 
   function start(job: Job, claimedAt: number): void {
@@ -183,7 +182,7 @@ export function createRunningJobs(
     if (abandoned === concurrency) report.ignoredSignals();
   }
 
-  // Jobs are ordered by their start and share one timeout, so only the first ones can be due.
+  // Jobs are ordered by their start and share one timeout, so only the first ones can have timed out.
   function watchTimeouts(): void {
     timer ??= setTimeout(() => {
       timer = undefined;

@@ -14,23 +14,20 @@ import { createHash } from "node:crypto";
 /** Returns the milliseconds until the next retry after this many failures. */
 export const retryDelay: (failures: number) => number = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
 
-/** Sends a worker's statements. */
 export interface Session {
   /**
    * Sends a statement, after connecting if necessary. `name` identifies the text, independent of the values; with an
    * empty name the statement is not prepared.
    */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
-  /** Whether a second statement may be passed before the first returns; its deadline starts when it is sent. */
+  /** Whether statements are queued; the deadline of each starts when it is sent. */
   readonly queues: boolean;
   /** Whether the session's own connection is open. */
   readonly isOpen: boolean;
-  /** Whether the session's own connection is open and idle. */
   readonly isIdle: boolean;
   close(): void;
 }
 
-/** A session with its own connection. */
 export interface OwnSession extends Session {
   /** When the last statement was sent, by `performance.now()`. */
   readonly sentAt: number;
@@ -62,48 +59,45 @@ export function listeningPool(db: Database): Connectable | undefined {
 // A worker needs two connections; this many are left for its handlers and other callers.
 const SPARE = 4;
 
-/** Whether a pool is large enough to lend a worker a second connection permanently. */
+/** Returns whether a pool is large enough to lend a worker a second connection permanently. */
 export function isLarge(pool: Connectable): boolean {
   return (sizeOf(pool) ?? 0) >= SPARE + 2;
 }
 
-/** Returns the maximum number of connections in a pool; undefined if it is unknown. */
+/** Returns the maximum size of a pool; undefined if it is unknown. */
 export function sizeOf(pool: Connectable): number | undefined {
   const { options } = pool as { readonly options?: { readonly max?: unknown } };
   return typeof options?.max === "number" ? options.max : undefined;
 }
 
 /**
- * The share of a deadline given to the server, so that it stops before the worker times out and would claim jobs that
- * no worker sees.
+ * Share of a deadline after which the server cancels a statement, so that it cannot claim jobs for a worker that has
+ * timed out.
  */
 export const SERVERS_SHARE = 0.9;
 
 /** Statements that take longer than this noticeably delay notifications, in milliseconds. */
 export const SLOW_MS = 500;
 
-/** A message on a channel. */
 export interface Notification {
   readonly channel: string;
   /** The message in which a worker announced its tasks; undefined if a job was queued. */
   readonly announcement: string | undefined;
 }
 
-/** What a listening connection sends and reports. */
 export interface Listening {
-  /** Returns the statements to send after connecting. */
   readonly statements: () => readonly string[];
   readonly onNotification: (notification: Notification) => void;
   /** Called when the connection was lost, so that notifications may have been missed. */
   readonly onLoss: () => void;
-  /** Called when another backend than the one in the handshake replies: a pooler shares sessions between clients. */
+  /** Called when a reply comes from a different backend than the handshake, as behind a pooler. */
   readonly onPooler: () => void;
 }
 
 /**
- * Creates a session with its own connection, which may also listen. The connection is closed at the end and after every
- * error, never returned to the pool, so it may have its own settings and prepared statements. Each statement is planned
- * once, because planning costs more than claiming a job. Without sequential scans the plan fits any table size.
+ * Creates a session with its own connection, which may also listen. The connection is never returned to the pool, so it
+ * may have its own settings and prepared statements. Each statement is planned once, because planning costs more than
+ * claiming a job; without sequential scans the plan fits any table size.
  */
 export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): OwnSession {
   let current: PooledConnection | undefined;
@@ -176,7 +170,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
           return sendPrepared<R>(used, name, text, values);
         });
       } catch (error) {
-        // Drop it after a timeout too: a late response would be taken for that to the next statement.
+        // Drop the connection after a timeout too: the next statement would receive the late response.
         if (current !== undefined && (used === undefined || used === current)) drop(current);
         throw error;
       } finally {
@@ -198,7 +192,7 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
 function settingsOf(timeoutMs: number, further: readonly string[]): string {
   return [
     `set statement_timeout = ${Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE))}`,
-    // At a stricter level, two sessions that access the same row would fail.
+    // At a stricter isolation level, concurrent updates of the same row would fail.
     "set default_transaction_isolation = 'read committed'",
     "set enable_seqscan = off",
     "set plan_cache_mode = force_generic_plan",
@@ -208,12 +202,11 @@ function settingsOf(timeoutMs: number, further: readonly string[]): string {
   ].join("; ");
 }
 
-/** The events that a `pg` connection emits. */
 interface Emitter {
   on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
 }
 
-/** Whether another backend than the one in the handshake replied, as behind a pooler. */
+/** Returns whether the reply came from a different backend than the handshake, as behind a pooler. */
 function isPooled(connection: object, answers: unknown): boolean {
   const { processID } = connection as { readonly processID?: unknown };
   const last = (Array.isArray(answers) ? answers.at(-1) : answers) as Partial<QueryResult<Row>> | undefined;
@@ -239,7 +232,7 @@ async function sendPrepared<R extends Row>(
   return (await driver.query({ name, text, values: values.map(asText) })).rows;
 }
 
-/** Formats a long list as an array literal, faster than the driver does. */
+/** Formats a list as an array literal, faster than the driver does. */
 function asText(value: unknown): unknown {
   if (!Array.isArray(value) || value.length === 0) return value;
   const list: readonly unknown[] = value;
@@ -255,8 +248,8 @@ const PREFIX = "handlers ";
 const MAX_LENGTH = 1000;
 
 /**
- * Returns the message in which a worker announces its tasks to the other listeners on its table. A worker claims every
- * row (JOB-20), so a worker with different handlers marks other workers' jobs as dead.
+ * Returns the message that announces a worker's tasks to the table's other listeners. A worker claims every row
+ * (JOB-20), so one with different handlers marks other workers' jobs as dead.
  */
 export function announcementOf(tasks: Iterable<string>): string {
   const names = JSON.stringify([...tasks].toSorted());

@@ -74,7 +74,7 @@ export function createWorker(given: WorkerOptions): Worker {
     if (jobs.running > 0) {
       jobs.abort();
       await settledWithin(Promise.race([allJobsEnded(), hurry.promise]), SETTLE_MS);
-      // Handlers that react to their signals may end in this event-loop turn.
+      // Handlers that react to their signals may settle in this event-loop turn.
       await new Promise<void>((resolve) => void setImmediate(resolve));
       jobs.abandon();
     }
@@ -200,7 +200,7 @@ function countRegularly({ table, depthEverySeconds }: ResolvedWorker, report: Re
   if (depthEverySeconds === 0) return () => undefined;
   let counting = false;
   async function count(): Promise<void> {
-    // Skip this count, so that a slow one does not occupy several pool connections.
+    // Skip a count while the previous one runs, so that slow counts occupy one pool connection.
     if (counting) return;
     counting = true;
     try {

@@ -42,7 +42,7 @@ describe("the queue page in Chromium", function () {
     await table.enqueue({ id: "report-1", task: "report.month", tenantId: "nordic-bikes" });
     await table.claim();
     await table.enqueue({ task: "sweep", availableAt: new Date(Date.now() - 200_000) });
-    // Percent-encoded by the test, because a form changes line breaks.
+    // Ids with line breaks, which a form would change, and with special characters.
     const odd = ["a\rb", "a\nb", "a\r\nb", "../?id=%0a&all=1", `"><i id="x`, " ", ""];
     const schedules = () => [{ name: "nightly", task: "report.make", at: "2026-01-02T02:30:00.000Z" }];
     await using server = await serve("express 5", [queueRoutes({ table, schedules })], "/admin");
@@ -92,7 +92,7 @@ describe("the queue page in Chromium", function () {
     expect(await accessibilityFaults(again)).to.deep.equal([]);
     expect(await again.locator("img, #x").count()).to.equal(0);
     for (let left = odd.length; left > 0; left--) {
-      // The previous page has the same heading for its own retry.
+      // Wait for the next page, because the previous one shows the same text.
       await leads(again, () =>
         again
           .getByRole("button", { name: /^Retry </ })

@@ -107,7 +107,7 @@ describe("queueRoutes()", function () {
         expect(second?.fields["job_ids"]).to.have.members(["b", "c"]);
       });
 
-      it("JOB-32 accepts a retry of an id that is no longer dead", async () => {
+      it("JOB-32 reports that no job was retried when the given job is no longer dead", async () => {
         await using bench = await openBench(database.url);
         const logger = collectingLogger();
         await using server = await serve(stack, [queueRoutes({ table: bench.table, logger })]);
@@ -179,7 +179,7 @@ describe("queueRoutes()", function () {
         expect(guarded).to.equal(1);
       });
 
-      it("JOB-32 runs the guard first, for every path and method", async () => {
+      it("JOB-32 runs the guard for every path and method before it reads or changes anything", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
         const guard: Middleware = (_req, _res, next) => next(forbidden("not you"));
@@ -313,7 +313,7 @@ describe("queueRoutes()", function () {
     expect(none).not.to.match(/schedule/i);
   });
 
-  it("shows rows from other writers: without a lease, with times beyond Date, with long ids", async () => {
+  it("shows rows from other programs: without a lease, with times beyond Date, with long ids", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at, available_at, locked_until) values
@@ -345,7 +345,7 @@ describe("queueRoutes()", function () {
     expect((await fetch(`${server.url}/queue`)).status).to.equal(403);
   });
 
-  it("logs a retry with the request's logger by default, at most 100 ids per line", async () => {
+  it("logs a retry with the request's logger by default, at most 100 ids per record", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status) select n::text, 'a', 'dead' from generate_series(1, 250) as n`,
@@ -375,7 +375,7 @@ describe("queueRoutes()", function () {
     expect((await fetch(`${server.url}/queue/retry`, form({ all: "1" }))).status).to.equal(303);
   });
 
-  it("JOB-32 returns 503 within timeoutMs when the table hangs, without the reason", async () => {
+  it("JOB-32 returns 503 without the reason when the table is unreachable or does not respond within timeoutMs", async () => {
     const gone = openPool("postgres://ann:secret@127.0.0.1:9/none");
     const hanging = { query: () => new Promise<never>(() => undefined) };
     for (const db of [gone, hanging]) {
@@ -397,7 +397,7 @@ describe("queueRoutes()", function () {
     await gone.end();
   });
 
-  it("passes on problems with codes: for a form that is cross-origin, malformed, too large or truncated, and for its table", async () => {
+  it("passes a problem with a code to next for a form that is cross-origin, malformed, too large or truncated, and for an unavailable table", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("out")) } });
     const { promise: cutOff, resolve } = Promise.withResolvers<string>();
     const codes: string[] = [];
@@ -427,7 +427,7 @@ describe("queueRoutes()", function () {
     expect(await cutOff).to.equal("ERR_SVC_BODY_INCOMPLETE");
   });
 
-  it("limits the number of hanging statements", async () => {
+  it("sends at most 16 statements that hang", async () => {
     let sent = 0;
     const query = (): Promise<never> => {
       sent += 1;

@@ -5,11 +5,11 @@ import { expect } from "chai";
 
 const readme = new URL("../../README.md", import.meta.url);
 
-describe("README of the queue page", function () {
+describe("the queue page sample in the README", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job page readme" });
 
-  it("JOB-32 shows routes protected by a guard", async () => {
+  it("JOB-32 serves the page only to callers that its guard admits", async () => {
     const index = codeBlocks(readFileSync(readme, "utf8"), "js").findIndex((code) =>
       code.includes("queueRoutes("),
     );

@@ -1,7 +1,7 @@
 import { createJobTable } from "@svc/job-table";
 import { Pool } from "pg";
 
-// The start of a service, which waits at a lock until all processes are ready.
+// Creates the table as a starting service does, after a lock has made all processes wait for one another.
 const [url = "", name = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, max: 1 });
 await pool.query("select pg_advisory_lock_shared(5)");

@@ -8,7 +8,7 @@ export interface Working extends AsyncDisposable {
   readonly events: readonly WorkerEvent[];
   /** Returns the job ids of one kind of event, in order. */
   ids(type: WorkerEvent["type"]): string[];
-  /** Waits until there were so many events of a kind. */
+  /** Waits until `count` events of a kind have occurred. */
   told(type: WorkerEvent["type"], count?: number): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function work(bench: Bench, options: Omit<WorkerOptions, "table">): Worki
   };
 }
 
-/** A promise that the test resolves. */
+/** Returns a promise that the test resolves with `open()`. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** Pools and clients of one test file. */
+/** Opens the pools and clients of one test file. */
 export interface Connections {
   readonly pool: (options?: pg.PoolConfig) => pg.Pool;
   readonly client: () => Promise<pg.Client>;

@@ -11,7 +11,7 @@ export interface Asked {
   readonly version?: "1.0" | "1.1";
 }
 
-/** The answer. */
+/** The response. */
 export interface Answered {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;

@@ -47,9 +47,9 @@ const long = "a".repeat(63);
 export const spoofs: readonly Spoof[] = [
   none({ title: "a request that names no tenant", sources: ALL }),
 
-  none({ title: "X-Tenant-ID, not listed", sources: HOST, lines: ["X-Tenant-ID: globex"] }),
+  none({ title: "an X-Tenant-ID that is not a source", sources: HOST, lines: ["X-Tenant-ID: globex"] }),
   none({
-    title: "X-Tenant-ID with the caller's own tenant, not listed",
+    title: "an X-Tenant-ID that is not a source, with the caller's own tenant",
     sources: HOST,
     lines: ["X-Tenant-ID: acme"],
   }),
@@ -109,7 +109,7 @@ export const spoofs: readonly Spoof[] = [
   none({ title: "an IPv4 address", ...host("127.0.0.1:8000") }),
   none({ title: "an IPv6 address", ...host("[::1]:8000") }),
   none({ title: "an empty Host", ...host("") }),
-  none({ title: "no Host", sources: HOST, version: "1.0" }),
+  none({ title: "a request without Host", sources: HOST, version: "1.0" }),
   none({ title: "Host twice", ...host("acme.example.com", "Host: globex.example.com") }),
   none({ title: "X-Forwarded-Host alone", ...host("example.com", "X-Forwarded-Host: globex.example.com") }),
   names("acme", {

@@ -64,7 +64,7 @@ export interface Seen {
   readonly claimed?: string;
 }
 
-/** Answers with the tenant values, or, for a URL with `strict`, with the error of `currentTenant()`. */
+/** Responds with the tenant values, or, for a URL with `strict`, with the error of `currentTenant()`. */
 export const report: RequestListener = (req, res) => {
   let current: string | undefined;
   try {

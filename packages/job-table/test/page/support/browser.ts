@@ -8,13 +8,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /** Starts Chromium without a window. */
 export function launch(executablePath: string): Promise<Browser> {
-  // Chromium cannot build its sandbox as root.
+  // Chromium cannot create its sandbox as root.
   return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
 }
 
 /** Returns the faults that axe-core finds on the page, one line per place. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  // Evaluate it, because the page's policy allows no script.
+  // Evaluate axe-core, because the page's policy forbids script elements.
   await page.evaluate(axe);
   return page.evaluate<string[]>(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary)))`);
