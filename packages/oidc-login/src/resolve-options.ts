@@ -6,7 +6,7 @@ import { type Provider, resolveProvider } from "./provider.ts";
 const FEWEST_SECRET_BYTES = 32;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** The options with their defaults filled in, and their names. */
+/** The options with their defaults filled in; `names` maps keys to the caller's option names. */
 export type ResolvedOidcLogin = ReturnType<typeof resolveOidcLoginOptions>;
 
 /** @throws ConfigurationError that lists all faults, by provider and key */

@@ -8,7 +8,7 @@ import { type HostileProvider, hostileProvider } from "./support/hostile-provide
 import { SECRET, serve, type Service } from "./support/service.ts";
 
 const OTHER = "another cookie secret of at least 32 bytes, random";
-// Longer than a sequence of letters that a sealed value may contain by chance.
+// Long enough that a sealed value does not contain it by chance.
 const LONG_NAME = "a-provider-of-a-long-name";
 
 describe("the login cookie", () => {
@@ -31,7 +31,7 @@ describe("the login cookie", () => {
   const callback = (state: string, name = "acme"): string =>
     `${service.url}/auth/${name}/callback?code=c&state=${state}`;
 
-  /** Returns the status of a callback for which the provider issues the right ID token. */
+  /** Returns the status of a callback for which the provider issues a valid ID token. */
   async function finish(from: Browser, { state, nonce }: { state: string; nonce: string }): Promise<number> {
     provider.issue({ nonce, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 900 });
     return (await from.open(callback(state))).status;
@@ -73,7 +73,7 @@ describe("the login cookie", () => {
           `^${secure ? "__Host-" : ""}svc_login_[\\w-]{16}=[\\w-]+; Max-Age=600; Path=/; HttpOnly; SameSite=Lax${flags}$`,
         ),
       );
-      // A cookie is deleted only by a line with the same name, path and flags.
+      // A browser deletes a cookie only if name, path and flags are the same.
       const { searchParams } = (await start(ours, `${server.url}/auth/google/start`)).location;
       const state = searchParams.get("state");
       const response = await ours.open(

@@ -36,7 +36,7 @@ describe("githubIdentity()", () => {
   });
   afterEach(() => api[Symbol.asyncDispose]());
 
-  // Longer than any pause of a busy machine; shorter where the server never answers.
+  // The default exceeds any pause of a busy machine. A test whose server never responds passes a shorter limit.
   const ask = (timeoutSeconds = 15) => githubIdentity("gho_1", { apiUrl: api.url, timeoutSeconds });
 
   async function status(timeoutSeconds?: number): Promise<number | undefined> {

@@ -98,7 +98,7 @@ describe("the handler of identities", () => {
       throw new Error("the database password is hunter2");
     });
     expect(response.status).to.equal(500);
-    // Not only digits, because the request's id in the response may contain any four of them.
+    // Search for letters too: the request id in the response may contain any four digits by chance.
     expect(await response.text()).not.to.contain("hunter2");
   });
 

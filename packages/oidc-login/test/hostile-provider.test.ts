@@ -18,7 +18,7 @@ describe("a hostile provider", () => {
 
   beforeEach(async () => {
     provider = await hostileProvider();
-    // Longer than any pause of a busy machine.
+    // A time limit that exceeds any pause of a busy machine.
     service = await served(15);
   });
   const served = (exchangeTimeoutSeconds: number): Promise<Service> =>
@@ -28,7 +28,7 @@ describe("a hostile provider", () => {
     await provider[Symbol.asyncDispose]();
   });
 
-  /** Signs in with the response that `prepare` sets up from the nonce. */
+  /** Signs in, after `prepare` has set up the provider's response from the nonce. Returns the callback's response. */
   async function signIn(prepare: (nonce: string) => void): Promise<Response> {
     const ours = browser();
     const { state, nonce } = await start(ours, `${service.url}/auth/acme/start`);
@@ -294,7 +294,7 @@ describe("a hostile provider", () => {
     );
     expect(await response.text()).not.to.contain("forged");
     expect(JSON.stringify(service.lines)).not.to.contain("forged");
-    // Not the last line of all, because the line that reports the keys may come later.
+    // Search backwards, because the record that reports the keys may follow this one.
     const refused = service.lines.findLast((each) => each.message === "sign-in refused");
     expect(refused?.fields).to.include({ at: "an unreadable error" });
   });

@@ -21,7 +21,7 @@ describe("the routes over HTTP/2", () => {
       },
     });
     const server = createServer((req, res) => {
-      // The middleware uses nothing that differs between the HTTP/1 and HTTP/2 objects.
+      // The middleware uses only members that HTTP/1 and HTTP/2 objects share.
       login(req as unknown as IncomingMessage, res as unknown as ServerResponse, () => {
         res.writeHead(404);
         res.end();

@@ -19,7 +19,7 @@ const custom = {
 };
 const good = { providers: { google }, cookieSecret: SECRET };
 
-/** Returns every fault as `key: message`. JavaScript callers may pass any value. */
+/** Returns every fault as `key: message`. Takes any object, because JavaScript callers may pass one. */
 function faults(options: object): readonly string[] {
   try {
     oidcLogin(options as OidcLoginOptions);

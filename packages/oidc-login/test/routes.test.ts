@@ -134,7 +134,7 @@ describe("the routes of sign-in", () => {
           `?${"a&".repeat(3000)}`,
         ];
         for (const query of queries) {
-          // Send the cookie with every one, as if the browser never deleted it.
+          // Send the cookie with every callback, as if the browser never deleted it.
           const kept = browser();
           for (const [name, value] of ours.cookies) kept.cookies.set(name, value);
           const response = await kept.open(`${service.url}/auth/acme/callback${query}`);
@@ -211,7 +211,7 @@ describe("the routes of sign-in", () => {
     expect(states.size).to.equal(1000);
     const before = settledHeap();
     flood(10_000, () => undefined);
-    // Keeping a state of each would take a megabyte, and a sealed attempt of each five.
+    // Keeping every state would take one megabyte, and keeping every sealed attempt five.
     expect(settledHeap() - before).to.be.below(1_000_000);
   });
 });

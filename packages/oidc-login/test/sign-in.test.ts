@@ -68,7 +68,7 @@ describe("signing in at a real OpenID provider", () => {
         expect((await ours.open(back)).status).to.equal(200);
         expect((await ours.open(back)).status).to.equal(401);
         expect(service.reason()).to.equal("no_login");
-        // With the cookie restored, the provider recognises the used code.
+        // Restore the cookie: now the provider rejects the used code.
         const other = browser();
         for (const [name, value] of cookies) other.cookies.set(name, value);
         expect((await other.open(back)).status).to.equal(401);
