@@ -8,7 +8,7 @@ import { hostileProvider } from "./support/hostile-provider.ts";
 import { SECRET } from "./support/service.ts";
 
 describe("the routes over HTTP/2", () => {
-  it("sign in with cookies in separate headers (OIDC-1, OIDC-7, OIDC-10)", async () => {
+  it("complete a sign-in when the browser sends each cookie in its own header (OIDC-1, OIDC-7, OIDC-10)", async () => {
     await using provider = await hostileProvider();
     const redirectUri = "http://localhost/auth/acme/callback";
     await using login = oidcLogin({

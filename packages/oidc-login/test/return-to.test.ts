@@ -60,12 +60,12 @@ describe("return_to", () => {
   }
 
   for (const given of elsewhere) {
-    it(`is not ${JSON.stringify(given).slice(0, 40)} (OIDC-8)`, () => {
+    it(`cannot be ${JSON.stringify(given).slice(0, 40)} (OIDC-8)`, () => {
       expect(localPath(given)).to.equal(undefined);
     });
   }
 
-  it("is / when it is missing, given twice, or not a path of this site (OIDC-8)", async () => {
+  it("falls back to / when it is missing, given twice, or not a path of this site (OIDC-8)", async () => {
     await using provider = await hostileProvider();
     await using service = await serve({ providers: { acme: provider.options } });
     const queries = [
