@@ -10,7 +10,7 @@ const check = (redis: RedisConnection) => redis.readiness().check(AbortSignal.ti
 describe("createRedis with the caller's cluster client", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
-  // One key of each node, in the order of the nodes.
+  // One key on each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
   let client: Cluster;
   beforeEach(() => {

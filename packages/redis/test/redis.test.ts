@@ -72,7 +72,7 @@ describe("createRedis", function () {
         } finally {
           server.resume();
         }
-        // On a slow machine the short deadline may pass again.
+        // Retry: on a slow machine a ping may exceed the short deadline.
         expect(await until("an answer", () => redis.call("ping").catch(() => undefined))).to.equal("PONG");
         expect(events.slice(0, 2)).to.deep.equal(["unavailable", "unavailable"]);
         expect(logger.lines.map(({ message }) => message)).to.include.members([
