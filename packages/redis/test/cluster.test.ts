@@ -18,7 +18,7 @@ describe("createRedis with the caller's cluster client", function () {
   });
   afterEach(() => client.disconnect());
 
-  it("computes the slot of a key like the server", async () => {
+  it("computes the same slot of a key as the server", async () => {
     await using connection = createRedis({ cluster: redis.cluster.seeds, commandTimeoutMs: 15_000 });
     for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
       expect(slotOf(key), key).to.equal(await connection.call("cluster", "keyslot", key));
@@ -36,7 +36,7 @@ describe("createRedis with the caller's cluster client", function () {
     expect(await check(connection)).to.deep.include({ healthy: true, detail: "connected" });
   });
 
-  it("continues on the other nodes while one hangs (REV-7, REV-8)", async () => {
+  it("runs commands on the other nodes while one node hangs (REV-7, REV-8)", async () => {
     await using connection = createRedis({ client, commandTimeoutMs: 3000, readinessTimeoutMs: 15_000 });
     await until("it is connected", async () => {
       const set = await Promise.allSettled(keys.map((key) => connection.call("set", key, "1")));
