@@ -25,7 +25,7 @@ function answerError(_err: unknown, _req: IncomingMessage, res: ServerResponse, 
 for (const [name, express] of Object.entries(expressMajors)) {
   const silent = (): Express => {
     const app = express();
-    // Keeps Express's own final handler from printing stacks.
+    // Keep Express's final handler from printing stack traces.
     app.set("env", "test");
     return app;
   };
