@@ -9,7 +9,7 @@ import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
 import { failureOf } from "./support/failure.ts";
 
-/** A database that records the statements it receives, and rejects them. */
+/** Returns a database that rejects all statements and records them in `asked`. */
 function silent(): { readonly db: SearchStoreOptions["db"]; readonly asked: string[] } {
   const asked: string[] = [];
   const query = (text: string): Promise<never> => {

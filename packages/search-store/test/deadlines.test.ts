@@ -27,7 +27,7 @@ const CALLS: Readonly<Record<string, (store: SearchStore) => Promise<unknown>>> 
 const WITH_VECTOR = globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}");
 const WITHOUT_STATEMENTS = ["migrations", "readiness"];
 
-// These calls fail before they need pgvector; the later success is tested only on a server that has it.
+// These calls fail before they need pgvector. Only on a server with pgvector do the tests repeat the call successfully.
 describe("deadlines of a search store on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer(WITH_VECTOR.length > 0 ? { only: "system" } : {});

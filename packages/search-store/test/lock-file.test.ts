@@ -23,9 +23,9 @@ import { failureOf } from "./support/failure.ts";
 const SOURCE = new URL("../src/embedded/lock-file.ts", import.meta.url).href;
 const EMBEDDED = "ERR_SVC_SEARCH_EMBEDDED";
 
-// The lock of a process that has ended: this id is above the largest possible one.
+// The lock file of a process that has ended: its process id is above the largest possible id.
 const gone = (token: string): string => JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), token });
-// The lock of a running process.
+// The lock file of a running process.
 const running = (token: string): string => JSON.stringify({ pid: process.ppid, host: hostname(), token });
 const successor = (file: string, token: string): string => `${file}.${hash("sha256", token).slice(0, 16)}`;
 
@@ -71,7 +71,7 @@ describe("the folder of an embedded database", () => {
     for (const each of [first, second]) if (each.status === "fulfilled") await each.value();
   });
 
-  // By round: no lock; an abandoned one; one whose successor ended too; one whose second successor ended too.
+  // Leaves, in turn, no lock, an abandoned lock, and abandoned locks with one and with two abandoned takeovers.
   const leave = (round: number): void => {
     const tokens = [`${round}`, `../${round}`, `${round}\0`].slice(0, round % 4);
     let file = `${data}.lock`;
@@ -130,7 +130,7 @@ describe("the folder of an embedded database", () => {
     const file = `${data}.lock`;
     const mark = successor(file, "left");
     const kill = process.kill.bind(process);
-    // Between the two reads of the lock file.
+    // Returns the error of lockFolder() when `change` runs between its two reads of the lock file.
     const meanwhile = async (change: () => void): Promise<Error & { code?: unknown }> => {
       writeFileSync(file, gone("left"));
       process.kill = () => {

@@ -25,7 +25,7 @@ const target = { tenant: "t", quotedTable: "plain", vectorType: "halfvec(2)", pr
 describe("a binary COPY to a real server", () => {
   let pool: Pool;
   let client: PoolClient;
-  // Registered before the server's own hook: the pool can end only after all connections are released.
+  // Register this hook before the hook of useServer(): the pool can end only after all connections are released.
   after(async () => {
     await client.query("drop table plain");
     client.release();

@@ -9,7 +9,7 @@ import { tableCases } from "./cases/table.ts";
 import { tenantCases } from "./cases/tenants.ts";
 import { useBackends } from "./support/backends.ts";
 
-// One file, because each file that starts an embedded server takes seconds for it.
+// All cases are in one file, because each file that starts an embedded database takes seconds.
 describe("on every server with pgvector", function () {
   this.timeout(30_000);
   const backends = useBackends();

@@ -12,7 +12,10 @@ import { planOf, watched } from "../support/watched.ts";
 const DIMENSIONS = 8;
 const HOSTILE = "o'r\"k \\ $1; drop table x --";
 
-/** Only on one server: these indexes take too long on the embedded database, and another test covers that it can build one. */
+/**
+ * Defines tests that run on one database only, the real server if there is one: on the embedded database the builds take
+ * too long, and another test covers that it can build an index.
+ */
 export function indexCases(backends: ReturnType<typeof useBackends>): void {
   const vector = direction(seeded(3), DIMENSIONS);
 
@@ -100,7 +103,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       await fill(owner, db, table, Object.fromEntries(tenants.map((tenant) => [tenant, 5])));
       const pool = url === undefined ? undefined : new Pool({ connectionString: url, max: 3 });
       const store = createSearchStore({ db: pool ?? db, table, dimensions: DIMENSIONS });
-      // Another process works at the same time, unknown to them.
+      // `owner` stands for another process that creates some of the same indexes at the same time.
       const [made, more] = await Promise.all([
         Promise.all(tenants.map((tenant) => store.ensureTenantIndex(tenant))),
         Promise.all(["a", "e"].map((tenant) => owner.ensureTenantIndex(tenant))),
@@ -144,7 +147,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [large], kept: [] });
       expect(events.at(-1)).to.include({ type: "index-dropped", index: large });
 
-      // The last one belongs to a tenant without any chunks.
+      // The tenant of the last index has no chunks any more.
       const middle = (await store.ensureTenantIndex("middle")).name;
       await remove(store, "middle", 30);
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [middle], kept: [] });
@@ -244,7 +247,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.ensureTenantIndex("a")).to.deep.equal(index);
       const [, , ended = 0, again = 0] = looks;
       expect(looks).to.have.length(4);
-      // Timers have a resolution of one millisecond.
+      // The pause is 1,000 ms, and timers have a resolution of one millisecond.
       expect(again - ended).to.be.at.least(999);
       expect(events).to.deep.equal([]);
     }

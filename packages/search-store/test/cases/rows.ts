@@ -69,7 +69,7 @@ export function rowCases(backends: Backends): void {
         "more of b",
       ]);
       expect((await login.db.query(`select from ${table}`)).rows).to.have.length(0);
-      // The same store, with a broken condition on the tenant in every statement.
+      // The same store, but no statement has an effective condition on the tenant.
       const broken = await backend.store({
         db: withoutCondition(login.db),
         table,

@@ -37,7 +37,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
   });
 
   const vector = direction(seeded(3), DIMENSIONS);
-  /** Returns the expected ordinals by meaning, computed in the test. */
+  /** Returns all ordinals in descending order of similarity, computed in the test. */
   const nearest = (): number[] =>
     chunks
       .map(({ embedding }, n) => ({ n, score: cosine(embedding, vector) }))
@@ -104,7 +104,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
         store.search("a", { text: "hotel", limit: 100 }),
       ]);
       const expected = new Map<number, number>();
-      // The number of candidates is at least the number of requested hits.
+      // At least `limit` candidates are fused, although `candidates` is only 10.
       for (const [n, hit] of byMeaning.entries()) expected.set(hit.ordinal, 2 / (20 + n + 1));
       for (const [n, { ordinal }] of byWords.entries()) {
         expected.set(ordinal, (expected.get(ordinal) ?? 0) + 3 / (20 + n + 1));
@@ -232,7 +232,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
       expect(seen.sent[0]?.values).to.include("100");
       expect(seen.sent[1]?.values).to.include("250");
       expect(seen.sent[0]?.text.match(/tenant_id = \$1/g)).to.have.length(3);
-      // Check every connection of the pool.
+      // Check that the connection keeps no setting.
       const connection = await db.connect();
       const { rows } = await connection.query(
         "select current_setting('hnsw.ef_search') as ef, current_setting('hnsw.iterative_scan') as scan",
@@ -245,7 +245,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
   it("SEARCH-1 reads the tenant's rows by the primary key without an index, with and without a filter", async () => {
     await each(async (_, { db }, table) => {
       const connection = await db.connect();
-      // Simulate a large table: the planner would scan a small one sequentially.
+      // Simulate a large table: the planner would scan a small table sequentially.
       await connection.query("set enable_seqscan = off");
       connection.release();
       const seen = watched(db);

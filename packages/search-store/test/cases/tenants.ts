@@ -37,7 +37,7 @@ export function tenantCases(backends: ReturnType<typeof useBackends>): void {
       try {
         const options = { table, dimensions: DIMENSIONS };
         await eachHit(createSearchStore({ ...options, db }), 0);
-        // Control: without row security, such a bug does return foreign chunks.
+        // Control: without row security, a statement without a tenant condition does return other tenants' chunks.
         await eachHit(createSearchStore({ ...options, db: watched(db, { change: forgetful }) }), 1);
         const wall = watched(db, { change: forgetful, role });
         await eachHit(createSearchStore({ ...options, db: wall, rowSecurity: true }), 0);
