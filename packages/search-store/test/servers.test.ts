@@ -14,7 +14,7 @@ describe("on every server with pgvector", function () {
   this.timeout(30_000);
   const backends = useBackends();
   describe("the embedded database", () => embeddedCases(backends));
-  describe("its table", () => tableCases(backends));
+  describe("the table of a store", () => tableCases(backends));
   describe("ingest()", () => ingestCases(backends));
   describe("ingestBulk()", () => bulkCases(backends));
   describe("a tenant's rows", () => rowCases(backends));

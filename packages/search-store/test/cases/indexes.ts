@@ -19,7 +19,7 @@ const HOSTILE = "o'r\"k \\ $1; drop table x --";
 export function indexCases(backends: ReturnType<typeof useBackends>): void {
   const vector = direction(seeded(3), DIMENSIONS);
 
-  it("SEARCH-1 SEARCH-3 a tenant's index is created, used for that tenant only, measured and dropped", async function () {
+  it("SEARCH-1 SEARCH-3 can be created, used for that tenant only, measured and dropped", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -61,7 +61,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index with full precision is approximate, and its hits are sorted exactly", async function () {
+  it("is approximate with full precision too, but hits are sorted by their exact distance", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -94,7 +94,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("many indexes requested at once are created with fewer connections than requests", async function () {
+  it("is created for every tenant at once, even with fewer connections than tenants", async function () {
     this.timeout(60_000);
     for (const { url, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -115,7 +115,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("maintainIndexes() creates indexes above one size, drops them below a smaller size, and changes nothing in between", async function () {
+  it("is created by maintainIndexes() above one size, dropped below a smaller size, and left unchanged in between", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -154,7 +154,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an async listener that rejects, and a logger that throws after that, do not affect an index", async function () {
+  it("is not affected by an async listener that rejects or a logger that throws", async function () {
     this.timeout(60_000);
     for (const { store: newStore } of backends.all.slice(-1)) {
       const tried: string[] = [];
@@ -189,7 +189,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an invalid index of an interrupted build is dropped and rebuilt by one of several callers", async function () {
+  it("is rebuilt or dropped by one of several callers if an interrupted build left it invalid", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -219,7 +219,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that looks invalid just before the server marks it valid is not rebuilt", async function () {
+  it("is not rebuilt if it looks invalid just before the server marks it as valid", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -253,7 +253,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("waits for a build that continues on the server after its process has ended, and does not repeat it", async function () {
+  it("is not built again while the server continues a build whose process has ended", async function () {
     this.timeout(60_000);
     for (const { name, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -292,7 +292,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that cannot be created is reported, and does not prevent other indexes", async function () {
+  it("is reported as failed if it cannot be created, and is not maintained if row security hides the tenants", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();

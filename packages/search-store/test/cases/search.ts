@@ -89,7 +89,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("fuses hybrid hits from both ranks by their weights, with a score for each", async () => {
+  it("fuses the ranks of semantic and text search by their weights, and gives every hit a score", async () => {
     await each(async (store) => {
       const [all, byMeaning, byWords] = await Promise.all([
         store.search("a", {
@@ -136,7 +136,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("takes no candidates from a search type with weight 0, but still scores hits with its vector", async () => {
+  it("takes no candidates from a search type with weight 0, but still computes scores from the vector", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", weights: { vector: 0 } });
       expect(hits.every(({ vectorRank, score }) => vectorRank === null && score !== null)).to.equal(true);
@@ -201,7 +201,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("returns an all-zero embedding, written by other code, last and without a score, and excludes it with minScore", async () => {
+  it("returns a chunk with an all-zero embedding last and without a score, and excludes it with minScore", async () => {
     for (const { db, store: newStore } of backends.all) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3 });
@@ -222,7 +222,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("SEARCH-3 sends one statement with efSearch 100 by default, and resets its settings afterwards", async () => {
+  it("SEARCH-3 sends one statement with efSearch 100 by default, and leaves no setting on the connection", async () => {
     await each(async (_, { db }, table) => {
       const seen = watched(db);
       const store = createSearchStore({ db: seen, dimensions: DIMENSIONS, table, textConfig: "english" });
@@ -242,7 +242,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("SEARCH-1 reads the tenant's rows by the primary key without an index, with and without a filter", async () => {
+  it("SEARCH-1 reads rows by the primary key if the tenant has no approximate index, with and without a filter", async () => {
     await each(async (_, { db }, table) => {
       const connection = await db.connect();
       // Simulate a large table: the planner would scan a small table sequentially.
@@ -321,7 +321,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("embeds a text once if the store can, and never for a faulty filter or an aborted request", async () => {
+  it("embeds a text once if the store has embed, and never for a faulty filter or an aborted request", async () => {
     await each(async (_, { db }, table) => {
       const asked: string[] = [];
       const spans: object[] = [];
