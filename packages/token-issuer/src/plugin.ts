@@ -83,7 +83,7 @@ export const issuingPlugin = definePlugin({
       import("./auth-routes.ts"),
     ]);
     const issuer = await attempt(() => createTokenIssuer(issuerOptions(context, ring, store)));
-    // In mode `secret`, the verifier takes the secret from the same option.
+    // In mode `secret`, the verifier reads the secret itself and needs no keys from here.
     const verifies = options.mode !== "secret" || options.signingKeys !== undefined;
     const offered: Signing = { keys: verifies ? ring : undefined, store };
     return {

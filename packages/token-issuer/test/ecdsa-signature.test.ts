@@ -13,7 +13,7 @@ const filled = (bytes: number, last: number): number[] => [...Array<number>(byte
 describe("fixedSignature()", () => {
   it("returns verifiable signatures for integers of any length and sign (ISS-12)", async () => {
     for (const [algorithm, namedCurve, digest, rounds] of [
-      // One integer in 128 is short, and every second one has a leading zero byte.
+      // One integer in 128 is short, and every second integer has a leading zero byte.
       ["ES256", "P-256", "sha256", 1500],
       ["ES384", "P-384", "sha384", 40],
       ["ES512", "P-521", "sha512", 40],

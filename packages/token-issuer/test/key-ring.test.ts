@@ -19,7 +19,7 @@ const day = 86_400_000;
 const settled = start + 120_000;
 const signal = new AbortController().signal;
 
-/** A ring with one previous, one current and one next key. */
+/** Returns a ring with one previous, one current and one next key. */
 async function wholeRing(
   algorithm: "ES256" | "RS256" | "EdDSA" | "HS256" = "ES256",
 ): ReturnType<typeof ring> {

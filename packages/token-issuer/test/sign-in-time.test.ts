@@ -6,7 +6,7 @@ import { ada, claimsOf, issuing, problemOf } from "./support/issuing.ts";
 
 type Clock = Required<Pick<IssuerStore, "signInTime" | "revokeSubjectNow">>;
 
-/** A store without the optional `signInTime` and `revokeSubjectNow`. */
+/** Returns a store without the optional `signInTime` and `revokeSubjectNow`. */
 function storeWithoutClock(): IssuerStore {
   const store = createMemoryTokenStore();
   return {
@@ -18,7 +18,7 @@ function storeWithoutClock(): IssuerStore {
   };
 }
 
-/** A store with the given clock operations. */
+/** Returns a store with the given clock operations. */
 function storeWithClock(clock: Clock): IssuerStore {
   return { ...storeWithoutClock(), ...clock };
 }

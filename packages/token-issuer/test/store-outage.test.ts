@@ -8,9 +8,9 @@ import { ada, claimsOf, expectPair, issuing, problemOf, refusalOf } from "./supp
 type Operation = Exclude<keyof IssuerStore, "shared">;
 type Rotation = Parameters<IssuerStore["rotate"]>[0];
 
-/** A store whose operations can be replaced by failures, and that records its rotations. */
+/** Returns a store that records its rotations, and whose operations can be replaced by failures. */
 function failingStore(): IssuerStore & {
-  /** What an operation does instead of its work. */
+  /** The functions that replace operations. */
   readonly instead: { [K in Operation]?: (() => unknown) | undefined };
   readonly rotations: Rotation[];
   readonly inner: IssuerStore;
@@ -102,7 +102,7 @@ describe("a token store that does not respond", () => {
       const { refresh_token } = await issuer.issuePair(ada);
       store.instead.rotate = () => {
         delete store.instead.rotate;
-        // The rotation happens, and its answer is lost.
+        // The store rotates the token, but the response is lost.
         expect(store.inner.rotate(store.rotations.at(-1) as Rotation)).to.equal("rotated");
         return lose();
       };

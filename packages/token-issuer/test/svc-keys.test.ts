@@ -60,7 +60,7 @@ describe("svc-keys", function () {
     return { code, stdout, stderr };
   }
 
-  /** Runs a command in this process, which is faster than starting one. */
+  /** Runs a command in this process, which is faster than starting a new process. */
   async function json(...args: readonly string[]): Promise<Listing> {
     const where = args.includes("--file") ? [] : ["--file", file];
     return JSON.parse(await runKeyCommand([...args, ...where, "--json"], () => Date.now())) as Listing;
