@@ -103,7 +103,7 @@ describe("the onIdentity handler", () => {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`is not called for a refusal, whose login cookie is deleted even if the final handler of ${major} responds (OIDC-7)`, async () => {
+    it(`a refused callback deletes the login cookie even if the final handler of ${major} responds (OIDC-7)`, async () => {
       const redirectUri = "http://127.0.0.1/auth/acme/callback";
       const login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },

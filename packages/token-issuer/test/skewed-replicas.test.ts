@@ -41,7 +41,7 @@ async function use({ url }: Replica, pair: TokenPair): Promise<readonly [number,
 
 function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: Stack): void {
   for (const [one, other] of skews) {
-    it(`ends older sessions at once and keeps newer ones, with clocks ${one} s and ${other} s off (REV-10)`, async () => {
+    it(`end all older sessions at a sign-out, and no newer session, with clocks ${one} s and ${other} s ahead (REV-10)`, async () => {
       const [firstStore, secondStore] = storesOf();
       await using first = await replicaOn(firstStore, one, stack);
       await using second = await replicaOn(secondStore, other, stack);
@@ -61,7 +61,7 @@ function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: S
     });
   }
 
-  it("dates a sign-in by the store's clock, even if the caller dates it by a clock that is ahead (REV-10)", async () => {
+  it("date a sign-in by the store's clock, even if its authTime comes from a clock that is ahead (REV-10)", async () => {
     const [firstStore, secondStore] = storesOf();
     await using first = await replicaOn(firstStore, 25, stack);
     await using second = await replicaOn(secondStore, 0, stack);
@@ -77,7 +77,7 @@ function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: S
     expect(await use(second, next)).to.eql([200, 200]);
   });
 
-  it("keeps the time that a caller passes (REV-10)", async () => {
+  it("use a past authTime and notBefore as the caller passes them (REV-10)", async () => {
     const [store] = storesOf();
     await using replica = await replicaOn(store, 0, stack);
     const subject = `named person on ${stack}`;
