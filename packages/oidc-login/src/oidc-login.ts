@@ -22,8 +22,8 @@ export interface OidcLogin extends Middleware, AsyncDisposable {
 }
 
 /**
- * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider (OIDC-1).
- * Fetches nothing before the first sign-in, and keeps attempts in cookies instead of memory.
+ * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider
+ * (OIDC-1). Fetches nothing before the first sign-in, and keeps attempts in cookies instead of memory.
  *
  * @throws ConfigurationError that lists all faults, by provider and key
  */
