@@ -62,8 +62,8 @@ export function openConnection(
   // Call `onReady` after this function has returned, because the caller needs the connection in it.
   if (state.isUp) queueMicrotask(events.onReady);
 
-  // For clusters and callers' clients. A cluster needs ioredis's automatic pipelining, which costs more CPU than the rest
-  // of a command.
+  // For clusters and callers' clients. A cluster needs ioredis's automatic pipelining, which costs more CPU than the
+  // rest of a command.
   function sendByCall(command: string, args: readonly CommandArgument[]): Sent {
     if (given === undefined) return sentOf(client.call(command, ...args));
     const sent = sentOf(client.call(command, ...prefixed(command, args, keyPrefix)));
@@ -106,8 +106,8 @@ export function openConnection(
       return send("exists", [key ?? "{}"]);
     },
     /**
-     * Returns the server for a command, or undefined if its keys are in several slots. ioredis would reject all commands
-     * that are sent together with such a command.
+     * Returns the server for a command, or undefined if its keys are in several slots. ioredis would reject all
+     * commands that are sent together with such a command.
      */
     serverOf(command: string, args: readonly CommandArgument[]): string | undefined {
       if (cluster === undefined) return ONLY;
@@ -115,7 +115,9 @@ export function openConnection(
       if (others.length > 0) return undefined;
       return (slot === undefined ? undefined : cluster.slots[slot]?.[0]) ?? ONLY;
     },
-    /** Returns the servers that hold keys, or one entry for the whole connection while a cluster's slots are unknown. */
+    /**
+     * Returns the servers that hold keys, or one entry for the whole connection while a cluster's slots are unknown.
+     */
     servers(): readonly Server[] {
       const servers = cluster === undefined ? [] : serversOf(cluster);
       return servers.length === 0 ? [{ name: ONLY, send }] : servers;

@@ -7,8 +7,8 @@ const RECONNECT_EVERY_MS = 5000;
 /** Creates the ioredis client, with settings that keep it from delaying commands. */
 export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
-  // The guard sets the deadline of a command. `longest` only bounds waits that ioredis would not limit. It is long, because
-  // ioredis cannot distinguish a stall of this process from a stall of Redis.
+  // The guard sets the deadline of a command. `longest` only bounds waits that ioredis would not limit. It is long,
+  // because ioredis cannot distinguish a stall of this process from a stall of Redis.
   const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {

@@ -29,13 +29,13 @@ const STALL_MS = 50;
 const SHORTEST_WINDOW_MS = 100;
 
 /**
- * Creates a circuit breaker. The first timeout opens it, so that later commands do not wait for a deadline too. A refused
- * or lost connection does not count, because commands without a connection are rejected at once anyway. A reply that the
- * server is unusable (such as LOADING) arrives at once, so only `breakerFailures` consecutive replies of this kind open the
- * breaker.
+ * Creates a circuit breaker. The first timeout opens it, so that later commands do not wait for a deadline too. A
+ * refused or lost connection does not count, because commands without a connection are rejected at once anyway. A reply
+ * that the server is unusable (such as LOADING) arrives at once, so only `breakerFailures` consecutive replies of this
+ * kind open the breaker.
  *
- * While the breaker is open, a probe is sent every `breakerCoolDownMs`; its success closes the breaker. No command waits
- * for a probe.
+ * While the breaker is open, a probe is sent every `breakerCoolDownMs`; its success closes the breaker. No command
+ * waits for a probe.
  *
  * @param sendProbe sends a command whose reply shows whether the server is usable again
  */

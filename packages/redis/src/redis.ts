@@ -11,8 +11,8 @@ import { createProbe } from "./readiness.ts";
  * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
  * Keys get the connection's prefix.
  *
- * Commands reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` if Redis rejects the
- * command as invalid.
+ * Commands reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` if Redis
+ * rejects the command as invalid.
  */
 export interface GuardedRedis {
   /** Runs any command, for example `call("incr", "visits")`. In a cluster its keys must share a hash tag. */
