@@ -33,8 +33,8 @@ interface RoutedRequest extends IncomingMessage {
 
 const indexes = new WeakMap<AppShape, RouteIndex>();
 /**
- * The index in which each route was found. After an error in a sub-application, `req.app` is the parent application, whose
- * index does not contain the route.
+ * The index in which each route was found. After an error in a sub-application, `req.app` is the parent application,
+ * whose index does not contain the route.
  */
 const owners = new WeakMap<RouteShape, RouteIndex>();
 

@@ -46,7 +46,9 @@ export function isApplication(value: unknown): value is AppShape {
   return typeof value === "function" && "settings" in value && "mountpath" in value;
 }
 
-/** Returns whether a value is an Express router. A Connect application has a `stack` too, but its `route` is a string. */
+/**
+ * Returns whether a value is an Express router. A Connect application has a `stack` too, but its `route` is a string.
+ */
 export function isRouter(value: unknown): value is RouterShape {
   return (
     typeof value === "function" && "route" in value && typeof value.route === "function" && hasStack(value)

@@ -57,7 +57,10 @@ function guardIn(handle: unknown): Guard | undefined {
 
 const PARAMETER = /^:\w+$/;
 
-/** Returns whether every request that matches `route` also runs a handler mounted at `place`; false if that is not certain. */
+/**
+ * Returns whether every request that matches `route` also runs a handler mounted at `place`; false if that is not
+ * certain.
+ */
 function covers(place: PathTemplate, route: PathTemplate): boolean {
   if (place.text.includes(UNKNOWN)) return false;
   if (place.open) return route.text === place.text || route.text.startsWith(`${place.text}/`);
@@ -67,7 +70,9 @@ function covers(place: PathTemplate, route: PathTemplate): boolean {
     .every((segment, index) => segment === inRoute[index] || coversSegment(segment, inRoute[index]));
 }
 
-/** Returns whether a segment is a parameter that matches every text of another segment, which is fixed or a parameter. */
+/**
+ * Returns whether a segment is a parameter that matches every text of another segment, which is fixed or a parameter.
+ */
 function coversSegment(segment: string, other: string | undefined): boolean {
   return PARAMETER.test(segment) && other !== undefined && /^(:\w+|[\w.~-]+)$/.test(other);
 }
