@@ -20,7 +20,9 @@ export function command(options: ResolvedOptions, operation: string): ResolvedOp
   return within(options, operation, options.commandTimeoutMs);
 }
 
-/** Returns the options of one call that may affect many rows or an index, with `maintenanceTimeoutMs` as the deadline. */
+/**
+ * Returns the options of one call that may affect many rows or an index, with `maintenanceTimeoutMs` as the deadline.
+ */
 export function maintenance(options: ResolvedOptions, operation: string): ResolvedOptions {
   return within(options, operation, options.maintenanceTimeoutMs);
 }
@@ -48,8 +50,8 @@ export function isEmbedded(db: Database): boolean {
 }
 
 /**
- * Runs one statement for a tenant; with row security, in a transaction that sets the tenant on the server. The statement
- * must have its own condition on the tenant in both cases (SEARCH-1).
+ * Runs one statement for a tenant; with row security, in a transaction that sets the tenant on the server. The
+ * statement must have its own condition on the tenant in both cases (SEARCH-1).
  */
 export function queryAs<R extends Row>(
   access: Access,

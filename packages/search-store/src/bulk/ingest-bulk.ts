@@ -92,7 +92,9 @@ async function load(
 
 type Rights = { secured: boolean; files: boolean };
 
-/** Returns the query for active row security and for the right to read server files, which decide how rows are loaded. */
+/**
+ * Returns the query for active row security and for the right to read server files, which decide how rows are loaded.
+ */
 function selectRights(quotedTable: string): string {
   return `
 select row_security_active(${literal(quotedTable)}) as secured,

@@ -25,7 +25,8 @@ export async function* readSource<T>(
       yield step.value;
     }
   } catch (error) {
-    // A source that threw has ended. After an abort it has not, and `return()` is not awaited below, because it may hang.
+    // A source that threw has ended. After an abort it has not, and `return()` is not awaited below, because it may
+    // hang.
     ended = signal?.aborted !== true;
     throw error;
   } finally {

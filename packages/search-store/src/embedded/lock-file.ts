@@ -30,9 +30,9 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 }
 
 /**
- * Creates the lock file, or takes over an abandoned one. Only one process takes over: it creates a second file, named after
- * the abandoned lock's token, and renames it over the lock file, so that the lock file always exists. If that process
- * terminates before the rename, another one takes over the second file in the same way.
+ * Creates the lock file, or takes over an abandoned one. Only one process takes over: it creates a second file, named
+ * after the abandoned lock's token, and renames it over the lock file, so that the lock file always exists. If that
+ * process terminates before the rename, another one takes over the second file in the same way.
  */
 async function writeLock(file: string, holder: Holder): Promise<void> {
   try {

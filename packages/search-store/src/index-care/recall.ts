@@ -29,8 +29,9 @@ type SampleRow = { document_id: string; ordinal: number; embedding: string };
 const EQUAL = 1e-6;
 
 /**
- * Searches for the neighbours of some stored embeddings with an ordinary and with an exact search, and returns the share of
- * true neighbours that the ordinary search finds. The embedding itself does not count, since every search finds it.
+ * Searches for the neighbours of some stored embeddings with an ordinary and with an exact search, and returns the
+ * share of true neighbours that the ordinary search finds. The embedding itself does not count, since every search
+ * finds it.
  *
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`
  */

@@ -120,8 +120,8 @@ export async function makeTenantIndex(
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // The server may continue a build after its process has ended. Just before the commit such a build looks interrupted, so
-    // look again before rebuilding.
+    // The server may continue a build after its process has ended. Just before the commit such a build looks
+    // interrupted, so look again before rebuilding.
     if (found !== undefined && (found.building || !isLeft)) {
       isLeft = !found.building;
       return isLeft ? AGAIN : BUSY;

@@ -48,9 +48,10 @@ interface Site {
 /**
  * Returns the whole search as one statement (SEARCH-1, SEARCH-3).
  *
- * The first common table expression changes settings for the statement's own transaction, and all others wait for it. So
- * the search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server plans it
- * with its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial index.
+ * The first common table expression changes settings for the statement's own transaction, and all others wait for it.
+ * So the search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server
+ * plans it with its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial
+ * index.
  */
 export function searchStatement(
   table: Table,
@@ -179,7 +180,9 @@ function firstWords(given: string): string {
   return text;
 }
 
-/** Returns the SQL expression of the reciprocal rank fusion; for a single search type, it keeps the order of the ranks. */
+/**
+ * Returns the SQL expression of the reciprocal rank fusion; for a single search type, it keeps the order of the ranks.
+ */
 function fused(parameters: Parameters, { vector, text, weights, rrfK }: Wanted): string {
   const part = (rank: string, weight: number): string =>
     `${parameters.add(weight, "float8")} / (${parameters.add(rrfK, "float8")} + ${rank})`;

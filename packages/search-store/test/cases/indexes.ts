@@ -13,8 +13,8 @@ const DIMENSIONS = 8;
 const HOSTILE = "o'r\"k \\ $1; drop table x --";
 
 /**
- * Defines tests that run on one database only, the real server if there is one: on the embedded database the builds take
- * too long, and another test covers that it can build an index.
+ * Defines tests that run on one database only, the real server if there is one: on the embedded database the builds
+ * take too long, and another test covers that it can build an index.
  */
 export function indexCases(backends: ReturnType<typeof useBackends>): void {
   const vector = direction(seeded(3), DIMENSIONS);
