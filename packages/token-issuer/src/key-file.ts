@@ -88,7 +88,9 @@ export async function writeKeyFile(path: string, text: string, exclusive = false
   }
 }
 
-/** Copies owner, group and group permission of the old file, so that the service can read what an administrator writes. */
+/**
+ * Copies owner, group and group permission of the old file, so that the service can read what an administrator writes.
+ */
 async function keepOwner(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   if (process.platform === "win32") return;
   const own = await handle.stat();

@@ -69,8 +69,9 @@ export function readPairRequest(
 }
 
 /**
- * Returns whether a value is a time in seconds since the Unix epoch, not further in the future than the leeway. Accepts the
- * end of the current second even without leeway, because `revokeSubject()` returns it. Rejects a time in milliseconds.
+ * Returns whether a value is a time in seconds since the Unix epoch, not further in the future than the leeway. Accepts
+ * the end of the current second even without leeway, because `revokeSubject()` returns it. Rejects a time in
+ * milliseconds.
  */
 export function isMoment(
   seconds: unknown,

@@ -51,8 +51,8 @@ export function createStoreCalls(
   }
 
   /**
-   * Rotates a token. Retries if the response was lost, since the client would otherwise lose the session. The nonce lets the
-   * store recognise the retry as the same presentation.
+   * Rotates a token. Retries if the response was lost, since the client would otherwise lose the session. The nonce
+   * lets the store recognise the retry as the same presentation.
    */
   async function rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult> {
     const call = { ...rotation, nonce: randomUUID() };

@@ -14,7 +14,9 @@ import { key, refusal, ring, start } from "./support/rings.ts";
 const second = 1000;
 const day = 86_400 * second;
 const settled = start + SETTLE_SECONDS * second;
-/** Retention of a replaced key: 30 days of refresh tokens, 30 s of leeway, 120 s until all services know the new key. */
+/**
+ * Retention of a replaced key: 30 days of refresh tokens, 30 s of leeway, 120 s until all services know the new key.
+ */
 const kept = 30 * day + 150 * second;
 
 function states(document: RingDocument): string[] {
