@@ -112,7 +112,7 @@ function loginErrorOf(error: unknown): LoginError {
   if (error instanceof LoginError) return error;
   if (!(error instanceof Error)) return new LoginError("exchange_answer");
   if (error.cause instanceof LoginError) return error.cause;
-  // Safe to log: openid-client sets `code`, never the response.
+  // `code` is safe to log, because openid-client sets it and not the provider.
   const { code } = error as { readonly code?: unknown };
   return new LoginError("exchange_answer", typeof code === "string" ? code : error.name);
 }

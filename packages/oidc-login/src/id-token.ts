@@ -6,7 +6,7 @@ import type { ResolvedOidcLogin } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** What one sign-in attempt and its callback contribute to the check of an ID token and to the identity. */
+/** The values of an attempt and its callback that an ID token must match, and the path to return to. */
 export interface Expected {
   readonly nonce: string;
   /** `iss` of the callback (RFC 9207), if it has one. */
@@ -38,7 +38,8 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
       audience: provider.clientId,
       leewaySeconds: options.leewaySeconds,
       now: options.now,
-      // An ID token is presented once, so caching has no benefit. No provider uses this claim: sign-in needs no tenant.
+      // An ID token is presented once, so caching has no benefit. No provider uses this claim, because sign-in needs no
+      // tenant.
       cacheTokens: 0,
       tenantClaim: "urn:svc:oidc-login:none",
     });

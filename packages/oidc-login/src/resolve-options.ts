@@ -45,7 +45,7 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions) {
   };
 }
 
-/** Requires a separate callback for every provider, so that no code reaches another provider (RFC 9700, 4.4.2). */
+/** Returns a fault for each callback that providers share, so that no code reaches another provider (RFC 9700, 4.4.2). */
 function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
   const faults: Fault[] = [];
   const owners = new Map<string, string>();

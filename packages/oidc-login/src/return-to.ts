@@ -16,6 +16,6 @@ export function localPath(value: string): string | undefined {
   const url = URL.parse(value, ORIGIN);
   if (url === null || url.origin !== ORIGIN) return undefined;
   const path = url.pathname + url.search + url.hash;
-  // `/.//host` is a path, but it is normalised to `//host`.
+  // `/.//host` is a path, but it is normalised to `//host`, which names a host.
   return path.startsWith("//") || path.length > LONGEST_RETURN_TO ? undefined : path;
 }
