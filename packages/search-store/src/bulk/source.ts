@@ -25,8 +25,7 @@ export async function* readSource<T>(
       yield step.value;
     }
   } catch (error) {
-    // A source that threw has ended. After an abort it has not, and `return()` is not awaited below, because it may
-    // hang.
+    // A source that threw has ended. An aborted source has not, and may hang, so `return()` is not awaited below.
     ended = signal?.aborted !== true;
     throw error;
   } finally {

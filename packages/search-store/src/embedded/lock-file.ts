@@ -9,7 +9,7 @@ interface Holder {
   readonly token: string;
 }
 
-// A process id can be reused, and in a container it always is: this prefix marks the tokens of this process.
+// Identifies this process in its locks, because process ids are reused: in a container often the same id at every start.
 const here = randomUUID();
 
 /**

@@ -24,7 +24,7 @@ const LONGEST_PAUSE_MS = 1000;
 /** Maximum number of attempts, about an hour. */
 const ROUNDS = 3600;
 
-// The queue of each pool. Work under the lock needs a second connection, so concurrent calls could exhaust the pool.
+// The last queued work of each pool. Concurrent work could exhaust the pool, because it needs a second connection.
 const last = new WeakMap<Database, Promise<unknown>>();
 
 function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {

@@ -18,7 +18,7 @@ import { report } from "./report.ts";
 /** A tenant's approximate index. */
 export interface TenantIndex {
   readonly name: string;
-  /** False during the build, and after a failed one. */
+  /** False during the build, and after a failed build. */
   readonly valid: boolean;
   readonly bytes: number;
 }

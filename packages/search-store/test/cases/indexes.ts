@@ -66,7 +66,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3, precision: "full" });
-      // These are too close to each other for half precision to order them.
+      // These embeddings are too close to each other for half precision to order them.
       const near = [7, 1, 5, 3, 8, 2, 6, 4];
       await store.ingest(
         "a",
@@ -228,7 +228,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       const index = await owner.ensureTenantIndex("a");
       const events: StoreEvent[] = [];
       const looks: number[] = [];
-      // Simulate a build: running before the lock and at the first look under it, then finished but not committed.
+      // Simulate a build in another session: the first two queries see it running, the third sees it not yet valid.
       const change = (text: string): string => {
         if (text !== SELECT_INDEXES) return text;
         looks.push(performance.now());

@@ -14,7 +14,7 @@ export interface Backend {
   readonly url: string | undefined;
   /** Creates a store with its own table; three dimensions by default. */
   readonly store: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
-  /** Creates a store on the emptied table {@link SHARED}, since a new table takes longer than most tests. Three dimensions. */
+  /** Creates a store on the emptied table {@link SHARED}, since a new table takes longer than most tests. */
   readonly emptied: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
 }
 
