@@ -4,7 +4,7 @@ export type KeyRingFault =
   | "broken"
   /** The file cannot be read or written. */
   | "unreadable"
-  /** Users other than the owner may read or change the file. */
+  /** The permissions of the file let other users read or change it. */
   | "exposed"
   /** The file exists already. */
   | "exists"
