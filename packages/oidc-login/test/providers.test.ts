@@ -228,7 +228,7 @@ describe("the built-in providers", () => {
     });
   });
 
-  it("receive the client secret in a header with client_secret_basic (OIDC-15)", async () => {
+  it("receive the client secret in a header if clientAuthentication is client_secret_basic (OIDC-15)", async () => {
     const acme = { ...provider.options, clientAuthentication: "client_secret_basic" as const };
     await using service = await serve({ providers: { acme } });
     let header: string | undefined;

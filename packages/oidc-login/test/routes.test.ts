@@ -76,7 +76,7 @@ describe("the sign-in routes", () => {
         }
       });
 
-      it("call next() for all other paths", async () => {
+      it("call next() for every path that is not a sign-in route", async () => {
         const paths = [
           "/",
           "/auth",

@@ -43,7 +43,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(claims).to.include({ sub: "ada", aud: "client-1", iss: provider.url });
       });
 
-      it("completes concurrent sign-ins in two tabs, even the second tab first (OIDC-5, OIDC-7)", async () => {
+      it("completes concurrent sign-ins in two tabs, even if the second tab finishes first (OIDC-5, OIDC-7)", async () => {
         const ours = browser();
         const there = browser();
         const first = await start(ours, `${url}?return_to=/first`);
