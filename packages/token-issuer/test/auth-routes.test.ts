@@ -265,7 +265,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("calls next() for other paths and OPTIONS requests", async () => {
+    it("calls next() for paths that are not its routes, and for OPTIONS requests", async () => {
       await using server = await serve(stack, issuing());
       for (const path of ["/", "/auth", "/auth/google/start", "/auth/refresh/more", "/authx/me"]) {
         expect((await ask(server.url + path)).body["instance"], path).to.equal(path);

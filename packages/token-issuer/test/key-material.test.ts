@@ -43,7 +43,7 @@ describe("key material", function () {
     });
   }
 
-  it("is generated with secrets as long as the digest, and RSA keys of 2,048 bits or of the given size", async () => {
+  it("is generated as a secret as long as the digest, or as an RSA key of 2,048 bits or of the given size", async () => {
     for (const bits of [256, 384, 512] as const) {
       const drawn = await key(`HS${bits}`);
       expect(drawn.verifying.symmetricKeySize).to.equal(bits / 8);

@@ -58,12 +58,12 @@ describe("a key ring", () => {
     expect(states(promoteKey(document, settled))).to.deep.equal(["previous", "current"]);
   });
 
-  it("promotes a key before it is due with force", async () => {
+  it("promotes a key before it is due with the option force", async () => {
     const { document } = await withNext();
     expect(states(promoteKey(document, start, { force: true }))).to.deep.equal(["previous", "current"]);
   });
 
-  it("rejects the promotion of a key that is not next, even with force", async () => {
+  it("rejects the promotion of a key that is not next, even with the option force", async () => {
     const { document, first, second: kid } = await withNext();
     const promoted = promoteKey(document, settled);
     const retired = retireKey(promoted, first, settled, { immediately: true });
@@ -98,7 +98,7 @@ describe("a key ring", () => {
     expect(states(retireKey(promoted, kid, end))).to.deep.equal(["retired", "current"]);
   });
 
-  it("retires a replaced key before it is due with immediately", async () => {
+  it("retires a replaced key before it is due with the option immediately", async () => {
     const { document, first } = await withNext();
     const retired = retireKey(promoteKey(document, settled), first, settled, { immediately: true });
     expect(states(retired)).to.deep.equal(["retired", "current"]);
@@ -116,7 +116,7 @@ describe("a key ring", () => {
     expect(retired.keys[1]?.promotedAt).to.equal(start);
   });
 
-  it("rejects the retirement of the only key, even with immediately", async () => {
+  it("rejects the retirement of the only key, even with the option immediately", async () => {
     const document = await ring();
     const kid = document.keys[0]?.kid ?? "";
     const { message } = refusal(() => retireKey(document, kid, start, { immediately: true }), "wrong_state");

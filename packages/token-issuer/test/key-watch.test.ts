@@ -174,7 +174,7 @@ describe("a key ring in a file", () => {
     expect([code, stdout]).to.deep.equal([0, "ES256\n"]);
   });
 
-  it("rejects a missing, broken or too long file at startup", async () => {
+  it("is rejected at startup if the file is missing, broken or too long", async () => {
     refusal(() => createKeyRing({ file: join(folder, "none.json") }), "unreadable");
     refusal(() => createKeyRing({ file: join(folder, "none", "keys.json") }), "unreadable");
     await put("{}");

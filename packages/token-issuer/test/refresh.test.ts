@@ -296,7 +296,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(again.refresh_token));
   });
 
-  it("rejects a notBefore in the future or in milliseconds, which would end later sessions too (REV-10)", async () => {
+  it("revokeSubject() rejects a notBefore in the future or in milliseconds, which would end later sessions too (REV-10)", async () => {
     const { issuer, clock } = issuing();
     const before = await issuer.issuePair(ada);
     for (const notBefore of [clock(), clock() / 1000 + 3600]) {
@@ -306,7 +306,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(before.refresh_token));
   });
 
-  it("rejects a revocation without an id (ISS-19)", async () => {
+  it("revokeToken(), revokeSession() and revokeSubject() reject invalid arguments (ISS-19)", async () => {
     const { issuer } = issuing();
     for (const run of [
       () => issuer.revokeToken(""),
