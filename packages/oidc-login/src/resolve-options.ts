@@ -45,7 +45,9 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions) {
   };
 }
 
-/** Returns a fault for each callback that providers share, so that no code reaches another provider (RFC 9700, 4.4.2). */
+/**
+ * Returns a fault for each callback that providers share, so that no code reaches another provider (RFC 9700, 4.4.2).
+ */
 function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
   const faults: Fault[] = [];
   const owners = new Map<string, string>();
