@@ -9,7 +9,8 @@ interface Holder {
   readonly token: string;
 }
 
-// Identifies this process in its locks, because process ids are reused: in a container often the same id at every start.
+// Identifies this process in its locks, because process ids are reused: in a container often the same id at every
+// start.
 const here = randomUUID();
 
 /**

@@ -3,7 +3,7 @@ import { type Database, isPool, original, type Queryable, withTransaction } from
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 
-/** Returned by work that must be retried because another session is working on the same index. */
+/** Returned by work that must be retried because another session is working on an index of the table. */
 export const BUSY: unique symbol = Symbol("busy");
 /** Returned by work that must be retried after one second. */
 export const AGAIN: unique symbol = Symbol("again");

@@ -167,7 +167,8 @@ t as (
 )`;
 }
 
-// A dash without a following word or phrase. The server would nest one negation per dash; about thirty are too many for it.
+// A dash without a following word or phrase. The server would nest one negation per dash; about thirty are too many for
+// it.
 const LONE_DASH = /-(?![\p{L}\p{N}\p{M}\p{So}"])/gu;
 
 /** Returns the first words of a query: each word is matched against every candidate, so a whole page would be too slow. */
