@@ -90,7 +90,7 @@ export const issuingPlugin = definePlugin({
       parts: { issuer },
       offers: { signing: offered },
       behindBody: issuer && authRoutes(issuer),
-      // The verifier's check covers the shared store; an in-process store adds a separate note (RDY-23).
+      // The verifier's check covers the shared store; an in-process store adds its own check (RDY-23).
       checks: [ring.readiness(), isInProcess ? store.readiness?.() : undefined].filter(
         (each) => each !== undefined,
       ),
