@@ -24,7 +24,7 @@ const VALUE = /^[\w-]+$/;
 export interface AttemptCookies {
   /** Returns the name of an attempt's cookie (OIDC-5). */
   nameOf(state: string): string;
-  /** Returns whether the name has the form of a login cookie. */
+  /** Returns whether a cookie with this name is a login cookie. */
   owns(name: string): boolean;
   seal(name: string, attempt: Attempt): string;
   /** Decrypts a value. Returns undefined for a value that was not encrypted with our secrets under this name. */
@@ -58,7 +58,7 @@ export function attemptCookies(secrets: readonly string[], secure: boolean): Att
       if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
       for (const key of keys) {
         const text = opened(key, name, bytes);
-        // A value that was encrypted with our key is a valid attempt.
+        // Only this package encrypts with this key, so the text needs no validation.
         if (text !== undefined) return JSON.parse(text) as Attempt;
       }
       return undefined;
@@ -99,7 +99,7 @@ export function isLive({ issued_at }: Attempt, nowSeconds: number, leewaySeconds
 }
 
 const MOST_LIVE = 5;
-/** Maximum size in bytes of the cookies kept besides a new one, so that all fit into the header limits of common proxies. */
+/** Maximum total size in bytes of the login cookies kept besides a new one; proxies limit the size of headers. */
 const MOST_KEPT_BYTES = 4096;
 const MOST_FORGOTTEN = 20;
 

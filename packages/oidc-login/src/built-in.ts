@@ -1,8 +1,8 @@
-/** The metadata of a provider, so that no discovery request is needed. */
+/** The metadata of a built-in provider, which replaces a discovery request. */
 export interface BuiltIn {
   readonly kind: "openid" | "microsoft" | "oauth";
   readonly issuer: string;
-  /** Other spellings of the issuer in its ID tokens. */
+  /** Other values of `iss` that the provider's ID tokens may contain. */
   readonly alsoIssuers: readonly string[];
   readonly jwksUri: string | undefined;
   readonly authorizationEndpoint: string;
@@ -15,7 +15,7 @@ export const OPENID_SCOPES = ["openid", "email", "profile"] as const;
 /** Names of the built-in providers. */
 export const BUILT_IN = ["google", "microsoft", "github"] as const;
 
-/** Returns the metadata of a built-in provider, whose options need no addresses (OIDC-16). */
+/** Returns the metadata of a built-in provider (OIDC-16), or undefined for any other name. */
 export function builtIn(name: string, directory: string): BuiltIn | undefined {
   if (name === "google") return GOOGLE;
   if (name === "github") return GITHUB;

@@ -9,7 +9,7 @@ import type { AccessTokenHandler } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The members of a provider that a callback needs. */
+/** The provider, functions and settings that `finishLogin()` uses. */
 export interface CallbackParts {
   readonly provider: Provider;
   readonly exchange: CodeExchange;
@@ -83,7 +83,7 @@ async function identityByAccessToken(
   accessToken: string,
   attempt: Attempt,
 ): Promise<LoginIdentity> {
-  // An access token does not show which client it was issued to (OIDC-17).
+  // An access token does not prove that it was issued to this client, so only the application may accept it (OIDC-17).
   if (onAccessToken === undefined) throw new LoginError("no_id_token", "onAccessToken is missing");
   const profile = await onAccessToken(accessToken, provider.name);
   if (!isSubject(profile?.subject))

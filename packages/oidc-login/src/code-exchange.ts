@@ -20,8 +20,8 @@ export interface Tokens {
 /** Exchanges a code with its provider. Throws only LoginError. */
 export type CodeExchange = (answer: URLSearchParams, attempt: Attempt) => Promise<Tokens>;
 
-// openid-client would check the ID token by its own rules, without Microsoft's template and our keys. Renaming the member
-// hides the token from it.
+// openid-client would check `id_token` by its own rules, without Microsoft's issuer template and our keys. Renaming the
+// field hides the ID token from openid-client.
 const ID_TOKEN = "svc_id_token";
 
 /** Configures openid-client for a provider. Makes no request. */
@@ -38,14 +38,14 @@ export function clientOf(
       issuer,
       authorization_endpoint: authorizationEndpoint,
       token_endpoint: tokenEndpoint,
-      // For Microsoft the callback compares `iss` itself and then removes it.
+      // For Microsoft, the callback checks `iss` itself, and the exchange deletes it from the URL.
       authorization_response_iss_parameter_supported: issRequired && provider.kind !== "microsoft",
     },
     provider.clientId,
     { client_secret: clientSecret },
     authenticate(clientSecret),
   );
-  // The options already reject http where `env` forbids it.
+  // Allow http here: resolving the options has rejected it where `env` forbids it.
   allowInsecureRequests(client);
   client[customFetch] = (url, options) => tokenAnswer(fetch, url, options as RequestInit, timeoutMs);
   return client;
@@ -90,7 +90,7 @@ async function tokenAnswer(
     throw new LoginError("provider_unreachable", nameOf(error));
   });
   const answer = jsonObject(body);
-  // GitHub reports an error with status 200 where other providers use 400.
+  // GitHub reports errors with status 200; other providers use 400.
   if (answer !== undefined && status < 500 && status !== 429 && typeof answer["error"] === "string")
     throw new LoginError("code_refused", errorCode(answer["error"]));
   if (status >= 400 && status < 500 && status !== 429) throw new LoginError("code_refused", `${status}`);
@@ -112,7 +112,7 @@ function loginErrorOf(error: unknown): LoginError {
   if (error instanceof LoginError) return error;
   if (!(error instanceof Error)) return new LoginError("exchange_answer");
   if (error.cause instanceof LoginError) return error.cause;
-  // The code comes from the library, never from the response.
+  // `code` is safe to log, because openid-client sets it and not the provider.
   const { code } = error as { readonly code?: unknown };
   return new LoginError("exchange_answer", typeof code === "string" ? code : error.name);
 }

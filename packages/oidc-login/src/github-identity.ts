@@ -8,17 +8,17 @@ import { LoginError, problemOf } from "./refusals.ts";
 export interface GithubIdentityOptions {
   /** Address of the API; GitHub Enterprise has its own address. Default: `https://api.github.com`. */
   readonly apiUrl?: string | undefined;
-  /** Time limit in seconds, 0.05 to 60. Default: 5. */
+  /** Time limit of a request in seconds, 0.05 to 60. Default: 5. */
   readonly timeoutSeconds?: number | undefined;
   /** Replacement for `fetch`. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 /**
- * Asks GitHub's API for the owner of an access token (OIDC-18): the numeric user id, the primary address, and whether GitHub
- * has verified it. Without the scope `user:email` it returns the public address as unverified.
+ * Returns the owner of an access token from GitHub's API (OIDC-18): the numeric user id, the primary address, and
+ * whether GitHub has verified it. Without the scope `user:email`, returns the public address as unverified.
  *
- * @throws ProblemError 503 when GitHub does not respond in time or sends an unexpected body, 401 when it rejects the token
+ * @throws ProblemError 503 when GitHub exceeds the time limit or sends an unexpected body, 401 if it rejects the token
  */
 export async function githubIdentity(
   accessToken: string,
@@ -45,7 +45,7 @@ export async function githubIdentity(
         timeoutSeconds * 1000,
       );
     } catch (error) {
-      // The message of a rejected header contains the header, and so the token.
+      // Keep only the error's name: for an invalid header, its message contains the header, and so the token.
       throw unavailable(nameOf(error));
     }
   };

@@ -6,7 +6,7 @@ import type { ResolvedOidcLogin } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The expected values of an ID token, in addition to the provider's own values. */
+/** The values of an attempt and its callback that an ID token must match, and the path to return to. */
 export interface Expected {
   readonly nonce: string;
   /** `iss` of the callback (RFC 9207), if it has one. */
@@ -27,7 +27,7 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
     const keys = createKeySetSource({
       url: provider.jwksUri ?? "",
       algorithms,
-      // The options already reject http where `env` forbids it.
+      // Resolving the options has already rejected http where `env` forbids it.
       env: options.env,
       fetch: options.fetch,
       logger: options.logger,
@@ -38,7 +38,8 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
       audience: provider.clientId,
       leewaySeconds: options.leewaySeconds,
       now: options.now,
-      // An ID token is presented once, so caching has no benefit. The claim name is unused, so the token has no tenant.
+      // An ID token is presented once, so caching has no benefit. No provider uses this claim, because sign-in needs no
+      // tenant.
       cacheTokens: 0,
       tenantClaim: "urn:svc:oidc-login:none",
     });
@@ -55,7 +56,7 @@ export function idTokens(provider: Provider, options: ResolvedOidcLogin) {
       if (reason === "keys_unavailable") throw new LoginError("keys_unavailable");
       throw new LoginError("id_token", at === undefined ? reason : `${reason}: ${at}`);
     },
-    /** Starts fetching the keys, unless already done, so that they are available when the person comes back. */
+    /** Starts fetching the keys on the first call, so that they are available when the person comes back. */
     prepare(): void {
       opened ??= open();
     },
@@ -82,7 +83,7 @@ function identityIn(provider: Provider, claims: Claims, expected: Expected): Log
   };
   if (provider.kind === "microsoft") {
     const subject = microsoftSubject(provider, claims);
-    // Microsoft does not verify the address, which an administrator may have typed, unless this claim is set.
+    // Without this claim the address is unverified: an administrator of the directory may have typed it.
     const edov = own(claims, "xms_edov");
     const emailVerified = edov === true || edov === 1 || edov === "1" || edov === "true";
     return identityOf({ ...parts, subject, emailVerified });
@@ -97,7 +98,7 @@ function checkClaims(provider: Provider, claims: Claims, expected: Expected): vo
   if (own(claims, "nonce") !== expected.nonce) throw new LoginError("nonce");
   const issuer = own(claims, "iss");
   if (typeof issuer !== "string" || !isIssuer(provider, issuer)) throw new LoginError("issuer");
-  // Rejects one directory's token in another directory's callback.
+  // Reject a token of one directory in the callback of another directory.
   if (provider.kind === "microsoft" && expected.iss !== undefined && expected.iss !== issuer)
     throw new LoginError("issuer", "another directory");
   const party = own(claims, "azp");

@@ -2,7 +2,7 @@
 export interface Identity {
   /**
    * `<provider>:<subject>`: the id that an application stores (OIDC-21). A subject alone is ambiguous, because two providers
-   * may have the same one.
+   * may use the same subject.
    */
   readonly federated_id: string;
   /** `sub` of the ID token; for Microsoft `<tid>:<oid>`, for GitHub the numeric user id. */

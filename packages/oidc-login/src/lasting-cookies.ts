@@ -7,7 +7,7 @@ import type { ServerResponse } from "node:http";
 export function setLastingCookies(res: ServerResponse, lines: readonly string[]): void {
   if (lines.length === 0 || res.headersSent) return;
   add(res, lines);
-  // oxlint-disable-next-line typescript/unbound-method -- called with the response as this, below
+  // oxlint-disable-next-line typescript/unbound-method -- called below with the response as `this`
   const writeHead = res.writeHead as (...args: unknown[]) => ServerResponse;
   res.writeHead = ((...args: unknown[]) => {
     const last = args.length - 1;

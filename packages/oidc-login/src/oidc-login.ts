@@ -13,17 +13,17 @@ import { LoginError, problemOf } from "./refusals.ts";
 import { resolveOidcLoginOptions } from "./resolve-options.ts";
 import { startLogin } from "./start.ts";
 
-/** The routes of federated sign-in. */
+/** Middleware that serves the routes of sign-in through external providers. */
 export interface OidcLogin extends Middleware, AsyncDisposable {
-  /** Returns the check `oidc-login` of the providers' keys; it is never critical. */
+  /** Returns the readiness check `oidc-login`, which reports the state of the providers' keys and is never critical. */
   readiness(): ReadinessCheck;
   /** Cancels running key fetches. */
   stop(): void;
 }
 
 /**
- * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider (OIDC-1). It
- * fetches nothing before the first sign-in, and keeps attempts in cookies instead of memory.
+ * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider
+ * (OIDC-1). Fetches nothing before the first sign-in, and keeps attempts in cookies instead of memory.
  *
  * @throws ConfigurationError that lists all faults, by provider and key
  */
@@ -68,7 +68,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     query: URLSearchParams,
   ): Promise<void> {
     res.setHeader("Cache-Control", "no-store");
-    // The URL of this response contains the code.
+    // A page sent from this URL would leak the code in its `Referer`.
     res.setHeader("Referrer-Policy", "no-referrer");
     const cookie = attemptCookieOf(cookies, req, query);
     if (cookie !== undefined) setLastingCookies(res, [cookies.forget(cookie.name)]);
@@ -111,7 +111,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
           { provider: name },
           `${subject} has no ${named("onAccessToken")}: sign-in there will be refused`,
         );
-      // Only a warning, because a gateway may change paths.
+      // Only a warning, because a gateway may map the registered path to this service's route.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
         log?.warn(
           { provider: name },

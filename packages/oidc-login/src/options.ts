@@ -73,7 +73,7 @@ export type ResolvedProviderOptions = ResolvedOptions<(typeof providerOptions)["
 /** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
 export type IdentityHandler = (identity: LoginIdentity, req: IncomingMessage, res: ServerResponse) => unknown;
 
-/** The owner of an access token from a provider without ID tokens; the identity is built from it. */
+/** The owner of an access token from a provider without ID tokens; the identity is built from this object. */
 export type Profile = Pick<Identity, "subject"> &
   Partial<Pick<Identity, "email" | "email_verified" | "name" | "picture" | "claims">>;
 
@@ -81,7 +81,7 @@ export type Profile = Pick<Identity, "subject"> &
 export type AccessTokenHandler = (accessToken: string, provider: string) => Profile | Promise<Profile>;
 
 export const oidcLoginOptions = defineOptions("oidcLogin()", {
-  // Contains client secrets, so errors must not show it if it is a string by mistake.
+  // Contains client secrets, so errors must not show the value, even one of a wrong type.
   /** The providers by name; names consist of lower-case letters, digits, `-` and `_`. Required, at least one. */
   providers: {
     kind: k.secret(k.objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name")),

@@ -49,10 +49,10 @@ const signInOptions = defineOptions("[plugin.auth]", {
 type SignInSettings = ResolvedOptions<(typeof signInOptions)["keys"]>;
 type Context = PluginContext<SignInSettings>;
 
-/** The largest clock skew for ID tokens, in seconds. */
+/** The maximum of `leewaySeconds` that `oidcLogin()` accepts. */
 const mostLeewaySeconds = 300;
 
-/** The part of `[plugin.auth]` for sign-in through providers: their routes and their key check (OIDC-1, OIDC-15). */
+/** The part of `[plugin.auth]` for sign-in through providers: routes and readiness check (OIDC-1, OIDC-15). */
 export const signInPlugin = definePlugin({
   name: "auth",
   options: signInOptions,
@@ -86,7 +86,7 @@ export const signInPlugin = definePlugin({
 
 /** Returns the secrets of the login cookie; the list may be empty (OIDC-6). */
 function cookieSecretsOf({ cookieSecret, mode, secret }: SignInSettings): readonly string[] {
-  // The variable for the previous secret is usually not set.
+  // Drop empty entries: the variable for the previous secret is usually not set.
   const given = (typeof cookieSecret === "string" ? [cookieSecret] : (cookieSecret ?? [])).filter(
     (each) => each !== "",
   );
@@ -94,7 +94,7 @@ function cookieSecretsOf({ cookieSecret, mode, secret }: SignInSettings): readon
   return [Buffer.from(hkdfSync("sha256", secret, "", "svc sign-in cookie secret 1", 32)).toString("hex")];
 }
 
-/** Runs a factory that needs the secrets; without secrets, adds a fault with the remedy to its other faults (CFG-12). */
+/** Returns the result of `make()`. If no secret is set, the error that it throws also names the remedy (CFG-12). */
 function sayingWhereSecretsAre({ options: settings, nameOf }: Context, make: () => OidcLogin): OidcLogin {
   try {
     return make();
@@ -110,8 +110,8 @@ function sayingWhereSecretsAre({ options: settings, nameOf }: Context, make: () 
 }
 
 /**
- * Returns the routes of the providers, which metrics count by their paths. Refuses an unknown provider name (OIDC-12),
- * unless the application has a route for it.
+ * Returns middleware for the providers' routes, and sets their paths as route templates for metrics. Responds 404 to an
+ * unknown provider name (OIDC-12), unless the application has a route for the path.
  */
 function signInRoutes(
   login: OidcLogin,

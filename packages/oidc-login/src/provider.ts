@@ -12,8 +12,8 @@ export interface Provider extends Omit<ResolvedProviderOptions, keyof BuiltIn | 
 
 const SUBJECT = providerOptions.subject;
 /**
- * Parameters that the application may not set: parameters that this package writes, `response_mode`, because a form post
- * would not include the login cookie, and parameters that replace all others (RFC 9101).
+ * Parameters that the application may not set: those that this package writes; `response_mode`, because a form post
+ * would not include the login cookie; and `request` and `request_uri`, which replace all others (RFC 9101).
  */
 const RESERVED: ReadonlySet<string> = new Set([
   "client_id",
@@ -52,7 +52,7 @@ export function resolveProvider(
   const needed = (key: "issuer" | "authorizationEndpoint" | "tokenEndpoint" | "jwksUri"): string => {
     const value = read[key] ?? known?.[key];
     if (value !== undefined) return value;
-    // GitHub has no ID tokens, so a key address is not required.
+    // A built-in provider without an address is not a fault: GitHub issues no ID tokens, so it needs no `jwksUri`.
     if (known === undefined)
       faults.push({ key: at(key), message: `is required: ${name} is not a built-in provider${meant}` });
     return "";

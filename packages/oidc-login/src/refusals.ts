@@ -1,6 +1,6 @@
 import { ProblemError, serviceUnavailable } from "@svc/problem";
 
-/** Why a sign-in was rejected. For logs and programs, never for a client. */
+/** Machine-readable reason for a rejected sign-in. Logs contain it, responses never do. */
 export type LoginRefusal =
   | "no_login"
   | "login_expired"
@@ -22,11 +22,11 @@ export type LoginRefusal =
   | "provider_unreachable"
   | "keys_unavailable";
 
-/** Why a sign-in was rejected; the cause of its problem. `at` names a claim, a status or an error code. */
+/** Thrown for a rejected sign-in; becomes the `cause` of the ProblemError. */
 export class LoginError extends Error {
   override readonly name = "LoginError";
   readonly reason: LoginRefusal;
-  /** Location of the fault, if known. */
+  /** Detail of the fault, if known, such as the name of a claim, an HTTP status or an error code. */
   readonly at: string | undefined;
   /** Whether the provider could not be reached. */
   readonly unavailable: boolean;

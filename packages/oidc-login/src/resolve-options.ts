@@ -6,7 +6,7 @@ import { type Provider, resolveProvider } from "./provider.ts";
 const FEWEST_SECRET_BYTES = 32;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** The options with their defaults filled in, and their names. */
+/** The options with their defaults filled in; `names` maps keys to the caller's option names. */
 export type ResolvedOidcLogin = ReturnType<typeof resolveOidcLoginOptions>;
 
 /** @throws ConfigurationError that lists all faults, by provider and key */
@@ -45,7 +45,9 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions) {
   };
 }
 
-/** Requires a separate callback for every provider, so that no code reaches another provider (RFC 9700, 4.4.2). */
+/**
+ * Returns a fault for each callback that providers share, so that no code reaches another provider (RFC 9700, 4.4.2).
+ */
 function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
   const faults: Fault[] = [];
   const owners = new Map<string, string>();

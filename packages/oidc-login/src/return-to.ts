@@ -1,7 +1,7 @@
 /** The maximum length of a path in a login cookie. */
 export const LONGEST_RETURN_TO = 1024;
 
-// A base that completes a path to a URL; never requested.
+// The base for parsing a path as a URL; never requested.
 const ORIGIN = "https://this-site.invalid";
 
 /**
@@ -9,13 +9,13 @@ const ORIGIN = "https://this-site.invalid";
  * undefined for a value that a browser could read as another site.
  */
 export function localPath(value: string): string | undefined {
-  // A browser drops tabs and line ends and reads `\` as `/`, so an apparent path may be a host.
+  // A browser drops tabs and line ends and reads `\` as `/`, so what looks like a path may name another host.
   // oxlint-disable-next-line no-control-regex -- this pattern finds control characters
   if (value.length > LONGEST_RETURN_TO || /[\u0000-\u0020\u007f\\]/.test(value)) return undefined;
   if (!value.startsWith("/") || value.startsWith("//")) return undefined;
   const url = URL.parse(value, ORIGIN);
   if (url === null || url.origin !== ORIGIN) return undefined;
   const path = url.pathname + url.search + url.hash;
-  // `/.//host` is a path, but it is normalised to `//host`.
+  // `/.//host` is a path, but it is normalised to `//host`, which names a host.
   return path.startsWith("//") || path.length > LONGEST_RETURN_TO ? undefined : path;
 }

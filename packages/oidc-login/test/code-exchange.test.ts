@@ -4,14 +4,14 @@ import { browser, start } from "@svc/test-support/openid";
 import { type HostileProvider, hostileProvider, sendJson } from "./support/hostile-provider.ts";
 import { serve } from "./support/service.ts";
 
-describe("the exchange of a code", () => {
+describe("the code exchange", () => {
   let provider: HostileProvider;
   beforeEach(async () => {
     provider = await hostileProvider();
   });
   afterEach(() => provider[Symbol.asyncDispose]());
 
-  it("logs nothing that was sent to the provider when the provider echoes it as an error", async () => {
+  it("does not log the verifier or the client secret when the provider echoes it as an error code", async () => {
     await using service = await serve({ providers: { acme: provider.options } });
     for (const name of ["code_verifier", "client_secret"]) {
       const sent = (): string => provider.exchanges.at(-1)?.get(name) ?? "";
@@ -25,7 +25,7 @@ describe("the exchange of a code", () => {
     }
   });
 
-  it("runs at most 256 times concurrently with a provider that hangs (OIDC-12)", async () => {
+  it("is limited to 256 concurrent requests to a provider that hangs (OIDC-12)", async () => {
     const answers: (() => void)[] = [];
     const fetch: typeof globalThis.fetch = (input) =>
       new Promise((resolve) => {

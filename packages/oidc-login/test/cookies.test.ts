@@ -8,7 +8,7 @@ import { type HostileProvider, hostileProvider } from "./support/hostile-provide
 import { SECRET, serve, type Service } from "./support/service.ts";
 
 const OTHER = "another cookie secret of at least 32 bytes, random";
-// Longer than a sequence of letters that a sealed value may contain by chance.
+// Long enough that a sealed value does not contain it by chance.
 const LONG_NAME = "a-provider-of-a-long-name";
 
 describe("the login cookie", () => {
@@ -31,13 +31,13 @@ describe("the login cookie", () => {
   const callback = (state: string, name = "acme"): string =>
     `${service.url}/auth/${name}/callback?code=c&state=${state}`;
 
-  /** Returns the status of a callback for which the provider issues the right ID token. */
+  /** Returns the status of a callback for which the provider issues a valid ID token. */
   async function finish(from: Browser, { state, nonce }: { state: string; nonce: string }): Promise<number> {
     provider.issue({ nonce, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 900 });
     return (await from.open(callback(state))).status;
   }
 
-  it("has the name of its attempt and the flags of development (OIDC-4, OIDC-5)", async () => {
+  it("has a name derived from the state, and the attributes for development (OIDC-4, OIDC-5)", async () => {
     const ours = browser();
     const { state, response } = await start(ours, startUrl());
     const hash = createHash("sha256").update(state).digest("base64url").slice(0, 16);
@@ -73,7 +73,7 @@ describe("the login cookie", () => {
           `^${secure ? "__Host-" : ""}svc_login_[\\w-]{16}=[\\w-]+; Max-Age=600; Path=/; HttpOnly; SameSite=Lax${flags}$`,
         ),
       );
-      // A cookie is deleted only by a line with the same name, path and flags.
+      // A browser deletes a cookie only if name, path and flags are the same.
       const { searchParams } = (await start(ours, `${server.url}/auth/google/start`)).location;
       const state = searchParams.get("state");
       const response = await ours.open(
@@ -85,7 +85,7 @@ describe("the login cookie", () => {
     });
   }
 
-  it("contains exactly six members, and shows none of them (OIDC-6)", async () => {
+  it("contains exactly six fields, none of them readable (OIDC-6)", async () => {
     const ours = browser();
     const url = `${service.url}/auth/${LONG_NAME}/start?return_to=/orders-of-this-month`;
     const { state, nonce } = await start(ours, url);
@@ -107,7 +107,7 @@ describe("the login cookie", () => {
     expect(attempt).to.include({ provider: LONG_NAME, state, nonce, return_to: "/orders-of-this-month" });
   });
 
-  it("is rejected when any of its bytes is changed (OIDC-6)", async () => {
+  it("is rejected when a byte is changed or missing (OIDC-6)", async () => {
     const cookies = attemptCookies([SECRET], false);
     const attempt = { provider: "a", state: "s", nonce: "n", verifier: "v", return_to: "/", issued_at: 1 };
     const name = cookies.nameOf("s");
@@ -125,7 +125,7 @@ describe("the login cookie", () => {
     expect(cookies.seal(name, attempt)).not.to.equal(value);
   });
 
-  it("causes a 401 when it is tampered with, foreign, or from another attempt (OIDC-12)", async () => {
+  it("causes a 401 when it is tampered with, encrypted with another secret, or from another attempt (OIDC-12)", async () => {
     const stranger = attemptCookies([OTHER], false);
     const ours = browser();
     const first = await start(ours, startUrl());
@@ -188,7 +188,7 @@ describe("the login cookie", () => {
     expect([await finish(ours, attempt), service.reason()]).to.eql([401, "login_expired"]);
   });
 
-  it("can still be decrypted after one change of the secret (OIDC-6)", async () => {
+  it("can be decrypted while its secret is in the list, and is rejected after that (OIDC-6)", async () => {
     const ours = browser();
     const attempt = await start(ours, startUrl());
     const providers = { acme: { ...provider.options, redirectUri: callback("").split("?")[0] ?? "" } };
@@ -202,7 +202,7 @@ describe("the login cookie", () => {
     expect((await ours.open(again.url + path)).status).to.equal(401);
   });
 
-  it("replaces the oldest of five live cookies (OIDC-5)", async () => {
+  it("replaces the oldest of five live login cookies (OIDC-5)", async () => {
     const ours = browser();
     const states = [];
     for (let count = 0; count < 8; count++) {
@@ -223,7 +223,7 @@ describe("the login cookie", () => {
     expect([ours.cookies.size, ours.cookies.has(cookies.nameOf(first.state))]).to.eql([5, false]);
   });
 
-  it("is deleted if this service did not write it, at most 20 at once (OIDC-5)", async () => {
+  it("is deleted at the next start if it cannot be decrypted, at most 20 cookies at once (OIDC-5)", async () => {
     const ours = browser();
     for (let count = 0; count < 50; count++)
       ours.cookies.set(`svc_login_${String(count).padStart(16, "0")}`, "junk");
@@ -238,7 +238,7 @@ describe("the login cookie", () => {
     expect([ours.cookies.get("session"), ours.cookies.get("svc_login_short")]).to.eql(["mine", "mine"]);
   });
 
-  it("stays below 8 KiB in total, with paths of the maximum length (OIDC-5)", async () => {
+  it("stays below 8 KiB together with other login cookies, even with paths of the maximum length (OIDC-5)", async () => {
     const ours = browser();
     for (let count = 0; count < 8; count++) {
       now += 1000;

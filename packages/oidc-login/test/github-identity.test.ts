@@ -36,7 +36,7 @@ describe("githubIdentity()", () => {
   });
   afterEach(() => api[Symbol.asyncDispose]());
 
-  // Longer than any pause of a busy machine; shorter where the server never answers.
+  // The default exceeds any pause of a busy machine. A test whose server never responds passes a shorter limit.
   const ask = (timeoutSeconds = 15) => githubIdentity("gho_1", { apiUrl: api.url, timeoutSeconds });
 
   async function status(timeoutSeconds?: number): Promise<number | undefined> {
@@ -76,19 +76,19 @@ describe("githubIdentity()", () => {
     }
   });
 
-  it("returns the public address as unverified when the scope is missing", async () => {
+  it("returns the public address as unverified when the scope user:email is missing", async () => {
     answers["/user/emails"] = (_req, res) => sendJson(res, 404, { message: "Not Found" });
     expect(await ask()).to.include({ email: "public@b.example", email_verified: false });
   });
 
-  it("rejects with 401 for a token that GitHub rejects (OIDC-12)", async () => {
+  it("rejects with a 401 problem when GitHub rejects the token (OIDC-12)", async () => {
     for (const code of [401, 403]) {
       answers["/user"] = (_req, res) => sendJson(res, code, { message: "Bad credentials" });
       expect(await status()).to.equal(401);
     }
   });
 
-  it("does not show an unsendable token in messages or causes", async () => {
+  it("hides a token with invalid characters from messages and causes", async () => {
     for (const token of ["gho_secret\nx: y", "gho_secret\u4e00"]) {
       const error: unknown = await githubIdentity(token, { apiUrl: api.url }).then(
         () => undefined,
@@ -102,19 +102,19 @@ describe("githubIdentity()", () => {
 
   const broken: Readonly<Record<string, [answer: Answer, timeoutSeconds?: number]>> = {
     "500": [(_req, res) => sendJson(res, 500, {})],
-    "a page": [(_req, res) => res.end("<h1>")],
+    "an HTML page": [(_req, res) => res.end("<h1>")],
     "a user without id": [(_req, res) => sendJson(res, 200, { ...user, id: undefined })],
     "an id that is a string": [(_req, res) => sendJson(res, 200, { ...user, id: "42" })],
     "an id of 0": [(_req, res) => sendJson(res, 200, { ...user, id: 0 })],
-    "an id too large for a number": [(_req, res) => res.end('{"id": 9007199254740993}')],
+    "an id that is too large for a number": [(_req, res) => res.end('{"id": 9007199254740993}')],
     "a list": [(_req, res) => sendJson(res, 200, [user])],
     "a redirect": [(_req, res) => res.writeHead(302, { location: "/user?moved" }).end()],
-    "no response": [() => undefined, 0.5],
+    "nothing before the deadline": [() => undefined, 0.5],
     "a closed connection": [(req) => req.socket.destroy()],
     "10 MB": [(_req, res) => sendJson(res, 200, { ...user, bio: "a".repeat(10_000_000) })],
   };
   for (const [what, [answer, timeoutSeconds]] of Object.entries(broken)) {
-    it(`rejects with 503 for ${what} (OIDC-12)`, async () => {
+    it(`rejects with a 503 problem when GitHub responds with ${what} (OIDC-12)`, async () => {
       answers["/user"] = answer;
       expect(await status(timeoutSeconds)).to.equal(503);
     });

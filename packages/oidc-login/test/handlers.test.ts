@@ -9,7 +9,7 @@ import { type Given, problemIn, SECRET, serve, type Stack, stacks } from "./supp
 
 type Handler = Given["onIdentity"];
 
-describe("the handler of identities", () => {
+describe("the onIdentity handler", () => {
   let provider: HostileProvider;
   beforeEach(async () => {
     provider = await hostileProvider();
@@ -28,7 +28,7 @@ describe("the handler of identities", () => {
   }
 
   for (const stack of stacks) {
-    it(`has its result sent as JSON, on ${stack} (OIDC-10, OIDC-14)`, async () => {
+    it(`may return a result, which is sent as JSON, on ${stack} (OIDC-10, OIDC-14)`, async () => {
       const response = await signIn(async ({ federated_id }) => ({ token: `for ${federated_id}` }), stack);
       expect([response.status, await response.json()]).to.eql([200, { token: "for acme:ada" }]);
       expect(response.headers.get("content-type")).to.equal("application/json");
@@ -36,7 +36,7 @@ describe("the handler of identities", () => {
       expect(response.headers.get("referrer-policy")).to.equal("no-referrer");
     });
 
-    it(`can send the response itself, on ${stack} (OIDC-14)`, async () => {
+    it(`may send the response itself, on ${stack} (OIDC-14)`, async () => {
       const response = await signIn((identity, _req, res) => {
         res.writeHead(303, { location: identity.return_to, "set-cookie": "session=1" }).end();
         return "ignored";
@@ -45,7 +45,7 @@ describe("the handler of identities", () => {
       expect(response.headers.getSetCookie()).to.have.length(2);
     });
 
-    it(`is reported as missing by a 500, on ${stack} (OIDC-11)`, async () => {
+    it(`is named in a 500 when it is missing, on ${stack} (OIDC-11)`, async () => {
       const response = await signIn(undefined, stack);
       expect(await problemIn(response)).to.include({
         status: 500,
@@ -72,7 +72,7 @@ describe("the handler of identities", () => {
       res.setHeader("Set-Cookie", "session=1").writeHead(200, { "x-other": "1" }).end(),
   };
   for (const [way, send] of Object.entries(ways)) {
-    it(`may set its own cookies by ${way}, and the login cookie is still deleted (OIDC-7)`, async () => {
+    it(`may set its own cookies with ${way}, and the login cookie is still deleted (OIDC-7)`, async () => {
       const response = await signIn((_identity, _req, res) => send(res));
       const lines = response.headers.getSetCookie();
       expect(lines).to.have.length(2);
@@ -86,7 +86,7 @@ describe("the handler of identities", () => {
     expect(response.status).to.equal(500);
   });
 
-  it("may reject a person by throwing a problem", async () => {
+  it("may reject a person by throwing a ProblemError", async () => {
     const response = await signIn(() => {
       throw forbidden("not on the list");
     });
@@ -98,12 +98,12 @@ describe("the handler of identities", () => {
       throw new Error("the database password is hunter2");
     });
     expect(response.status).to.equal(500);
-    // Not only digits, because the request's id in the response may contain any four of them.
+    // Search for letters too: the request id in the response may contain any four digits by chance.
     expect(await response.text()).not.to.contain("hunter2");
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`has its attempt deleted even if the final handler of ${major} responds (OIDC-7)`, async () => {
+    it(`a refused callback deletes the login cookie even if the final handler of ${major} responds (OIDC-7)`, async () => {
       const redirectUri = "http://127.0.0.1/auth/acme/callback";
       const login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },

@@ -18,7 +18,7 @@ describe("a hostile provider", () => {
 
   beforeEach(async () => {
     provider = await hostileProvider();
-    // Longer than any pause of a busy machine.
+    // A time limit that exceeds any pause of a busy machine.
     service = await served(15);
   });
   const served = (exchangeTimeoutSeconds: number): Promise<Service> =>
@@ -28,7 +28,7 @@ describe("a hostile provider", () => {
     await provider[Symbol.asyncDispose]();
   });
 
-  /** Signs in with the response that `prepare` sets up from the nonce. */
+  /** Signs in, after `prepare` has set up the provider's response from the nonce. Returns the callback's response. */
   async function signIn(prepare: (nonce: string) => void): Promise<Response> {
     const ours = browser();
     const { state, nonce } = await start(ours, `${service.url}/auth/acme/start`);
@@ -99,7 +99,7 @@ describe("a hostile provider", () => {
       "authorized_party",
       (nonce) => provider.issue({ nonce, aud: [CLIENT, "client-2"] }),
     ],
-    "for two clients, with the azp of the other": [
+    "for two clients, with the other client as azp": [
       "authorized_party",
       (nonce) => provider.issue({ nonce, aud: [CLIENT, "client-2"], azp: "client-2" }),
     ],
@@ -107,11 +107,11 @@ describe("a hostile provider", () => {
     "with the nonce of another attempt": ["nonce", () => provider.issue({ nonce: "another" })],
     "without a nonce": ["nonce", () => provider.issue({})],
     "with a nonce that is a list": ["nonce", (nonce) => provider.issue({ nonce: [nonce] })],
-    expired: ["id_token", (nonce) => provider.issue({ nonce, exp: nowSeconds() - 31 })],
+    "that has expired": ["id_token", (nonce) => provider.issue({ nonce, exp: nowSeconds() - 31 })],
     "that never expires": ["id_token", (nonce) => provider.issue({ nonce, exp: undefined })],
     "issued in the future": ["id_token", (nonce) => provider.issue({ nonce, iat: nowSeconds() + 60 })],
     "without iat": ["id_token", (nonce) => provider.issue({ nonce, iat: undefined })],
-    "that does not hold yet": ["id_token", (nonce) => provider.issue({ nonce, nbf: nowSeconds() + 60 })],
+    "that is not valid yet": ["id_token", (nonce) => provider.issue({ nonce, nbf: nowSeconds() + 60 })],
     "without a subject": ["id_token", (nonce) => provider.issue({ nonce, sub: undefined })],
     "with an empty subject": ["id_token", (nonce) => provider.issue({ nonce, sub: "" })],
     "with a subject that is a number": ["id_token", (nonce) => provider.issue({ nonce, sub: 7 })],
@@ -123,11 +123,11 @@ describe("a hostile provider", () => {
       "subject",
       (nonce) => provider.issue({ nonce, sub: "a".repeat(256) }),
     ],
-    "that is not a token": ["id_token", () => provider.answer(200, tokens({ id_token: "no token" }))],
+    "that is not a JWT": ["id_token", () => provider.answer(200, tokens({ id_token: "no token" }))],
     "that is empty": ["id_token", () => provider.answer(200, tokens({ id_token: "" }))],
     "that is a number": ["no_id_token", () => provider.answer(200, tokens({ id_token: 7 }))],
     "that is missing": ["no_id_token", () => provider.answer(200, tokens({}))],
-    "under this package's internal name for it": [
+    "in the field svc_id_token, which this package uses internally": [
       "no_id_token",
       () => provider.answer(200, tokens({ svc_id_token: "a.b.c" })),
     ],
@@ -141,18 +141,18 @@ describe("a hostile provider", () => {
     });
   }
 
-  it("is asked for its keys, because TLS alone does not authenticate a token (OIDC-9)", async () => {
+  it("receives a request for its keys, because TLS alone does not authenticate a token (OIDC-9)", async () => {
     await signIn((nonce) => provider.issue({ nonce }, { key: foreign.privateKey }));
     expect(provider.requests).to.include("/keys");
   });
 
-  it("may name several clients when azp is this service's client id (OIDC-9)", async () => {
+  it("may issue a token for several clients if its azp is this service's client id (OIDC-9)", async () => {
     const aud = [CLIENT, "client-2"];
     const response = await signIn((nonce) => provider.issue({ nonce, aud, azp: CLIENT }));
     expect(response.status).to.equal(200);
   });
 
-  it("marks an address as verified only if the claim is true (OIDC-21)", async () => {
+  it('marks an address as verified only if email_verified is true or "true" (OIDC-21)', async () => {
     const told = [true, "true", false, "false", 1, null, undefined, "yes", {}];
     const verified = [];
     for (const email_verified of told) {
@@ -189,9 +189,13 @@ describe("a hostile provider", () => {
       () => provider.answer(200, { error: "bad_verification_code" }),
     ],
     "400 with an error body": [401, "code_refused", () => provider.answer(400, { error: "invalid_grant" })],
-    "401 for the client": [401, "code_refused", () => provider.answer(401, { error: "invalid_client" })],
-    "403 and nothing": [401, "code_refused", () => provider.answer(403, undefined)],
-    "a token without an access token": [
+    "401 for an invalid client": [
+      401,
+      "code_refused",
+      () => provider.answer(401, { error: "invalid_client" }),
+    ],
+    "403 with an empty body": [401, "code_refused", () => provider.answer(403, undefined)],
+    "a token type without an access token": [
       401,
       "exchange_answer",
       () => provider.answer(200, { token_type: "Bearer" }),
@@ -210,7 +214,7 @@ describe("a hostile provider", () => {
       () => provider.answer(500, { error: "server_error" }),
     ],
     "429": [503, "provider_unreachable", () => provider.answer(429, { error: "slow_down" })],
-    "a page": [
+    "an HTML page": [
       503,
       "provider_unreachable",
       () => provider.answerBy((_req, res) => res.writeHead(200, { "content-type": "text/html" }).end("<h1>")),
@@ -231,7 +235,7 @@ describe("a hostile provider", () => {
       () => provider.answerBy((req) => req.socket.destroy()),
     ],
     "no response": [503, "provider_unreachable", () => provider.answerBy(() => undefined), 0.5],
-    "a drip": [
+    "an endless trickle of bytes": [
       503,
       "provider_unreachable",
       () =>
@@ -252,7 +256,7 @@ describe("a hostile provider", () => {
   };
 
   for (const [what, [status, reason, prepare, timeoutSeconds]] of Object.entries(badAnswers)) {
-    it(`signs no person in and breaks nothing with ${what} (OIDC-12)`, async () => {
+    it(`causes a ${status} problem with this token response: ${what} (OIDC-12)`, async () => {
       if (timeoutSeconds !== undefined) {
         await service[Symbol.asyncDispose]();
         service = await served(timeoutSeconds);
@@ -280,7 +284,7 @@ describe("a hostile provider", () => {
     expect(found.detail).to.match(/^acme: no keys fetched yet/);
   });
 
-  it("receives no request before the first sign-in, and has one line in readiness (OIDC-9)", async () => {
+  it("receives no request before the first sign-in, and readiness reports the state of its keys (OIDC-9)", async () => {
     const check = service.login.readiness();
     const detail = async () => (await check.check(new AbortController().signal)).detail;
     expect([await detail(), provider.requests]).to.eql(["acme: no sign-in yet", []]);
@@ -288,13 +292,13 @@ describe("a hostile provider", () => {
     expect(await detail()).to.match(/^acme: 1 key\(s\), cached \d+s ago$/);
   });
 
-  it("cannot put its text into the log or the response", async () => {
+  it("cannot inject text into the log or the response", async () => {
     const response = await signIn(() =>
       provider.answer(400, { error: "a\nforged line", error_description: "x" }),
     );
     expect(await response.text()).not.to.contain("forged");
     expect(JSON.stringify(service.lines)).not.to.contain("forged");
-    // Not the last line of all, because the line that reports the keys may come later.
+    // Search backwards, because the record that reports the keys may follow this one.
     const refused = service.lines.findLast((each) => each.message === "sign-in refused");
     expect(refused?.fields).to.include({ at: "an unreadable error" });
   });

@@ -8,7 +8,7 @@ import { hostileProvider } from "./support/hostile-provider.ts";
 import { SECRET } from "./support/service.ts";
 
 describe("the routes over HTTP/2", () => {
-  it("sign in with cookies in separate headers (OIDC-1, OIDC-7, OIDC-10)", async () => {
+  it("complete a sign-in when the browser sends each cookie in its own header (OIDC-1, OIDC-7, OIDC-10)", async () => {
     await using provider = await hostileProvider();
     const redirectUri = "http://localhost/auth/acme/callback";
     await using login = oidcLogin({
@@ -21,7 +21,7 @@ describe("the routes over HTTP/2", () => {
       },
     });
     const server = createServer((req, res) => {
-      // The middleware uses nothing that differs between the HTTP/1 and HTTP/2 objects.
+      // The middleware uses only members that HTTP/1 and HTTP/2 objects share.
       login(req as unknown as IncomingMessage, res as unknown as ServerResponse, () => {
         res.writeHead(404);
         res.end();

@@ -19,7 +19,7 @@ const custom = {
 };
 const good = { providers: { google }, cookieSecret: SECRET };
 
-/** Returns every fault as `key: message`. JavaScript callers may pass any value. */
+/** Returns every fault as `key: message`. Takes any object, because JavaScript callers may pass one. */
 function faults(options: object): readonly string[] {
   try {
     oidcLogin(options as OidcLoginOptions);
@@ -34,14 +34,14 @@ function faults(options: object): readonly string[] {
 
 const provider = (name: string, options: object): object => ({ ...good, providers: { [name]: options } });
 
-describe("the options of oidcLogin()", () => {
-  it("need only an id, a secret and a callback address for a built-in provider (OIDC-15, OIDC-16)", () => {
+describe("oidcLogin()", () => {
+  it("needs only an id, a secret and a callback address for a built-in provider (OIDC-15, OIDC-16)", () => {
     const at = (name: string) => ({ ...google, redirectUri: `https://a.example/auth/${name}/callback` });
     const providers = { google, microsoft: at("microsoft"), github: at("github") };
     expect(faults({ ...good, providers })).to.eql([]);
   });
 
-  it("need four more addresses for every other provider (OIDC-15)", () => {
+  it("also needs four addresses for a provider that is not built in (OIDC-15)", () => {
     expect(faults(provider("acme", custom))).to.eql([]);
     for (const key of ["issuer", "jwksUri", "authorizationEndpoint", "tokenEndpoint"]) {
       expect(faults(provider("acme", { ...custom, [key]: undefined }))).to.eql([
@@ -54,7 +54,7 @@ describe("the options of oidcLogin()", () => {
     ]);
   });
 
-  it("need an id, a secret and a callback address for every provider (OIDC-15)", () => {
+  it("needs an id, a secret and a callback address for every provider (OIDC-15)", () => {
     for (const key of ["clientId", "clientSecret", "redirectUri"]) {
       for (const value of [undefined, "", 7]) {
         const [fault, ...more] = faults(provider("google", { ...google, [key]: value }));
@@ -64,7 +64,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("are accepted even if the logger throws or rejects while it warns", async () => {
+  it("accepts valid options even if the logger throws or rejects when a warning is logged", async () => {
     const throws = (): never => {
       throw new Error("the disk is full");
     };
@@ -76,7 +76,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("report all faults at once, by provider and key", () => {
+  it("reports all faults at once, by provider and key", () => {
     const providers = { google: { ...google, clientID: "x" }, acme: google, "Bad Name": google };
     const found = faults({ providers, cookieSecret: "short" });
     expect(found.map((each) => each.split(":")[0])).to.have.members([
@@ -91,7 +91,7 @@ describe("the options of oidcLogin()", () => {
     expect(found).to.include("providers.google.clientID: is unknown; did you mean clientId?");
   });
 
-  it("reject unknown and invalid options", () => {
+  it("rejects unknown and invalid options", () => {
     expect(faults({ ...good, cookieSecrets: SECRET })).to.eql([
       "cookieSecrets: is unknown; did you mean cookieSecret?",
     ]);
@@ -108,7 +108,7 @@ describe("the options of oidcLogin()", () => {
       expect(faults(provider(name, custom))).to.have.length(1);
   });
 
-  it("reject a short cookie secret, a key used as one, and a third secret", () => {
+  it("rejects a short cookie secret, a key used as cookie secret, and a third secret", () => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const bad = [
       "",
@@ -129,7 +129,7 @@ describe("the options of oidcLogin()", () => {
       expect(faults({ ...good, cookieSecret })).to.eql([]);
   });
 
-  it("reject plain http in prod and staging, and accept it in local and dev", () => {
+  it("rejects plain http in prod and staging, and accepts it in local and dev", () => {
     for (const key of ["redirectUri", "jwksUri", "authorizationEndpoint", "tokenEndpoint"] as const) {
       const plain = { ...custom, [key]: custom[key].replace("https:", "http:") };
       for (const env of ["local", "dev"]) expect(faults({ ...provider("acme", plain), env })).to.eql([]);
@@ -141,7 +141,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("reject malformed addresses, and addresses with a password or a fragment", () => {
+  it("rejects malformed addresses, and addresses with a password or a fragment", () => {
     for (const address of ["nowhere", "ftp://a.example", "https://u:p@a.example/", "https://a.example/#a"]) {
       for (const key of ["jwksUri", "authorizationEndpoint", "tokenEndpoint"])
         expect(faults(provider("acme", { ...custom, [key]: address }))).to.have.length(1);
@@ -151,7 +151,7 @@ describe("the options of oidcLogin()", () => {
     );
   });
 
-  it("reject parameters that oidcLogin() sets itself (OIDC-3)", () => {
+  it("rejects authorizationParameters that it sets itself (OIDC-3)", () => {
     for (const key of ["state", "nonce", "code_challenge", "redirect_uri", "response_mode", "client_id"]) {
       const found = faults(provider("google", { ...google, authorizationParameters: { [key]: "x" } }));
       expect(found[0]).to.contain(`must not contain ${key}`);
@@ -161,7 +161,7 @@ describe("the options of oidcLogin()", () => {
     );
   });
 
-  it("reject such parameters in the authorization endpoint too (OIDC-3)", () => {
+  it("rejects parameters that it sets itself in the query of authorizationEndpoint (OIDC-3)", () => {
     for (const key of ["response_mode", "state", "request", "request_uri"]) {
       const authorizationEndpoint = `https://id.example/authorize?${key}=x`;
       const found = faults(provider("google", { ...google, authorizationEndpoint }));
@@ -171,14 +171,14 @@ describe("the options of oidcLogin()", () => {
     expect(faults(provider("google", { ...google, authorizationEndpoint }))).to.eql([]);
   });
 
-  it("reject the same callback for two providers, whose codes could be mixed up (OIDC-12)", () => {
+  it("rejects the same callback address for two providers, whose codes could be mixed up (OIDC-12)", () => {
     const providers = { google, github: google };
     expect(faults({ ...good, providers })).to.eql([
       "providers.github.redirectUri: is already used by google; each provider needs a different URL",
     ]);
   });
 
-  it("do not show a secret given in the wrong option", () => {
+  it("does not show a secret in an error when it was given in the wrong option", () => {
     const text = "secret-in-the-wrong-place";
     const wrong = [
       text,
@@ -196,7 +196,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("reject scopes without openid, and algorithms with a shared secret (OIDC-9)", () => {
+  it("rejects scopes without openid, and algorithms with a shared secret (OIDC-9)", () => {
     expect(faults(provider("google", { ...google, scopes: ["email"] }))[0]).to.contain("must contain openid");
     expect(faults(provider("github", { ...google, scopes: ["email"] }))).to.eql([]);
     for (const algorithms of [["HS256"], ["none"], [], ["RS256", "HS256"]])
@@ -205,7 +205,7 @@ describe("the options of oidcLogin()", () => {
       );
   });
 
-  it("accept directories only for microsoft (OIDC-16)", () => {
+  it("accepts directories only for microsoft (OIDC-16)", () => {
     const id = "72f988bf-86f1-41af-91ab-2d7cd011db47";
     expect(
       faults(provider("microsoft", { ...google, directory: id.toUpperCase(), directories: [id] })),
@@ -217,7 +217,7 @@ describe("the options of oidcLogin()", () => {
     expect(faults(provider("google", { ...google, directory: "common" }))).to.have.length(1);
   });
 
-  it("log a warning for sign-ins that will be rejected later (OIDC-11, OIDC-17)", () => {
+  it("warns about a missing handler and a redirectUri that is not its route (OIDC-11, OIDC-17)", () => {
     const logger = collectingLogger();
     oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger });
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([

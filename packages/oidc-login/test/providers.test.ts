@@ -33,7 +33,7 @@ describe("the built-in providers", () => {
     return ours.open(`${service.url}/auth/${name}/callback?code=c&state=${state}${more}`);
   }
 
-  it("have their own addresses, scopes, state, nonce and PKCE (OIDC-3, OIDC-16)", async () => {
+  it("redirect to their own addresses with their scopes, state, nonce and PKCE (OIDC-3, OIDC-16)", async () => {
     const fetch = () => Promise.reject(new Error("no network in this test"));
     const providers = { google: client, microsoft: client, github: client };
     await using service = await serve({ providers, fetch });
@@ -53,7 +53,7 @@ describe("the built-in providers", () => {
     });
   });
 
-  it("accept both spellings of google's issuer, but no other (OIDC-16)", async () => {
+  it("accept both spellings of Google's issuer, and no other issuer (OIDC-16)", async () => {
     await using service = await serve({ providers: { google: places() } });
     const statuses = [];
     for (const iss of [
@@ -82,7 +82,7 @@ describe("the built-in providers", () => {
       });
     });
 
-    it("marks an address as verified if its domain was checked (OIDC-21)", async () => {
+    it("marks an address as verified if xms_edov is true (OIDC-21)", async () => {
       await using service = await serve(microsoft());
       const found = [];
       for (const xms_edov of [true, 1, "1", "true", false, 0, "0", null]) {
@@ -95,14 +95,14 @@ describe("the built-in providers", () => {
     });
 
     const bad: Readonly<Record<string, [reason: string, claims: object]>> = {
-      "no tid and the issuer that the template then yields": [
+      "no tid, and undefined instead of the tid in the issuer": [
         "issuer",
         { tid: undefined, iss: issuer("undefined") },
       ],
       "no tid": ["directory", { tid: undefined }],
-      "the template itself": ["issuer", { tid: "{tenantid}", iss: issuer("{tenantid}") }],
-      "a pattern of replace()": ["issuer", { tid: "$&", iss: issuer("{tenantid}") }],
-      "a path": ["issuer", { tid: "a/../b", iss: issuer("a/../b") }],
+      "the template's placeholder as tid": ["issuer", { tid: "{tenantid}", iss: issuer("{tenantid}") }],
+      "a replacement pattern of replace() as tid": ["issuer", { tid: "$&", iss: issuer("{tenantid}") }],
+      "a path as tid": ["issuer", { tid: "a/../b", iss: issuer("a/../b") }],
       "a tid in capitals": ["issuer", { tid: TID.toUpperCase(), iss: issuer(TID.toUpperCase()) }],
       "the tid of another directory": ["issuer", { tid: OTHER }],
       "the issuer of another directory": ["issuer", { iss: issuer(OTHER) }],
@@ -113,7 +113,7 @@ describe("the built-in providers", () => {
       "a malformed oid": ["subject", { oid: `${OID}:x` }],
     };
     for (const [what, [reason, more]] of Object.entries(bad)) {
-      it(`rejects ${what} (OIDC-9, OIDC-16)`, async () => {
+      it(`rejects an ID token with ${what} (OIDC-9, OIDC-16)`, async () => {
         await using service = await serve(microsoft());
         const response = await signIn(service, "microsoft", (nonce) =>
           provider.issue({ nonce, ...claims, ...more }),
@@ -126,7 +126,7 @@ describe("the built-in providers", () => {
       directories: { directories: [OTHER.toUpperCase()] },
       directory: { directory: OTHER },
     })) {
-      it(`accepts only people of the given ${what} (OIDC-16)`, async () => {
+      it(`accepts only people from the configured ${what} (OIDC-16)`, async () => {
         await using service = await serve(microsoft(options));
         const answers = [];
         for (const tid of [TID, OTHER]) {
@@ -139,7 +139,7 @@ describe("the built-in providers", () => {
       });
     }
 
-    it("compares the iss of the callback with the iss of the ID token (OIDC-13)", async () => {
+    it("rejects a callback whose iss differs from the iss of the ID token (OIDC-13)", async () => {
       await using service = await serve(microsoft({ issRequired: true }));
       const found = [];
       for (const iss of [
@@ -190,7 +190,7 @@ describe("the built-in providers", () => {
       expect(provider.exchanges[0]?.get("code_verifier")).to.match(/^[\w-]{43}$/);
     });
 
-    it("is rejected without onAccessToken, with or without an ID token (OIDC-17)", async () => {
+    it("refuses every sign-in without onAccessToken, with or without an ID token (OIDC-17)", async () => {
       await using service = await serve({ providers: { github: github() } });
       expect([(await signIn(service, "github", token)).status, service.reason()]).to.eql([
         401,
@@ -221,14 +221,14 @@ describe("the built-in providers", () => {
       }
     });
 
-    it("reports in readiness that it needs no keys", async () => {
+    it("reports in the readiness check that it needs no keys", async () => {
       await using service = await serve({ providers: { github: github() } });
       const found = await service.login.readiness().check(new AbortController().signal);
       expect(found).to.eql({ healthy: true, critical: false, detail: "github: needs no keys" });
     });
   });
 
-  it("send the client secret in a header if the options say so (OIDC-15)", async () => {
+  it("receive the client secret in a header if clientAuthentication is client_secret_basic (OIDC-15)", async () => {
     const acme = { ...provider.options, clientAuthentication: "client_secret_basic" as const };
     await using service = await serve({ providers: { acme } });
     let header: string | undefined;

@@ -5,7 +5,7 @@ import { CLIENT, hostileProvider, sendJson } from "./support/hostile-provider.ts
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("the README of @svc/oidc-login", () => {
+describe("a sample in the README of @svc/oidc-login", () => {
   it("signs in with Google (OIDC-1, OIDC-10)", async () => {
     await using provider = await hostileProvider();
     const { jwksUri, authorizationEndpoint, tokenEndpoint } = provider.options;
@@ -52,7 +52,7 @@ describe("the README of @svc/oidc-login", () => {
     expect((await fetch(`${url}/auth/google/start`)).status).to.equal(404);
   });
 
-  it("shows a page when a person cancels or comes back too late (OIDC-12)", async () => {
+  it("shows a page when a person cancels or the attempt has expired (OIDC-12)", async () => {
     await using sample = await runSample(readme, 2);
     const url = await sample.url;
     const page = async (path: string): Promise<unknown[]> => {

@@ -60,12 +60,12 @@ describe("return_to", () => {
   }
 
   for (const given of elsewhere) {
-    it(`is not ${JSON.stringify(given).slice(0, 40)} (OIDC-8)`, () => {
+    it(`cannot be ${JSON.stringify(given).slice(0, 40)} (OIDC-8)`, () => {
       expect(localPath(given)).to.equal(undefined);
     });
   }
 
-  it("is / when it is missing, given twice, or not a path of this site (OIDC-8)", async () => {
+  it("falls back to / when it is missing, given twice, or not a path of this site (OIDC-8)", async () => {
     await using provider = await hostileProvider();
     await using service = await serve({ providers: { acme: provider.options } });
     const queries = [
@@ -80,7 +80,7 @@ describe("return_to", () => {
     for (const query of [...queries, "?return_to=/a%3Fb=1"]) {
       const ours = browser();
       const { state, nonce, location } = await start(ours, `${service.url}/auth/acme/start${query}`);
-      // With a dot, which a state or nonce never contains; four letters may occur in them by chance.
+      // Search with the dot: a state or nonce may contain the four letters by chance, but never a dot.
       expect(location.href).not.to.contain("evil.example");
       provider.issue({ nonce });
       const response = await ours.open(`${service.url}/auth/acme/callback?code=c&state=${state}`);

@@ -9,7 +9,7 @@ import { browser, start } from "@svc/test-support/openid";
 import { CLIENT, type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
 import { problemIn, SECRET, serve, type Service, stacks } from "./support/service.ts";
 
-describe("the routes of sign-in", () => {
+describe("the sign-in routes", () => {
   let provider: HostileProvider;
   beforeEach(async () => {
     provider = await hostileProvider();
@@ -24,7 +24,7 @@ describe("the routes of sign-in", () => {
       });
       afterEach(() => service[Symbol.asyncDispose]());
 
-      it("redirect from /start with state, nonce and PKCE (OIDC-1, OIDC-2, OIDC-3)", async () => {
+      it("redirect from /start to the provider with state, nonce and PKCE (OIDC-1, OIDC-2, OIDC-3)", async () => {
         const { location, response } = await start(browser(), `${service.url}/auth/acme/start`);
         expect(response.status).to.equal(302);
         const { state, nonce, code_challenge, ...rest } = Object.fromEntries(location.searchParams);
@@ -76,7 +76,7 @@ describe("the routes of sign-in", () => {
         }
       });
 
-      it("pass all other paths on", async () => {
+      it("call next() for every path that is not a sign-in route", async () => {
         const paths = [
           "/",
           "/auth",
@@ -134,7 +134,7 @@ describe("the routes of sign-in", () => {
           `?${"a&".repeat(3000)}`,
         ];
         for (const query of queries) {
-          // Send the cookie with every one, as if the browser never deleted it.
+          // Send the cookie with every callback, as if the browser never deleted it.
           const kept = browser();
           for (const [name, value] of ours.cookies) kept.cookies.set(name, value);
           const response = await kept.open(`${service.url}/auth/acme/callback${query}`);
@@ -147,7 +147,7 @@ describe("the routes of sign-in", () => {
     });
   }
 
-  it("return no 500 for parameters of 100 KB that the server accepts (OIDC-12)", async () => {
+  it("never return 500 for parameters of 100 KB, if the server accepts such headers (OIDC-12)", async () => {
     await using service = await serve({ providers: { acme: provider.options } });
     const handle = service.server.listeners("request")[0] as Parameters<typeof createServer>[1];
     await using roomy = await listen(createServer({ maxHeaderSize: 1_000_000 }, handle));
@@ -193,7 +193,7 @@ describe("the routes of sign-in", () => {
     });
   }
 
-  it("keep nothing in memory for starts that are never completed (OIDC-3, OIDC-5)", async function () {
+  it("keep nothing in memory for sign-ins that are never completed (OIDC-3, OIDC-5)", async function () {
     // Eleven thousand attempts take seconds even on an idle machine.
     this.timeout(60_000);
     await using service = await serve({ providers: { acme: provider.options } });
@@ -211,7 +211,7 @@ describe("the routes of sign-in", () => {
     expect(states.size).to.equal(1000);
     const before = settledHeap();
     flood(10_000, () => undefined);
-    // Keeping a state of each would take a megabyte, and a sealed attempt of each five.
+    // Keeping every state would take one megabyte, and keeping every sealed attempt five.
     expect(settledHeap() - before).to.be.below(1_000_000);
   });
 });

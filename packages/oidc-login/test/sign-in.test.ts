@@ -43,7 +43,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(claims).to.include({ sub: "ada", aud: "client-1", iss: provider.url });
       });
 
-      it("completes concurrent sign-ins in two tabs, in either order (OIDC-5, OIDC-7)", async () => {
+      it("completes concurrent sign-ins in two tabs, even if the second tab finishes first (OIDC-5, OIDC-7)", async () => {
         const ours = browser();
         const there = browser();
         const first = await start(ours, `${url}?return_to=/first`);
@@ -68,7 +68,7 @@ describe("signing in at a real OpenID provider", () => {
         expect((await ours.open(back)).status).to.equal(200);
         expect((await ours.open(back)).status).to.equal(401);
         expect(service.reason()).to.equal("no_login");
-        // With the cookie restored, the provider recognises the used code.
+        // Restore the cookie: now the provider rejects the used code.
         const other = browser();
         for (const [name, value] of cookies) other.cookies.set(name, value);
         expect((await other.open(back)).status).to.equal(401);
@@ -86,7 +86,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(service.reason()).to.equal("provider_error");
       });
 
-      it("rejects another person's code in this browser (OIDC-9)", async () => {
+      it("rejects another person's code, even with the state of this browser (OIDC-9)", async () => {
         const theirs = await start(browser(), url);
         const back = await signInThere(theirs.location.href, { who: "mallory" });
         const ours = browser();

@@ -3,9 +3,9 @@ export type CommandArgument = string | number | Buffer;
 
 /** The members of an ioredis client that a connection uses. */
 export interface RedisClient {
-  /** Commands are sent only while it is `ready`; a client in the state `wait` is asked to connect. */
+  /** Commands are sent only in the status `ready`. In the status `wait`, the connection calls `connect()`. */
   readonly status: string;
-  /** Options of the client; the key prefix affects the slots of keys in a cluster. */
+  /** Options of the client. In a cluster, the key prefix affects the slots of keys. */
   readonly options?: { readonly keyPrefix?: string | undefined } | undefined;
   readonly isCluster?: boolean | undefined;
   call(command: string, ...args: CommandArgument[]): Promise<unknown>;

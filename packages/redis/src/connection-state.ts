@@ -1,10 +1,10 @@
 import type { RedisClient } from "./client.ts";
 import { connectionWord, isOfSelect } from "./errors.ts";
 
-/** Whether a client is connected. */
+/** The connection state of a client, derived from its events. */
 export type ConnectionState = ReturnType<typeof followConnection>;
 
-/** ioredis statuses in which a connection attempt has failed, or none will be made. */
+/** ioredis statuses after a failed connection attempt, and of a client that will make no more attempts. */
 const GIVEN_UP: ReadonlySet<string> = new Set(["close", "reconnecting", "disconnecting", "end"]);
 
 /**
@@ -90,7 +90,7 @@ export function followConnection(
       waits.add(settled);
       return () => waits.delete(settled);
     },
-    /** Ends all waits as failed. */
+    /** Calls all waiting callbacks with `false`. */
     endWaits: (): void => settle(false),
     /** Stops following the client, which stays open. */
     release(): void {

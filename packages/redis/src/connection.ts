@@ -7,7 +7,7 @@ import type { ResolvedRedisOptions } from "./options.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { slotOf } from "./slot.ts";
 
-/** A command in flight. Calling `reject` before the reply decides the error of its promise. */
+/** A command in flight. `reject` rejects `promise`, unless the reply has arrived. */
 export interface Sent {
   readonly promise: Promise<unknown>;
   readonly reject: (error: Error) => void;
@@ -25,11 +25,11 @@ export interface Server {
 /** A connection to a Redis server or cluster, without deadlines. */
 export type Connection = ReturnType<typeof openConnection>;
 
-/** The server's name in a connection that is not a cluster. */
+/** The name of the only server, if the connection is not to a cluster. */
 export const ONLY = "only";
 const SLOTS = 16_384;
 
-/** Opens the connection, or takes the caller's client. */
+/** Opens a connection, or uses the caller's client. */
 export function openConnection(
   options: ResolvedRedisOptions,
   events: { readonly onReady: () => void; readonly onFailure: (word: string) => void },
@@ -52,16 +52,18 @@ export function openConnection(
     },
     onWrongDatabase: () => own?.disconnect(true),
   });
-  // Commands sent through the caller's client, which may keep them for the next connection instead of rejecting them.
+  // Commands in flight on the caller's client. `onLost` rejects them, because the client may keep them for its next
+  // connection instead.
   const inFlight = new Set<Sent>();
   const sendNow =
     own === undefined || cluster !== undefined ? sendByCall : sendByRedis(own as Redis, keyPrefix);
 
   if (client.status === "wait") client.connect().catch(() => undefined);
-  // Call it later, because the caller has no connection yet.
+  // Call `onReady` after this function has returned, because the caller needs the connection in it.
   if (state.isUp) queueMicrotask(events.onReady);
 
-  // A cluster needs ioredis's automatic pipelining, which costs more CPU than the rest of a command.
+  // For clusters and callers' clients. A cluster needs ioredis's automatic pipelining, which costs more CPU than the
+  // rest of a command.
   function sendByCall(command: string, args: readonly CommandArgument[]): Sent {
     if (given === undefined) return sentOf(client.call(command, ...args));
     const sent = sentOf(client.call(command, ...prefixed(command, args, keyPrefix)));
@@ -104,8 +106,8 @@ export function openConnection(
       return send("exists", [key ?? "{}"]);
     },
     /**
-     * Returns the server for a command; undefined if its keys are in several slots. ioredis would reject all commands that are
-     * sent together with such a command.
+     * Returns the server for a command, or undefined if its keys are in several slots. ioredis would reject all
+     * commands that are sent together with such a command.
      */
     serverOf(command: string, args: readonly CommandArgument[]): string | undefined {
       if (cluster === undefined) return ONLY;
@@ -113,7 +115,9 @@ export function openConnection(
       if (others.length > 0) return undefined;
       return (slot === undefined ? undefined : cluster.slots[slot]?.[0]) ?? ONLY;
     },
-    /** Returns the servers that hold keys; only the connection itself while a cluster's slots are unknown. */
+    /**
+     * Returns the servers that hold keys, or one entry for the whole connection while a cluster's slots are unknown.
+     */
     servers(): readonly Server[] {
       const servers = cluster === undefined ? [] : serversOf(cluster);
       return servers.length === 0 ? [{ name: ONLY, send }] : servers;

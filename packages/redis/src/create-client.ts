@@ -7,26 +7,26 @@ const RECONNECT_EVERY_MS = 5000;
 /** Creates the ioredis client, with settings that keep it from delaying commands. */
 export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
-  // The guard sets the deadline of a command. These limits only bound waits that ioredis would not limit. They are long,
+  // The guard sets the deadline of a command. `longest` only bounds waits that ioredis would not limit. It is long,
   // because ioredis cannot distinguish a stall of this process from a stall of Redis.
   const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
-    // Time for the server to close the connection; until then the process stays alive.
+    // Milliseconds for the server to close the connection. The process cannot exit before.
     disconnectTimeout: 100,
     ...connection,
     connectTimeout: Math.ceil(connectTimeoutMs),
     socketTimeout: longest,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // The check sends INFO, so on a host without INFO the client would never be ready.
+    // ioredis's ready check sends INFO, so the client would never become ready on a host that disables INFO.
     enableReadyCheck: false,
   } satisfies IoredisOptions;
   if (cluster !== undefined) {
     const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
     return new Cluster(seeds, {
       clusterRetryStrategy: retryStrategy,
-      // Leave the lookup to the connection. Otherwise ioredis would use no seed at all if one seed name did not resolve.
+      // Leave the DNS lookup to each connection. Otherwise ioredis would use no seed if one seed name did not resolve.
       dnsLookup: (host, found) => found(null, host),
       enableOfflineQueue: false,
       enableReadyCheck: false,
@@ -44,7 +44,8 @@ export function createClient(options: ResolvedRedisOptions): Redis | Cluster {
     keyPrefix,
     retryStrategy,
     enableOfflineQueue: false,
-    // After a failover the host name may lead to another server. The interval limits reconnects to a permanent replica.
+    // Reconnect on READONLY: after a failover the host name may lead to the new primary. The interval limits reconnects
+    // when it leads to a permanent replica.
     reconnectOnError(error: Error): 1 | false {
       if (!error.message.startsWith("READONLY") || now() < reconnectAfter) return false;
       reconnectAfter = now() + RECONNECT_EVERY_MS;

@@ -14,7 +14,7 @@ export interface DedicatedConnection {
   send<T>(use: (client: Redis) => Promise<T>): Promise<T>;
   /** Resolves when the connection is established or closed, or when the signal aborts. */
   connected(signal: AbortSignal): Promise<void>;
-  /** Replaces the current connection, which does not respond. */
+  /** Replaces the current connection, for example when it does not respond. */
   renew(): void;
   /** Closes the connection and rejects the commands in flight. */
   close(): void;
@@ -43,7 +43,7 @@ export function openDedicated(
   const settings = {
     lazyConnect: true,
     keyPrefix: "",
-    // The same reply format with every version of the client.
+    // `protocol` and `replyMapping` make the reply format the same with every version of ioredis.
     protocol: 2,
     replyMapping: "legacy",
     connectTimeout: Math.ceil(connectTimeoutMs),
@@ -59,7 +59,7 @@ export function openDedicated(
     stringNumbers: false,
     monitor: false,
     retryStrategy: backoff({ baseMs: 50, minMs: 50, maxMs: 2000 }),
-    // After a failover the host name may lead to another server.
+    // Reconnect on READONLY: after a failover the host name may lead to the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
   } satisfies IoredisOptions;
 

@@ -30,7 +30,7 @@ export class RedisUnavailableError extends Error {
    * @param reason why the command failed
    * @param retryAfterMs milliseconds until a retry makes sense
    * @param reply the first word of Redis's error reply
-   * @param owner what was stopped, for the reason `stopped`
+   * @param owner the stopped component, named in the message for the reason `stopped`
    */
   constructor(reason: UnavailableReason, retryAfterMs: number, reply?: string, owner = "the connection") {
     const words = reason === "stopped" ? `${owner} was stopped` : WORDS[reason];
@@ -61,7 +61,7 @@ export class RedisCommandError extends Error {
   }
 }
 
-/** Thrown while there is no connection. */
+/** Thrown while there is no connection to Redis. */
 export class NotConnectedError extends Error {
   override readonly name = "NotConnectedError";
   readonly code = "ERR_SVC_REDIS_NOT_CONNECTED";

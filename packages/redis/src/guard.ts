@@ -11,9 +11,9 @@ type OnError = (error: Error) => void;
 export interface Guard {
   /** @param onError receives every error before the caller does */
   run(send: Send, command: string, args: readonly CommandArgument[], onError?: OnError): Promise<unknown>;
-  /** Probes at once if the breaker is open, because the server probably responds again. */
+  /** Probes at once if the breaker is open. Called when the server probably responds again. */
   probeNow(): void;
-  /** Rejects new commands. Resolves when all commands in flight have ended, at the latest after one deadline. */
+  /** Rejects new commands. Resolves when all commands in flight have settled, at the latest after one deadline. */
   stop(): Promise<void>;
   /** `half-open`: the probe is in flight, and commands are still rejected. */
   readonly state: BreakerState;
@@ -29,11 +29,13 @@ const STALL_MS = 50;
 const SHORTEST_WINDOW_MS = 100;
 
 /**
- * Creates a circuit breaker whose first timeout opens it, so that only one wait is lost. A refused or lost connection does
- * not count: it fails at once, and commands without a connection are rejected anyway. A reply that the server is unusable
- * (such as LOADING) costs no wait, so only `failures` such replies open the breaker.
+ * Creates a circuit breaker. The first timeout opens it, so that later commands do not wait for a deadline too. A
+ * refused or lost connection does not count, because commands without a connection are rejected at once anyway. A reply
+ * that the server is unusable (such as LOADING) arrives at once, so only `breakerFailures` consecutive replies of this
+ * kind open the breaker.
  *
- * A probe, one every `breakerCoolDownMs`, closes the breaker again. No command waits for it.
+ * While the breaker is open, a probe is sent every `breakerCoolDownMs`; its success closes the breaker. No command
+ * waits for a probe.
  *
  * @param sendProbe sends a command whose reply shows whether the server is usable again
  */
@@ -63,7 +65,7 @@ export function createGuard(
     timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until);
   }
 
-  // After a stall of this process, read the replies that have arrived before rejecting any command as late.
+  // After a stall of this process, read the replies that have arrived before rejecting commands at their deadline.
   function due(until: number): void {
     if (performance.now() - until > STALL_MS) timer = setTimeout(expire, STALL_MS);
     else setImmediate(expire);

@@ -11,7 +11,7 @@ import type { RedisOptions as IoredisOptions } from "ioredis";
 import type { RedisClient } from "./client.ts";
 import type { RedisCommandError, RedisUnavailableError, UnavailableReason } from "./errors.ts";
 
-// Settings that decide how long a command waits; the connection sets them itself.
+// ioredis options that the connection sets itself, because they decide how long a command waits.
 const FIXED = [
   "commandTimeout",
   "connectTimeout",
@@ -43,7 +43,7 @@ export interface ClusterSeed {
 /** A failed command. `unavailable`: Redis did not execute it. `error`: Redis rejected it as invalid. */
 export type RedisEvent = "unavailable" | "error";
 
-/** Names in errors and log messages, for a package that offers the connection as its own. */
+/** Log field and error classes of the package in whose name the connection logs and throws. */
 export interface RedisOwner {
   /** The log field that contains the connection's name. */
   readonly logField: string;
@@ -145,7 +145,7 @@ export type RedisOptions = OptionsOf<typeof redisOptions>;
 /** {@link RedisOptions} with their defaults filled in. */
 export type ResolvedRedisOptions = ResolvedOptions<(typeof redisOptions)["keys"]>;
 
-/** Options of a guarded connection, for every package that opens one. */
+/** Options of a guarded connection that another package opens under its own name. */
 export type ConnectOptions = Omit<RedisOptions, "name" | "onEvent">;
 
 /** {@link ConnectOptions} with their defaults filled in. */
@@ -154,10 +154,10 @@ export type ResolvedConnectOptions = Omit<ResolvedRedisOptions, "name" | "onEven
 type RedisPlace = Pick<ResolvedRedisOptions, "url" | "cluster" | "connection" | "client">;
 
 /**
- * Returns the fault of options that do not name exactly one Redis.
+ * Returns a fault if the options do not name exactly one Redis.
  *
- * @param name returns an option's name as its author wrote it
- * @param owner what sets the ioredis options that `connection` must not contain
+ * @param name returns an option's name as the user wrote it
+ * @param owner the component that sets the ioredis options which `connection` must not contain, for the message
  */
 export function faultsOfServer(
   { url, cluster, connection, client }: RedisPlace,

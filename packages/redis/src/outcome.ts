@@ -2,7 +2,7 @@ import type { Outcome } from "@svc/resilience";
 import { firstWord, NotConnectedError } from "./errors.ts";
 import type { RedisOwner } from "./options.ts";
 
-/** What an error means for the server's state, and the error for the caller, without keys or values. */
+/** A classified client error: its effect on the breaker, and the error for the caller, without keys or values. */
 export interface Verdict {
   readonly outcome: Outcome;
   readonly error: Error;
@@ -21,7 +21,7 @@ const UNABLE: ReadonlySet<string> = new Set([
   "TRYAGAIN",
   "BUSY",
   "NOAUTH",
-  // Their text contains an address. ioredis passes them on until another node has replaced a lost node.
+  // ioredis passes these replies on until another node has replaced a lost node. Their text contains an address.
   "MOVED",
   "ASK",
 ]);
@@ -43,7 +43,7 @@ export function judgeFor({ UnavailableError, CommandError }: RedisOwner): (cause
     if (UNABLE.has(word)) return unavailable("succeeded", "refused", word);
     const { command } = cause as Error & { readonly command?: { readonly name?: unknown } };
     const name = typeof command?.name === "string" ? command.name.toUpperCase() : "command";
-    // Redis repeats the arguments of an unknown command.
+    // Drop the arguments, which Redis repeats for an unknown command.
     const text = cause.message.replace(/,? with args beginning with:.*$/s, "").slice(0, 200);
     return { outcome: "succeeded", error: new CommandError(name, text) };
   }

@@ -24,7 +24,7 @@ export function createProbe(
     readonly readinessTimeoutMs: number;
     readonly logger: Logger | undefined;
     readonly isStopped: () => boolean;
-    /** Returns additional members for the result's `meta`. */
+    /** Returns additional fields for the result's `meta`. */
     readonly meta: () => Readonly<Record<string, string | number>>;
   },
 ): Probe {

@@ -11,8 +11,8 @@ import { createProbe } from "./readiness.ts";
  * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
  * Keys get the connection's prefix.
  *
- * They reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` when Redis rejects the
- * command as invalid.
+ * Commands reject with `RedisUnavailableError` while Redis is unavailable, and with `RedisCommandError` if Redis
+ * rejects the command as invalid.
  */
 export interface GuardedRedis {
   /** Runs any command, for example `call("incr", "visits")`. In a cluster its keys must share a hash tag. */
@@ -64,7 +64,7 @@ const REDIS: RedisOwner = {
  * is made when Redis becomes available.
  *
  * @param options at least `url`, `cluster`, `connection` or `client`
- * @param owner names in errors and log messages, for a package that offers the connection as its own
+ * @param owner log field and error classes of the package in whose name the connection logs and throws
  * @throws ConfigurationError for invalid options
  */
 export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): RedisConnection {
@@ -74,7 +74,7 @@ export function createRedis(options: RedisOptions, owner: RedisOwner = REDIS): R
   const logger = safeLogger(resolved.logger);
   const guards = new Map<string, Guard>();
   let stopping: Promise<void> | undefined;
-  // Whether the last log message was that Redis is not available.
+  // Whether the last log record reported that Redis is not available.
   let isReported = false;
 
   const { emit } = createEmitter<RedisEvent>(resolved.onEvent, (suppressed, error) =>

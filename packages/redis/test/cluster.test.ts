@@ -10,7 +10,7 @@ const check = (redis: RedisConnection) => redis.readiness().check(AbortSignal.ti
 describe("createRedis with the caller's cluster client", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
-  // One key of each node, in the order of the nodes.
+  // One key on each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
   let client: Cluster;
   beforeEach(() => {
@@ -18,7 +18,7 @@ describe("createRedis with the caller's cluster client", function () {
   });
   afterEach(() => client.disconnect());
 
-  it("computes the slot of a key like the server", async () => {
+  it("computes the same slot of a key as the server", async () => {
     await using connection = createRedis({ cluster: redis.cluster.seeds, commandTimeoutMs: 15_000 });
     for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
       expect(slotOf(key), key).to.equal(await connection.call("cluster", "keyslot", key));
@@ -26,7 +26,7 @@ describe("createRedis with the caller's cluster client", function () {
     expect(keys.map((key) => Math.floor(slotOf(key) / 5462))).to.deep.equal([0, 1, 2]);
   });
 
-  it("reads and writes on all nodes, and rejects keys of several slots (RDY-16)", async () => {
+  it("reads and writes on all nodes, and rejects a command with keys of several slots (RDY-16)", async () => {
     await using connection = createRedis({ client, keyPrefix: "p:", commandTimeoutMs: 15_000 });
     for (const key of keys) await connection.call("set", key, "1");
     expect(await client.get(`p:${keys[0]}`)).to.equal("1");
@@ -36,7 +36,7 @@ describe("createRedis with the caller's cluster client", function () {
     expect(await check(connection)).to.deep.include({ healthy: true, detail: "connected" });
   });
 
-  it("continues on the other nodes while one hangs (REV-7, REV-8)", async () => {
+  it("runs commands on the other nodes while one node hangs (REV-7, REV-8)", async () => {
     await using connection = createRedis({ client, commandTimeoutMs: 3000, readinessTimeoutMs: 15_000 });
     await until("it is connected", async () => {
       const set = await Promise.allSettled(keys.map((key) => connection.call("set", key, "1")));

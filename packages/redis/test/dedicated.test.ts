@@ -17,7 +17,7 @@ describe("openDedicated", function () {
   });
   after(() => server.stop());
 
-  it("blocks without delaying a shared connection, and ends the wait when it is closed", async () => {
+  it("blocks without delaying a shared connection, and rejects the blocked command when it is closed", async () => {
     await using shared = createRedis({ url: server.url, commandTimeoutMs: 15_000 });
     const connection = openDedicated(server.url, TIMES);
     const first = pop(connection, 0);
@@ -39,7 +39,7 @@ describe("openDedicated", function () {
     expect(client.status).to.equal("wait");
   });
 
-  it("rejects at once while Redis is gone, and waits for Redis on request", async () => {
+  it("rejects commands at once while Redis is down, and connects when Redis is up again", async () => {
     const connection = openDedicated(server.url, TIMES);
     expect(await connection.send((client) => client.ping())).to.equal("PONG");
     await server.kill();
@@ -62,7 +62,7 @@ describe("openDedicated", function () {
     connection.close();
   });
 
-  it("replaces a connection that does not respond", async () => {
+  it("replaces the connection on renew()", async () => {
     const connection = openDedicated(server.url, TIMES);
     const id = await connection.send((client) => client.client("ID"));
     connection.renew();

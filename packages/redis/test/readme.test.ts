@@ -5,15 +5,15 @@ import { expect } from "chai";
 const readme = new URL("../README.md", import.meta.url);
 const sampleUrl = "redis://127.0.0.1:6379";
 
-describe("README of @svc/redis", function () {
+describe("a sample in the README of @svc/redis", function () {
   this.timeout(60_000);
   const redis = testRedis();
 
   for (const [index, what, expected] of [
     [0, "commands", "OK\nhello!\n"],
-    [1, "a client of the caller's, which stays open", "PONG\nPONG\n"],
+    [1, "the caller's client, which stays open", "PONG\nPONG\n"],
   ] as const) {
-    it(`shows ${what}`, async () => {
+    it(`prints its documented output: ${what}`, async () => {
       await using sample = await runSample(readme, index, { replace: { [sampleUrl]: redis.url } });
       const { stdout, stderr, code } = await sample.ended;
       expect(code, stderr).to.equal(0);

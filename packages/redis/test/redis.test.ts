@@ -38,7 +38,7 @@ describe("createRedis", function () {
   ];
   for (const [what, source] of sources) {
     describe(`with ${what}`, () => {
-      it("runs commands with its prefix, and is ready (RDY-16)", async () => {
+      it("runs commands with its key prefix, rejects blocking commands, and is ready (RDY-16)", async () => {
         await using redis = createRedis({ ...source(), ...PATIENT, keyPrefix: "p:" });
         expect(await redis.call("set", "greeting", "hello")).to.equal("OK");
         expect(await redis.mget("greeting", "missing")).to.deep.equal(["hello", null]);
@@ -49,7 +49,7 @@ describe("createRedis", function () {
         expect(error).to.be.instanceOf(RedisCommandError).and.include({ code: "ERR_SVC_REDIS_COMMAND" });
       });
 
-      it("rejects at the deadline while Redis hangs, then at once, and recovers (REV-7, REV-8)", async () => {
+      it("rejects at the deadline while Redis hangs, then at once, and recovers when Redis responds (REV-7, REV-8)", async () => {
         const events: string[] = [];
         const logger = collectingLogger();
         await using redis = createRedis({
@@ -72,7 +72,7 @@ describe("createRedis", function () {
         } finally {
           server.resume();
         }
-        // On a slow machine the short deadline may pass again.
+        // Retry: on a slow machine a ping may exceed the short deadline.
         expect(await until("an answer", () => redis.call("ping").catch(() => undefined))).to.equal("PONG");
         expect(events.slice(0, 2)).to.deep.equal(["unavailable", "unavailable"]);
         expect(logger.lines.map(({ message }) => message)).to.include.members([
@@ -82,7 +82,7 @@ describe("createRedis", function () {
         expect(logger.lines[0]).to.deep.include({ level: "warn" });
       });
 
-      it("rejects at once while Redis is gone, and connects again (REV-8)", async () => {
+      it("rejects at once while Redis is down, and connects when Redis is up again (REV-8)", async () => {
         await using redis = createRedis({ ...source(), ...PATIENT });
         await redis.call("ping");
         await server.kill();
@@ -134,7 +134,7 @@ describe("createRedis", function () {
     expect(await rejection(redis.call("ping"))).to.include({ reason: "disconnected" });
   });
 
-  it("sends nothing over the caller's client when its database was rejected", async () => {
+  it("sends no command over the caller's client after Redis rejected the client's database", async () => {
     const client = clientOf({ db: 77_777, lazyConnect: true });
     await using redis = createRedis({ client, ...PATIENT });
     expect(await rejection(redis.call("set", "elsewhere", "1"))).to.include({ reason: "disconnected" });

@@ -28,10 +28,10 @@ describe("runScript", function () {
   });
 });
 
-describe("errors of commands", () => {
+describe("command errors", () => {
   const reply = (message: string): Error => Object.assign(new Error(message), { name: "ReplyError" });
 
-  it("have the first word of the reply, even of an error inside a script", () => {
+  it("are identified by the first word of the reply, even after an error inside a script", () => {
     expect(replyWord(reply("NOSCRIPT No matching script"))).to.equal("NOSCRIPT");
     expect(replyWord(reply("ERR Error running script: @user_script:2: -OOM command not allowed"))).to.equal(
       "OOM",

@@ -9,7 +9,7 @@ export interface PathTemplate {
   readonly text: string;
   /** The fixed segments in lower case; undefined for a parameter, which matches any text. */
   readonly segments: readonly (string | undefined)[];
-  /** Whether more may follow the segments, because of a wildcard, an optional group or a regular expression. */
+  /** Whether more segments may follow, because of a wildcard, an optional group or a regular expression. */
   readonly open: boolean;
 }
 
@@ -63,7 +63,7 @@ function ownText(path: Path): string {
   return path === undefined ? "" : routed(ROOT, path).text;
 }
 
-/** Returns the template that matches the path of a URL with the most fixed segments; the first of several equal matches. */
+/** Returns the template with the most fixed segments of those that match the path of a URL; among equals, the first. */
 export function bestMatch(templates: readonly PathTemplate[], url: string): PathTemplate | undefined {
   const path = segmentsOf(url);
   let best: PathTemplate | undefined;

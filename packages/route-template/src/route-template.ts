@@ -32,7 +32,10 @@ interface RoutedRequest extends IncomingMessage {
 }
 
 const indexes = new WeakMap<AppShape, RouteIndex>();
-/** The index in which each route was found, because an error leaves a sub-application before the response ends. */
+/**
+ * The index in which each route was found. After an error in a sub-application, `req.app` is the parent application,
+ * whose index does not contain the route.
+ */
 const owners = new WeakMap<RouteShape, RouteIndex>();
 
 /**
@@ -60,7 +63,8 @@ function resolve(
 ): string {
   const places = known ?? (req.app === undefined ? guesses(route, []) : learn(req.app, route));
   if (typeof places === "string") return places;
-  // The router matched the current URL. The original URL helps if a handler has rewritten the URL since.
+  // Try the current URL first, because the router matched it. Try the original URL in case a handler has rewritten the
+  // current one since then.
   const best =
     bestMatch(places, `${req.baseUrl ?? ""}${req.url ?? ""}`) ?? bestMatch(places, req.originalUrl ?? "");
   return best === undefined ? unplaced(route.path) : shown(best);
@@ -72,7 +76,7 @@ function learn(app: AppShape, route: RouteShape): string | readonly PathTemplate
   if (places === undefined) {
     const owner = owners.get(route);
     places = owner?.top === index.top ? owner.routes.get(route) : undefined;
-    // Keep the guesses, so that the routers are not read again for every request.
+    // Store the guesses in the index, so that the routers are not read again for every request.
     index.routes.set(route, (places ??= guesses(route, index.closed)));
   }
   return places;
@@ -118,7 +122,7 @@ function readRoutes(app: AppShape): RouteIndex {
   return index;
 }
 
-/** Returns the indexes of the parent applications, which hold guesses about the routes of this one. */
+/** Returns the indexes of the parent applications, which may contain guesses about the routes of `app`. */
 function indexesAbove(app: AppShape): readonly RouteIndex[] {
   const above: RouteIndex[] = [];
   let up = app.parent;

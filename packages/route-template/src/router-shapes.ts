@@ -8,9 +8,9 @@ export interface AppShape {
   /** The application that last mounted this one with `use`. */
   readonly parent?: AppShape | undefined;
   readonly mountpath?: unknown;
-  /** Express 5. In Express 4 this is a getter that throws. */
+  /** The router in Express 5; in Express 4, a getter that throws. */
   readonly router?: RouterShape | undefined;
-  /** Express 4. */
+  /** The router in Express 4. */
   readonly _router?: RouterShape | undefined;
   readonly lazyrouter?: unknown;
 }
@@ -25,11 +25,11 @@ export interface LayerShape {
   readonly handle?: unknown;
   /** The method of a route handler in lower case; undefined for all methods. */
   readonly method?: string | undefined;
-  /** Express 5: mounted at `/`. */
+  /** Express 5: whether the layer is mounted at `/`. */
   readonly slash?: boolean;
-  /** Express 5, from router 2.3: the path as given. */
+  /** Express 5, from router 2.3: the mount path as the application passed it. */
   readonly rawPath?: unknown;
-  /** Express 4. */
+  /** Express 4: the compiled mount path. */
   readonly regexp?: RegExp & { readonly fast_slash?: boolean };
   /** Express 4: the parameters of `regexp`, in order. */
   readonly keys?: readonly { readonly name: string | number }[];
@@ -37,16 +37,18 @@ export interface LayerShape {
 
 export interface RouteShape {
   readonly path?: unknown;
-  /** Its handlers. */
+  /** The route's handlers. */
   readonly stack?: readonly LayerShape[];
 }
 
-/** Whether a value is an Express application. */
+/** Returns whether a value is an Express application. */
 export function isApplication(value: unknown): value is AppShape {
   return typeof value === "function" && "settings" in value && "mountpath" in value;
 }
 
-/** Whether a value is an Express router. A Connect application also has a stack, and a string in `route`. */
+/**
+ * Returns whether a value is an Express router. A Connect application has a `stack` too, but its `route` is a string.
+ */
 export function isRouter(value: unknown): value is RouterShape {
   return (
     typeof value === "function" && "route" in value && typeof value.route === "function" && hasStack(value)
@@ -92,7 +94,7 @@ function readBack(regexp: RegExp, keys: readonly { readonly name: string | numbe
     .map((one) => pathOf(one.endsWith(OPTIONAL_SLASH) ? one.slice(0, -OPTIONAL_SLASH.length) : one, names));
 }
 
-/** Returns the path that was compiled to `source`. Removes the names that it uses from the front of `names`. */
+/** Returns the path that was compiled to `source`. Removes its parameter names from the front of `names`. */
 function pathOf(source: string, names: string[]): string {
   let path = "";
   let index = 0;

@@ -4,7 +4,7 @@ import { type PathTemplate, ROOT, shown, UNKNOWN } from "./path-template.ts";
 import { isApplication, isRouter, layersOf, type LayerShape, type RouteShape } from "./router-shapes.ts";
 import { lastPlacesOf, walkRouter } from "./walk-router.ts";
 
-/** One route under one method. */
+/** A route for one HTTP method. */
 export interface Route {
   /** In upper case; `*` for a route that handles every method. */
   readonly method: string;
@@ -57,7 +57,10 @@ function guardIn(handle: unknown): Guard | undefined {
 
 const PARAMETER = /^:\w+$/;
 
-/** Whether every request of a route passes a handler at `place`; false if the two paths do not prove it. */
+/**
+ * Returns whether every request that matches `route` also runs a handler mounted at `place`; false if that is not
+ * certain.
+ */
 function covers(place: PathTemplate, route: PathTemplate): boolean {
   if (place.text.includes(UNKNOWN)) return false;
   if (place.open) return route.text === place.text || route.text.startsWith(`${place.text}/`);
@@ -67,7 +70,9 @@ function covers(place: PathTemplate, route: PathTemplate): boolean {
     .every((segment, index) => segment === inRoute[index] || coversSegment(segment, inRoute[index]));
 }
 
-/** A parameter alone in its segment covers any fixed text, and any other parameter that is alone in its segment. */
+/**
+ * Returns whether a segment is a parameter that matches every text of another segment, which is fixed or a parameter.
+ */
 function coversSegment(segment: string, other: string | undefined): boolean {
   return PARAMETER.test(segment) && other !== undefined && /^(:\w+|[\w.~-]+)$/.test(other);
 }

@@ -8,7 +8,7 @@ import {
   type RouteShape,
 } from "./router-shapes.ts";
 
-// Limits for applications that mount routers in each other many times over. Routes beyond them are not found.
+// Limits for applications whose routers are mounted in each other many times. Routes beyond the limits are not found.
 const MAX_LAYERS = 50_000;
 export const MAX_PLACES = 64;
 
@@ -84,7 +84,7 @@ export function lastPlacesOf({ parent, mountpath }: AppShape, depth = 0): readon
     .slice(0, MAX_PLACES);
 }
 
-/** Adds a place under its text, up to `MAX_PLACES` places. */
+/** Adds a place to the map, with its text as the key, unless the map contains `MAX_PLACES` places. */
 export function keepPlace(places: Map<string, PathTemplate>, place: PathTemplate): void {
   if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);
 }

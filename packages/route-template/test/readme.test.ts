@@ -3,7 +3,7 @@ import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("the README of @svc/route-template", () => {
+describe("a sample in the README of @svc/route-template", () => {
   it("prints the template of a route with its mounts", async () => {
     await using sample = await runSample(readme, 0);
     await (await fetch(`${await sample.url}/t/acme/items/7`)).text();

@@ -25,7 +25,7 @@ function answerError(_err: unknown, _req: IncomingMessage, res: ServerResponse, 
 for (const [name, express] of Object.entries(expressMajors)) {
   const silent = (): Express => {
     const app = express();
-    // Keeps Express's own final handler from printing stacks.
+    // Keep Express's final handler from printing stack traces.
     app.set("env", "test");
     return app;
   };
@@ -60,7 +60,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("is correct for errors that are thrown, passed on, or handled by the application or by Express", async () => {
+    it("returns the route's template for errors that are thrown or passed to next(), even if Express handles them", async () => {
       const router = express
         .Router()
         .get("/boom/:id", boom)
@@ -110,7 +110,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("includes the mounts when an application in between handles the error of a sub-application", async () => {
+    it("includes all mounts when a mounted application handles the error of its sub-application", async () => {
       const inner = silent().get("/boom/:id", boom).get("/fine/:id", ok);
       const middle = silent().use("/inner/:b", inner).use(answerError);
       const app = silent().use(["/one/:a", "/two/:a"], middle);
@@ -138,7 +138,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(app, "/a/1/x/1", "/c/x/1")).to.eql(["/a/:b/x/:id", "/c/x/:id"]);
     });
 
-    it("returns the mount of the right application for a router that two applications share", async () => {
+    it("returns the mount path of the application that served the request, for a router that two applications share", async () => {
       const router = express.Router().get("/x", ok);
       const one = silent().use("/one", router);
       const two = silent().use("/two", router);
@@ -162,7 +162,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("returns the matching path of a list", async () => {
+    it("returns the path that matched, for a route or a mount with a list of paths", async () => {
       const app = silent().get(["/one", "/two/:id"], ok).use(["/m", "/n/:o"], express.Router().get("/x", ok));
       expect(await templatesOf(app, "/one", "/two/2", "/m/x", "/n/1/x")).to.eql([
         "/one",
@@ -197,7 +197,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("follows a middleware that rewrites the URL before routing", async () => {
+    it("uses the URL that a middleware has rewritten before routing", async () => {
       const router = express.Router().get("/x", ok);
       const app = silent();
       app.use((req, _res, next) => {
@@ -294,12 +294,12 @@ describe("routeTemplateOf with Express 5 paths", () => {
   });
 });
 
-describe("routeTemplateOf elsewhere", () => {
-  it("returns undefined on a bare server", async () => {
+describe("routeTemplateOf", () => {
+  it("returns undefined on a server without Express", async () => {
     expect(await templatesOf((_req, res) => res.end("ok"), "/x/1")).to.eql([undefined]);
   });
 
-  it("starts at the application when another framework mounts it", async () => {
+  it("omits the mount path when another framework mounts the application", async () => {
     const app = expressMajors["express 5"]().get("/x/:id", ok);
     const outer = connect();
     outer.use("/outer", (req, res, next) => void app(req as never, res as never, next));

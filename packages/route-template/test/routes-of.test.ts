@@ -43,7 +43,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(shown(routesOf(app))).to.eql(["* | /one | tenant", "* | /two | tenant"]);
     });
 
-    it("returns the guards of a route under its method", () => {
+    it("returns the guards of each method of a route", () => {
       const app = express();
       app
         .route("/orders")
@@ -116,14 +116,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(shown(routesOf(express.Router().get("/items/:id", ok)))).to.eql(["GET | /items/:id"]);
     });
 
-    it("returns a mounted application's routes with its mounts, but not from its parent", () => {
+    it("returns the routes of a mounted application with its mount path, but omits them from the parent's routes", () => {
       const inner = express().get("/items", ok);
       const outer = express().use("/shop", inner).get("/", ok);
       expect(shown(routesOf(inner))).to.eql(["GET | /shop/items"]);
       expect(shown(routesOf(outer))).to.eql(["GET | /"]);
     });
 
-    it("sees routes that were added after an earlier call", () => {
+    it("returns routes that were added after an earlier call", () => {
       const app = express().get("/early", ok);
       routesOf(app);
       app.get("/late", ok);

@@ -15,12 +15,14 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 type Access = Pick<ResolvedOptions, "db" | "rowSecurity" | "deadline">;
 
-/** Returns the options for one call with short statements. */
+/** Returns the options of one call, with `commandTimeoutMs` as the deadline of its statements. */
 export function command(options: ResolvedOptions, operation: string): ResolvedOptions {
   return within(options, operation, options.commandTimeoutMs);
 }
 
-/** Returns the options for one call that may affect many rows or an index. */
+/**
+ * Returns the options of one call that may affect many rows or an index, with `maintenanceTimeoutMs` as the deadline.
+ */
 export function maintenance(options: ResolvedOptions, operation: string): ResolvedOptions {
   return within(options, operation, options.maintenanceTimeoutMs);
 }
@@ -48,8 +50,8 @@ export function isEmbedded(db: Database): boolean {
 }
 
 /**
- * Runs one statement for a tenant. With row security it runs in a transaction that sets the tenant on the server. The
- * statement must have its own condition on the tenant even then (SEARCH-1).
+ * Runs one statement for a tenant; with row security, in a transaction that sets the tenant on the server. The
+ * statement must have its own condition on the tenant in both cases (SEARCH-1).
  */
 export function queryAs<R extends Row>(
   access: Access,

@@ -20,7 +20,7 @@ export interface NewChunk {
 /** A validated chunk. */
 export interface CheckedChunk {
   readonly content: string;
-  /** SHA-256 of the content, preceded by the embedder's name if the store has one, in hex. */
+  /** SHA-256 in hex of the content, preceded by the embedder's name if the store has one. */
   readonly hash: string;
   /** JSON text. */
   readonly meta: string;
@@ -62,7 +62,7 @@ function hashOf(content: string, embedder: string | undefined): string {
 function metaText(meta: Meta, what: string, filterKeys: readonly string[]): string {
   let text: string | undefined;
   try {
-    // JSON.stringify would silently turn these into {}.
+    // JSON.stringify() would silently turn a Map or a Set into {}.
     if (!(meta instanceof Map || meta instanceof Set)) text = JSON.stringify(meta);
   } catch {
     // Reported below.

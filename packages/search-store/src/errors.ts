@@ -30,7 +30,7 @@ export class SearchError extends TableError<SearchErrorCode> {
   override readonly name = "SearchError";
 }
 
-/** Returns an error, with its cause if given. */
+/** Returns a SearchError, with the cause if given. */
 export function searchError(code: SearchErrorCode, message: string, cause?: unknown): SearchError {
   return new SearchError(code, message, cause === undefined ? undefined : { cause });
 }

@@ -68,7 +68,7 @@ function deleteAfter({ quotedTable }: ResolvedOptions): string {
  * Replaces the chunks of a document, in the given order, and embeds the new contents (SEARCH-2).
  *
  * Holds no lock while it waits for embeddings. After two concurrent ingests, the document has the chunks of one of them. If
- * the other ingest has removed a chunk whose embedding was to be reused, the content is embedded after all.
+ * a concurrent change has removed a chunk whose embedding was to be reused, the content is embedded again.
  */
 export async function ingestDocument(
   options: ResolvedOptions,

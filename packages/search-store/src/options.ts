@@ -23,7 +23,7 @@ import type { SpanHook } from "./span.ts";
 /** Default name of the table. */
 export const DEFAULT_TABLE = "svc_chunks";
 
-// Leaves room for the longer names of its indexes.
+// At most 40 bytes, which leaves room for the longer names of the table's indexes.
 const tableName = tableNameKind(40);
 const MAX_KEY_BYTES = 200;
 const SETTING = /^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$/;

@@ -110,7 +110,7 @@ select format_type(attribute.atttypid, attribute.atttypmod) as type,
 from pg_catalog.pg_attribute as attribute
 where attribute.attrelid = to_regclass($1) and attribute.attname = 'embedding' and not attribute.attisdropped`;
 
-/** Checks what a comparison of columns cannot: the number of dimensions and the text search configuration. */
+/** Checks the number of dimensions and the text search configuration, which a comparison of columns does not cover. */
 async function checkTable({
   db,
   table,

@@ -2,7 +2,7 @@ import { endsWithin } from "@svc/resilience";
 /** Attributes of a span: numbers, flags and short names, never a query or a text. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Runs one operation inside a span. `set` adds attributes that are known at its end. */
+/** Runs one operation inside a span. `set` adds attributes that are known only at the end of the operation. */
 export type SpanHook = <T>(
   name: "rag.search" | "rag.ingest",
   attributes: SpanAttributes,

@@ -55,7 +55,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
   const options = resolveStoreOptions(given);
   const { table, span } = options;
 
-  /** Runs an operation of a tenant, with the options for one call. */
+  /** Checks the tenant, and runs an operation with the options of one call. */
   const inTenant = async <T>(
     tenant: string,
     call: ResolvedOptions,

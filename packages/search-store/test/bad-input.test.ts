@@ -9,7 +9,7 @@ import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
 import { failureOf } from "./support/failure.ts";
 
-/** A database that records the statements it receives, and rejects them. */
+/** Returns a database that rejects all statements and records them in `asked`. */
 function silent(): { readonly db: SearchStoreOptions["db"]; readonly asked: string[] } {
   const asked: string[] = [];
   const query = (text: string): Promise<never> => {
@@ -24,7 +24,7 @@ function wrong<T>(value: unknown): T {
   return value as T;
 }
 
-describe("bad input for a search store", () => {
+describe("a search store", () => {
   const { db, asked } = silent();
   const store = createSearchStore({ db, dimensions: 2 });
   const full = createSearchStore({ db, dimensions: 2, precision: "full" });
@@ -46,7 +46,7 @@ describe("bad input for a search store", () => {
     recall: (each, tenant) => each.recall(tenant),
   };
   for (const [name, run] of Object.entries(operations)) {
-    it(`SEARCH-6 is rejected by ${name}() without a tenant`, async () => {
+    it(`SEARCH-6 rejects ${name}() without a valid tenant`, async () => {
       for (const tenant of ["", undefined, null, 5, {}, ["a"], ...Object.values(badTenantIds)]) {
         const error = await failureOf(run(store, wrong(tenant)));
         expect(error.code, JSON.stringify(tenant)).to.equal("ERR_SVC_SEARCH_TENANT");
@@ -54,7 +54,7 @@ describe("bad input for a search store", () => {
     });
   }
 
-  it("does not include valid tenant ids, which reach the database (AUTH-39)", async () => {
+  it("accepts every valid tenant id and passes it to the database (AUTH-39)", async () => {
     for (const tenant of goodTenantIds) {
       const each = silent();
       await createSearchStore({ db: each.db, dimensions: 2 })
@@ -64,7 +64,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for a document id that cannot be stored", async () => {
+  it("rejects a document id that cannot be stored", async () => {
     for (const id of ["", undefined, 7, "a\0", "\udc00", "é".repeat(513)]) {
       for (const run of [
         () => store.ingest("t", wrong(id), []),
@@ -75,7 +75,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for malformed chunks, empty strings, and characters that PostgreSQL cannot store", async () => {
+  it("rejects malformed chunks, empty strings, and characters that PostgreSQL cannot store", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const chunks = [
@@ -116,7 +116,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for embeddings with a wrong type or length, with only zeros, or with invalid numbers", async () => {
+  it("rejects embeddings with a wrong type or length, with only zeros, or with invalid numbers", async () => {
     const cases: [SearchStore, unknown][] = [
       [store, [1]],
       [store, [1, 2, 3]],
@@ -142,7 +142,7 @@ describe("bad input for a search store", () => {
     }
   });
 
-  it("is rejected for pages with an invalid size, and for invalid cursors", async () => {
+  it("rejects an invalid page size and an invalid cursor", async () => {
     for (const limit of [0, -1, 1.5, 1001, 1e9, NaN, "5"]) {
       const error = await failureOf(store.list("t", { limit: wrong(limit) }));
       expect(error.code, String(limit)).to.equal("ERR_SVC_SEARCH_ARGUMENT");
@@ -163,7 +163,7 @@ describe("bad input for a search store", () => {
     );
   });
 
-  it("is rejected for an invalid signal; with an aborted signal, nothing is sent", async () => {
+  it("rejects an invalid signal, and sends nothing if the signal is already aborted", async () => {
     const error = await failureOf(store.ingest("t", "d", [], { signal: wrong({}) }));
     expect(error.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
     const reason = new Error("enough");
@@ -171,7 +171,7 @@ describe("bad input for a search store", () => {
     expect(await failureOf(store.ingest("t", "d", [{ content: "x" }], { signal }))).to.equal(reason);
   });
 
-  it("is rejected for unknown, invalid and contradictory options", () => {
+  it("rejects unknown, invalid and contradictory options", () => {
     const cases: [Record<string, unknown>, RegExp][] = [
       [{}, /dimensions/],
       [{ dimensions: 0 }, /dimensions/],

@@ -27,8 +27,8 @@ const CALLS: Readonly<Record<string, (store: SearchStore) => Promise<unknown>>> 
 const WITH_VECTOR = globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}");
 const WITHOUT_STATEMENTS = ["migrations", "readiness"];
 
-// These calls fail before they need pgvector; the later success is tested only on a server that has it.
-describe("deadlines of a search store on a plain pool", function () {
+// These calls fail before they need pgvector. Only on a server with pgvector do the tests repeat the call successfully.
+describe("a search store with deadlines on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer(WITH_VECTOR.length > 0 ? { only: "system" } : {});
   let pool: Pool;
@@ -55,7 +55,7 @@ describe("deadlines of a search store on a plain pool", function () {
     else expect((await pool.query("select 1")).rowCount).to.equal(1);
   }
 
-  it("has a case for every call", () => {
+  it("has a deadline test for every method except migrations() and readiness()", () => {
     const functions = Object.entries(open()).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -95,7 +95,7 @@ describe("deadlines of a search store on a plain pool", function () {
     });
   }
 
-  it("report readiness as unhealthy while the database is frozen and while the pool is exhausted", async () => {
+  it("reports readiness as unhealthy while the database is frozen and while the pool is exhausted", async () => {
     const check = (): Promise<unknown> =>
       Promise.resolve(open().readiness().check(new AbortController().signal));
     const unhealthy = { healthy: false, critical: false, detail: "no answer within 300 ms" };
@@ -103,7 +103,7 @@ describe("deadlines of a search store on a plain pool", function () {
     expect((await whileExhausted(pool, check)).value).to.deep.equal(unhealthy);
   });
 
-  it("end ingestBulk when the database freezes during the load, and keep no rows", async function () {
+  it("rejects ingestBulk when the database freezes during the load, and keeps no rows", async function () {
     if (!canAnswer) this.skip();
     async function* load(): AsyncGenerator<typeof CHUNK & { documentId: string }> {
       const content = "x".repeat(100_000);
@@ -120,7 +120,7 @@ describe("deadlines of a search store on a plain pool", function () {
     await CALLS["ingestBulk"]!(open(pool, {}));
   });
 
-  it("drop the unfinished index of a tenant whose build takes too long, and allow another build", async function () {
+  it("drops the unfinished index of a tenant when its build exceeds the deadline, and allows another build", async function () {
     if (!canAnswer) this.skip();
     const large = new Pool({ connectionString: postgres.url, max: 3 });
     const holder = await large.connect();

@@ -28,7 +28,7 @@ describe("the embed callback", () => {
     expect(await embedTexts({ ...options, embed: undefined }, [])).to.deep.equal([]);
   });
 
-  it("may fail, and its error becomes the cause", async () => {
+  it("may throw or reject, and its error becomes the cause of the SearchError", async () => {
     const cause = new Error("the model is away");
     for (const embed of [
       () => {

@@ -17,7 +17,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["an unknown operator", { price: { $gt: 5 } }, /^filter\.price\["\$gt"\] is not an operator/],
   ["a misspelt operator", { price: { gtt: 5 } }, /^filter\.price\.gtt is not an operator; did you mean gt/],
   [
-    "an operator of a prototype",
+    "an operator inherited from Object.prototype",
     { price: { constructor: 5 } },
     /^filter\.price\.constructor is not an operator/,
   ],
@@ -84,7 +84,7 @@ describe("an invalid filter", () => {
     });
   }
 
-  it("SEARCH-1 is rejected without its values, which may be confidential", async () => {
+  it("SEARCH-1 is rejected with an error without its values, which may be confidential", async () => {
     const error = await refusal(() =>
       store.search("a", { vector: [1, 0, 0], filter: { a: { eq: ["secret"] as never } } }),
     );

@@ -23,9 +23,9 @@ import { failureOf } from "./support/failure.ts";
 const SOURCE = new URL("../src/embedded/lock-file.ts", import.meta.url).href;
 const EMBEDDED = "ERR_SVC_SEARCH_EMBEDDED";
 
-// The lock of a process that has ended: this id is above the largest possible one.
+// The lock file of a process that has ended: its process id is above the largest possible id.
 const gone = (token: string): string => JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), token });
-// The lock of a running process.
+// The lock file of a running process.
 const running = (token: string): string => JSON.stringify({ pid: process.ppid, host: hostname(), token });
 const successor = (file: string, token: string): string => `${file}.${hash("sha256", token).slice(0, 16)}`;
 
@@ -38,7 +38,7 @@ describe("the folder of an embedded database", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("is locked by one opener at a time", async () => {
+  it("can be locked by one caller at a time", async () => {
     const unlock = await lockFolder(data);
     const error = await failureOf(openEmbedded({ dataDir: data }));
     expect(error).to.include({ code: EMBEDDED });
@@ -71,7 +71,7 @@ describe("the folder of an embedded database", () => {
     for (const each of [first, second]) if (each.status === "fulfilled") await each.value();
   });
 
-  // By round: no lock; an abandoned one; one whose successor ended too; one whose second successor ended too.
+  // Leaves, in turn, no lock, an abandoned lock, and abandoned locks with one and with two abandoned takeovers.
   const leave = (round: number): void => {
     const tokens = [`${round}`, `../${round}`, `${round}\0`].slice(0, round % 4);
     let file = `${data}.lock`;
@@ -81,7 +81,7 @@ describe("the folder of an embedded database", () => {
     }
   };
 
-  it("is locked by one of many callers that find an abandoned lock at the same time, repeatedly", async function () {
+  it("is locked by exactly one of eight callers that find an abandoned lock at the same time", async function () {
     this.timeout(60_000);
     for (let round = 0; round < 100; round++) {
       leave(round);
@@ -94,7 +94,7 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is locked by one of four processes that find an abandoned lock at the same time, repeatedly", async function () {
+  it("is locked by exactly one of four processes that find an abandoned lock at the same time", async function () {
     this.timeout(60_000);
     const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
       let unlock;
@@ -126,11 +126,11 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is not taken over by a process that was slower than another process, or finds a takeover in progress", async () => {
+  it("is not taken over if another process was faster, or is taking it over at the moment", async () => {
     const file = `${data}.lock`;
     const mark = successor(file, "left");
     const kill = process.kill.bind(process);
-    // Between the two reads of the lock file.
+    // Returns the error of lockFolder() when `change` runs between its two reads of the lock file.
     const meanwhile = async (change: () => void): Promise<Error & { code?: unknown }> => {
       writeFileSync(file, gone("left"));
       process.kill = () => {
@@ -174,7 +174,7 @@ describe("the folder of an embedded database", () => {
     expect(readdirSync(folder)).to.deep.equal([]);
   });
 
-  it("stays locked when another process has taken over before the release", async () => {
+  it("stays locked by a process that took it over before its previous holder released it", async () => {
     const unlock = await lockFolder(data);
     writeFileSync(`${data}.lock`, running("other"));
     await unlock();
@@ -201,7 +201,7 @@ describe("the folder of an embedded database", () => {
     expect(await failureOf(lockFolder(data)), "what the system says of it").to.include({ code: "EISDIR" });
   });
 
-  it("must be a folder, not a URL", async () => {
+  it("is rejected if dataDir is a URL or another invalid path", async () => {
     for (const dataDir of ["memory://", "idb://x", "", 5, "a\0b"]) {
       const error = await failureOf(openEmbedded({ dataDir } as { dataDir: string }));
       expect(error.name, String(dataDir)).to.equal("ConfigurationError");

@@ -25,7 +25,7 @@ const target = { tenant: "t", quotedTable: "plain", vectorType: "halfvec(2)", pr
 describe("a binary COPY to a real server", () => {
   let pool: Pool;
   let client: PoolClient;
-  // Registered before the server's own hook: the pool can end only after all connections are released.
+  // Register this hook before the hook of useServer(): the pool can end only after all connections are released.
   after(async () => {
     await client.query("drop table plain");
     client.release();
@@ -61,7 +61,7 @@ describe("a binary COPY to a real server", () => {
     expect(rows.map((row: { ordinal: number }) => row.ordinal)).to.deep.equal([0, 2 ** 31 - 1]);
   });
 
-  it("accepts no rows, and large amounts of data", async () => {
+  it("accepts an empty load, and a load of 10 MB", async () => {
     const none = await openSink(client, "stream", target);
     await none.end();
     expect(await count()).to.equal(0);
@@ -76,7 +76,7 @@ describe("a binary COPY to a real server", () => {
     expect(await count()).to.equal(1000);
   });
 
-  it("keeps nothing when it is aborted, and leaves the connection usable", async () => {
+  it("stores nothing when it is aborted, and leaves the connection usable", async () => {
     for (const rows of [0, 1, 1000]) {
       const sink = await openSink(client, "stream", target);
       if (rows > 0) await sink.write(Array.from({ length: rows }, (_, ordinal) => ({ ...ROW, ordinal })));
@@ -86,7 +86,7 @@ describe("a binary COPY to a real server", () => {
     }
   });
 
-  it("rejects with the server's error, early or late, and leaves the connection usable", async () => {
+  it("rejects with the server's error, whether at the start or at the end, and leaves the connection usable", async () => {
     const twice = await openSink(client, "stream", target);
     await twice.write([
       { ...ROW, ordinal: 1 },
@@ -106,7 +106,7 @@ describe("a binary COPY to a real server", () => {
     expect(await count()).to.equal(0);
   });
 
-  it("fails when the connection is lost", async () => {
+  it("rejects when the connection is lost", async () => {
     const lost = await pool.connect();
     lost.on("error", () => undefined);
     const sink = await openSink(lost, "stream", target);
@@ -141,7 +141,7 @@ describe("a server without pgvector", () => {
     expect(await hasVector(server("1.0", null))).to.equal(true);
   });
 
-  it("is rejected with the command to run", async () => {
+  it("is rejected with an error that names the command to run", async () => {
     const messages: [Queryable, RegExp][] = [
       [server(null, null, false), /has no pgvector: install it there, then run `create extension vector`/],
       [
@@ -167,7 +167,7 @@ describe("a server without pgvector", () => {
     expect(explained(denied, { ...before, installed: "0.8.0" }), "about something else").to.equal(denied);
   });
 
-  it("is reported by /ready, as is a server that does not respond", async () => {
+  it("is reported as unhealthy by the readiness check, like a server that does not respond", async () => {
     const ready = (db: Queryable): unknown =>
       createSearchStore({ db, dimensions: 3 }).readiness().check(new AbortController().signal);
     const rows = [{ version: null, present: false } as never];

@@ -3,10 +3,10 @@ import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("README of @svc/search-store", function () {
+describe("a sample in the README of @svc/search-store", function () {
   this.timeout(120_000);
 
-  it("shows migration steps", async () => {
+  it("prints the migration steps", async () => {
     await using sample = await runSample(readme, 1, { env: { DATABASE_URL: "postgres://127.0.0.1:1/x" } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

@@ -9,12 +9,12 @@ import { tableCases } from "./cases/table.ts";
 import { tenantCases } from "./cases/tenants.ts";
 import { useBackends } from "./support/backends.ts";
 
-// One file, because each file that starts an embedded server takes seconds for it.
+// All cases are in one file, because each file that starts an embedded database takes seconds.
 describe("on every server with pgvector", function () {
   this.timeout(30_000);
   const backends = useBackends();
   describe("the embedded database", () => embeddedCases(backends));
-  describe("its table", () => tableCases(backends));
+  describe("the table of a store", () => tableCases(backends));
   describe("ingest()", () => ingestCases(backends));
   describe("ingestBulk()", () => bulkCases(backends));
   describe("a tenant's rows", () => rowCases(backends));

@@ -78,16 +78,16 @@ async function answered(route: Route, req: IncomingMessage, res: ServerResponse)
   await route.answer(req, res);
 }
 
-/** ISS-5 to ISS-8. */
+/** Handles `POST {prefix}/logout` (ISS-5 to ISS-8). */
 async function logout(issuer: TokenIssuer, req: IncomingMessage, res: ServerResponse): Promise<void> {
   await issuer.logout(callerOf(req));
-  // A timeout may have sent a response already.
+  // The timeout middleware may have sent a response already.
   if (res.headersSent) return;
   res.writeHead(204, privately);
   res.end();
 }
 
-/** REF-1, REF-2. */
+/** Handles `POST {prefix}/refresh` (REF-1, REF-2). */
 async function refresh(issuer: TokenIssuer, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const token = await refreshTokenOf(req);
   const gone = new AbortController();
@@ -105,7 +105,7 @@ async function refresh(issuer: TokenIssuer, req: IncomingMessage, res: ServerRes
   }
 }
 
-/** ISS-9. */
+/** Handles `GET {prefix}/me` (ISS-9). */
 function me(req: IncomingMessage, res: ServerResponse): void {
   const { subject, tenant, scopes, roles, tokenId } = callerOf(req);
   const body = {
@@ -118,7 +118,7 @@ function me(req: IncomingMessage, res: ServerResponse): void {
   sendJson(req, res, 200, body, privately);
 }
 
-/** ISS-15. */
+/** Handles `GET /.well-known/jwks.json` (ISS-15). */
 function keySet(issuer: TokenIssuer, req: IncomingMessage, res: ServerResponse): void {
   const published = issuer.jwks();
   if (published === undefined) throw notFoundError();

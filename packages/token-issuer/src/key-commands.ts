@@ -165,7 +165,7 @@ async function newKey(command: KeyCommand, before: RingDocument | undefined): Pr
   return generateKey({ algorithm, rsaBits: command.rsaBits });
 }
 
-/** Reads an imported key: a PEM, or a secret without the final newline that an editor may have added. */
+/** Reads an imported key: a PEM or a secret. Drops the final newline of a secret, which an editor may have added. */
 function foreignKey(text: string, algorithm: Algorithm | undefined): KeyMaterial {
   const isSecret = algorithm === undefined ? !text.includes("-----BEGIN") : isSymmetric(algorithm);
   if (!isSecret) return pemMaterial(text, algorithm);

@@ -88,7 +88,9 @@ export async function writeKeyFile(path: string, text: string, exclusive = false
   }
 }
 
-/** Keeps the file readable for the service when an administrator writes it. */
+/**
+ * Copies owner, group and group permission of the old file, so that the service can read what an administrator writes.
+ */
 async function keepOwner(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   if (process.platform === "win32") return;
   const own = await handle.stat();
@@ -119,7 +121,7 @@ export async function whileLocked<T>(file: string, change: () => Promise<T>): Pr
   }
 }
 
-// Windows cannot open directories.
+// Makes a rename durable. Ignores errors, because Windows cannot open directories.
 async function syncDirectory(path: string): Promise<void> {
   try {
     await using handle = await open(path, "r");

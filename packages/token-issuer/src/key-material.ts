@@ -39,7 +39,7 @@ const newKeyPair = promisify(generateKeyPair);
 /** Generates a key; RSA and EC keys in the thread pool. */
 export async function generateKey(options: GenerateKeyOptions = {}): Promise<KeyMaterial> {
   const { algorithm = "RS256", rsaBits = 2048 } = options;
-  // As long as the digest (RFC 7518 section 3.2).
+  // A secret must be at least as long as the digest (RFC 7518 section 3.2).
   if (isSymmetric(algorithm))
     return secretMaterial(randomBytes(Number(algorithm.slice(2)) / 8), algorithm, "prod");
   return privateMaterial(await newPrivateKey(algorithm, rsaBits), algorithm);
@@ -143,7 +143,7 @@ function belongTogether(signing: KeyObject, verifying: KeyObject): boolean {
   }
 }
 
-/** The members of the thumbprint, in the order of RFC 7638. All except `k` are public. */
+/** The members of a key that its thumbprint covers, in the order of RFC 7638. All except `k` are public. */
 const thumbprintMembers: Readonly<Record<string, readonly (keyof JsonWebKey)[]>> = {
   RSA: ["e", "kty", "n"],
   EC: ["crv", "kty", "x", "y"],

@@ -4,7 +4,7 @@ export type KeyRingFault =
   | "broken"
   /** The file cannot be read or written. */
   | "unreadable"
-  /** Users other than the owner may read or change the file. */
+  /** The permissions of the file let other users read or change it. */
   | "exposed"
   /** The file exists already. */
   | "exists"
@@ -25,7 +25,7 @@ export class KeyRingError extends Error {
   readonly code = "ERR_SVC_KEY_RING";
   readonly reason: KeyRingFault;
 
-  /** @param reason for programs; `message` is for people */
+  /** @param reason machine-readable; `message` is for people */
   constructor(reason: KeyRingFault, message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;

@@ -47,7 +47,7 @@ export const keyRingOptions = defineOptions("createKeyRing()", {
 /** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret` is required. */
 export type KeyRingOptions = OptionsOf<typeof keyRingOptions>;
 
-/** The options of a ring with their defaults, and their names. */
+/** The options of a ring with their defaults filled in, and the caller's option names. */
 export type ResolvedKeyRing = ReturnType<typeof resolveKeyRing>;
 
 /**

@@ -13,7 +13,7 @@ export interface KeyWatchEvents {
   readonly failed: (error: unknown) => void;
 }
 
-// Editors and mounts write a file in several steps.
+// Editors and mounts write a file in several steps, so wait before reading it.
 const DEBOUNCE_MS = 50;
 
 /**

@@ -58,7 +58,7 @@ export function liveRing(
     jwks(now) {
       if (isSymmetric(current.algorithm)) return undefined;
       const keys = live.filter((key) => isPublished(key, now));
-      // In one ring the published keys only decrease with time, so an equal count means the same keys.
+      // Keys only leave the published set while the ring is unchanged, so an equal count means the same keys.
       if (published?.count !== keys.length) published = { set: publishedKeys(keys), count: keys.length };
       return published.set;
     },

@@ -25,14 +25,14 @@ const FIXED_CLAIMS: readonly string[] = [
 
 const CLAIM_OPTIONS = ["scopeClaim", "rolesClaim", "tenantClaim"] as const;
 
-/** The lifetimes that a ring limits: the option, the member with its seconds, and its unit. */
+/** The lifetimes that a ring limits: name of the option, key of `Lifetimes`, seconds per unit, and unit. */
 const LIFETIMES = [
   ["accessLifetimeMinutes", "accessSeconds", 60, "minutes"],
   ["refreshLifetimeDays", "refreshSeconds", DAY_SECONDS, "days"],
   ["leewaySeconds", "leewaySeconds", 1, "seconds"],
 ] as const;
 
-/** ISS-16. */
+/** The fault of a store that replicas do not share (ISS-16). */
 const NOT_SHARED =
   "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
   "use a store in Redis or PostgreSQL (your own store must have shared: true)";
@@ -119,7 +119,7 @@ export const tokenIssuerOptions = defineOptions("createTokenIssuer()", {
   // Sign-ins and sign-outs must be dated by one clock (REV-10).
   if ((store.signInTime === undefined) !== (store.revokeSubjectNow === undefined))
     yield fault("store", "must have both signInTime() and revokeSubjectNow(), or neither");
-  // The ring drops a replaced key when its last token has expired.
+  // A ring keeps a replaced key only for its own lifetimes, so the issuer's tokens must not live longer.
   const own = secondsOf(options);
   for (const [key, lifetime, seconds, unit] of LIFETIMES) {
     const most = keys.lifetimes[lifetime];

@@ -1,7 +1,7 @@
 import { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { IssueError } from "./refusals.ts";
 
-/** The person that a pair is issued to, and what it allows. */
+/** The person who signed in, and the rights and claims of the session. */
 export interface PairRequest {
   /** The person who signed in; the `sub` of both tokens. No control characters or lone surrogates. */
   readonly subject: string;
@@ -23,7 +23,7 @@ export interface PairRequest {
   readonly authTime?: number | undefined;
 }
 
-/** The content of both tokens of a pair. */
+/** The session that both tokens of a pair describe. */
 export interface Session {
   readonly subject: string;
   readonly family: string;
@@ -69,8 +69,9 @@ export function readPairRequest(
 }
 
 /**
- * Returns whether a time in seconds since the Unix epoch is not in the future. Rejects a time in milliseconds, which would
- * be. Accepts the end of the current second, because `revokeSubject()` returns it.
+ * Returns whether a value is a time in seconds since the Unix epoch, not further in the future than the leeway. Accepts
+ * the end of the current second even without leeway, because `revokeSubject()` returns it. Rejects a time in
+ * milliseconds.
  */
 export function isMoment(
   seconds: unknown,
@@ -83,7 +84,7 @@ export function isMoment(
   );
 }
 
-/** ISS-13. */
+/** Rejects extra claims that are functions or that the issuer writes itself (ISS-13). */
 function checkExtra(extra: unknown, reserved: ReadonlySet<string>): void {
   if (typeof extra !== "object" || extra === null || Array.isArray(extra)) {
     throw wrong("extra must be an object of claims");

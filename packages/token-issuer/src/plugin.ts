@@ -83,14 +83,14 @@ export const issuingPlugin = definePlugin({
       import("./auth-routes.ts"),
     ]);
     const issuer = await attempt(() => createTokenIssuer(issuerOptions(context, ring, store)));
-    // In mode `secret`, the verifier takes the secret from the same option.
+    // In mode `secret`, the verifier reads the secret itself and needs no keys from here.
     const verifies = options.mode !== "secret" || options.signingKeys !== undefined;
     const offered: Signing = { keys: verifies ? ring : undefined, store };
     return {
       parts: { issuer },
       offers: { signing: offered },
       behindBody: issuer && authRoutes(issuer),
-      // The verifier's check covers the shared store; an in-process store adds a separate note (RDY-23).
+      // The verifier's check covers the shared store; an in-process store adds its own check (RDY-23).
       checks: [ring.readiness(), isInProcess ? store.readiness?.() : undefined].filter(
         (each) => each !== undefined,
       ),

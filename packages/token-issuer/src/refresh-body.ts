@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, unprocessable, unsupportedMediaType } from "@svc/problem";
 
-/** Far more than the longest token that a verifier accepts. */
+/** Maximum size of a body in bytes, more than the longest token that a verifier accepts. */
 const MAX_BYTES = 16_384;
 
 /**

@@ -1,6 +1,6 @@
 import { ProblemError, serviceUnavailable } from "@svc/problem";
 
-/** Why a refresh was rejected, for programs. */
+/** Machine-readable reason for a rejected refresh. */
 export type RefreshRefusal =
   "invalid" | "access_token" | "no_id" | "no_family" | "no_grant" | "revoked" | "rotated" | "ended";
 

@@ -70,7 +70,7 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
 /**
  * Makes the next key sign. The key that it replaces only verifies from then on, and its private half is dropped.
  *
- * @param kid the key. Default: the `next` one
+ * @param kid the key. Default: the key in the state `next`
  * @param force promotes the key before every service can know it; such services reject its tokens until they fetch it
  * @throws KeyRingError when the key is unknown, is not `next`, or is not due yet
  */

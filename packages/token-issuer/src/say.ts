@@ -2,8 +2,8 @@ import { currentContext, type Logger } from "@svc/context";
 import { safeLogger } from "@svc/resilience";
 
 /**
- * Logs to the logger of the current request, else to `fallback`. Ignores errors of the logger, so that a refresh does not
- * lose its tokens.
+ * Logs to the logger of the current request, else to `fallback`. Ignores errors of the logger, because a refresh that
+ * has used up its token must still return the new pair.
  */
 export function say(
   fallback: Logger | undefined,

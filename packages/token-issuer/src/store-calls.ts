@@ -51,8 +51,8 @@ export function createStoreCalls(
   }
 
   /**
-   * Rotates, and retries once when the response was lost, since the session would otherwise be lost too. The nonce lets the
-   * store recognise the retry as the same presentation.
+   * Rotates a token. Retries if the response was lost, since the client would otherwise lose the session. The nonce
+   * lets the store recognise the retry as the same presentation.
    */
   async function rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult> {
     const call = { ...rotation, nonce: randomUUID() };
@@ -106,7 +106,7 @@ export function createStoreCalls(
     return secondsOf("signInTime", moment);
   }
 
-  /** Signs a person out everywhere as of now, by the same clock; returns the new `notBefore`. */
+  /** Signs a person out everywhere as of now, by the clock that also dates sign-ins. Returns the new `notBefore`. */
   async function revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number> {
     if (store.revokeSubjectNow === undefined) {
       // The end of this second, so that sessions of the same second end too.

@@ -92,7 +92,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const nowSeconds = secondsNow();
     const { authTime, ...read } = readPairRequest(request, { reserved, nowSeconds, leewaySeconds });
     const latest = await store.signInTime(read.subject, nowSeconds);
-    // An authTime later than the store's time comes from a clock that is ahead.
+    // Use the store's time instead of a later authTime, which comes from a clock that is ahead.
     const signedInAt = Math.min(Math.trunc(authTime ?? latest ?? nowSeconds), latest ?? Infinity);
     const session = { ...read, signedInAt, family: drawFamily() };
     if (isOver(session, nowSeconds)) {
@@ -150,7 +150,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     return secondsLeft(session, settings, nowSeconds) < 1;
   }
 
-  /** Returns the scopes from now on; undefined when the hook ends the session. */
+  /** Returns the scopes of the session from now on, or undefined if the hook ends the session. */
   async function grantedScopes({ principal, session }: Presented): Promise<readonly string[] | undefined> {
     if (onRefresh === undefined) return session.scopes;
     try {
@@ -185,7 +185,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   async function logout({ subject, tenant, tokenId, family, expiresAt }: Principal): Promise<void> {
-    // Revoke the family first. If that fails after the token is revoked, the caller could not retry.
+    // Revoke the family first. If it failed after the token was revoked, the caller could not retry with that token.
     if (family !== undefined && family !== "") {
       await store.change((each) => each.revokeFamily(family, familyTtlSeconds));
     }
@@ -197,7 +197,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   async function revokeToken(tokenId: string): Promise<void> {
-    // The id may belong to either token, so remember it for the longer lifetime.
+    // The id may belong to an access or a refresh token, so remember it for the longer lifetime.
     checkText("revokeToken()", tokenId);
     await store.change((each) => each.revoke(tokenId, familyTtlSeconds));
     emit({ type: "revoked" });

@@ -23,7 +23,7 @@ export interface Rotation {
   readonly nonce: string;
 }
 
-/** `rotated`: issue tokens. `raced`: another request just won. `replayed`: the family is revoked (REF-4 to REF-6). */
+/** `rotated`: issue tokens. `raced`: used within the grace window. `replayed`: family revoked (REF-4 to REF-6). */
 export type RotationResult = "rotated" | "raced" | "replayed";
 
 /**

@@ -15,8 +15,8 @@ export interface PairClaims {
 const MAX_CLAIMS_BYTES = Math.floor((8192 - 1024) * 0.75);
 
 /**
- * Builds the claims of a pair (ISS-10, ISS-11). It fails before anything is consumed. No token outlives its session
- * (REF-15).
+ * Builds the claims of a pair (ISS-10, ISS-11). No token outlives its session (REF-15). Called before the presented
+ * token is used up, because it can fail.
  *
  * @throws IssueError when a token would be too long, or an extra claim has no JSON form
  */
@@ -63,7 +63,9 @@ export function pairClaims(
   return claims;
 }
 
-/** Returns the seconds until `sessionLifetimeDays` ends a session, at most 0 after its end; Infinity for none (REF-15). */
+/**
+ * Returns the seconds until a session ends: 0 or less after its end, Infinity without `sessionLifetimeDays` (REF-15).
+ */
 export function secondsLeft(
   { signedInAt }: Pick<Session, "signedInAt">,
   { sessionSeconds }: Pick<ResolvedIssuerOptions, "sessionSeconds">,

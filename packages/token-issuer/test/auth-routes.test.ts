@@ -14,7 +14,7 @@ function refreshWith(url: string, token: unknown): Promise<Answer> {
 
 for (const stack of stacks) {
   describe(`authRoutes() on ${stack}`, () => {
-    it("returns a new pair that caches may not store (REF-1, REF-2)", async () => {
+    it("returns a new pair with Cache-Control: no-store for a refresh (REF-1, REF-2)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const first = await each.issuer.issuePair(ada);
@@ -169,7 +169,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("returns 503 with Retry-After while the store is down, even if tokens are accepted then (ISS-17, REF-17)", async () => {
+    it("returns 503 with Retry-After while the store is down, even if the verifier still accepts tokens (ISS-17, REF-17)", async () => {
       const each = issuing();
       const { issuer, store } = each;
       const out = (): never => {
@@ -265,7 +265,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("passes on other paths and OPTIONS requests", async () => {
+    it("calls next() for paths that are not its routes, and for OPTIONS requests", async () => {
       await using server = await serve(stack, issuing());
       for (const path of ["/", "/auth", "/auth/google/start", "/auth/refresh/more", "/authx/me"]) {
         expect((await ask(server.url + path)).body["instance"], path).to.equal(path);
@@ -319,17 +319,17 @@ for (const stack of stacks) {
       ["no body", { method: "POST" }, 422, "Request validation failed"],
       ["an empty body", { ...json(0), body: "" }, 400, "the body is not JSON"],
       ["a form", { method: "POST", body: new URLSearchParams({ refresh_token: "x" }) }, 415, "the content"],
-      ["no JSON", { ...json(0), body: '{"refresh_token": "s3cret' }, 400, "the body is not JSON"],
+      ["invalid JSON", { ...json(0), body: '{"refresh_token": "s3cret' }, 400, "the body is not JSON"],
       ["a list", json(["s3cret"]), 422, "Request validation failed"],
       ["null", json(null), 422, "Request validation failed"],
       ["no token", json({}), 422, "Request validation failed"],
-      ["a number for a token", json({ refresh_token: 12 }), 422, "Request validation failed"],
+      ["a number as token", json({ refresh_token: 12 }), 422, "Request validation failed"],
       ["a token of 20 kB", json({ refresh_token: "s3cret".repeat(4000) }), 413, "the body is larger"],
       ["a form of 20 kB", { method: "POST", body: "s3cret".repeat(4000) }, 413, "the body is larger"],
       ["a token of 10 kB", json({ refresh_token: "s3cret".repeat(1600) }), 401, "invalid refresh token"],
     ];
     for (const [what, init, status, detail] of bodies) {
-      it(`returns ${status} for ${what} without showing it (ERR-15)`, async () => {
+      it(`returns ${status} for a request with ${what}, and does not echo it (ERR-15)`, async () => {
         const each = issuing();
         await using server = await serve(stack, each);
         const answer = await ask(`${server.url}/auth/refresh`, init);
@@ -372,13 +372,13 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
-    it("reports a list as the wrong type (ERR-15)", async () => {
+    it("reports a body that is a list as a wrong type (ERR-15)", async () => {
       await using server = await serve(stack, issuing());
       const { body } = await ask(`${server.url}/auth/refresh`, json([]));
       expect(body["errors"]).to.eql([{ type: "object_type", loc: ["body"], msg: "must be a JSON object" }]);
     });
 
-    it("reports where the token is missing (ERR-15)", async () => {
+    it("reports the location of the missing token (ERR-15)", async () => {
       await using server = await serve(stack, issuing());
       const { body } = await ask(`${server.url}/auth/refresh`, json({ token: "x" }));
       expect(body["errors"]).to.eql([
@@ -386,7 +386,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("limits a body without Content-Length, and rejects a compressed body (LIM-3)", async () => {
+    it("rejects a body that is too long without Content-Length, and a compressed body (LIM-3)", async () => {
       await using server = await serve(stack, issuing());
       const head =
         "POST /auth/refresh HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

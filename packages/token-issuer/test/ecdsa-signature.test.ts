@@ -11,9 +11,9 @@ const der = (...numbers: readonly (readonly number[])[]): Buffer => {
 const filled = (bytes: number, last: number): number[] => [...Array<number>(bytes - 1).fill(0), last];
 
 describe("fixedSignature()", () => {
-  it("returns verifiable signatures for integers of any length and sign (ISS-12)", async () => {
+  it("returns verifiable signatures, with integers of any length and leading bit (ISS-12)", async () => {
     for (const [algorithm, namedCurve, digest, rounds] of [
-      // One integer in 128 is short, and every second one has a leading zero byte.
+      // One integer in 128 is short, and every second integer has a leading zero byte.
       ["ES256", "P-256", "sha256", 1500],
       ["ES384", "P-384", "sha384", 40],
       ["ES512", "P-521", "sha512", 40],

@@ -90,7 +90,7 @@ describe("issuePair()", () => {
     expect(claims).to.not.have.any.keys("scope", "roles", "tenant_id");
   });
 
-  it("keeps the given time for an earlier sign-in (ISS-10)", async () => {
+  it("uses the given authTime for a sign-in in the past (ISS-10)", async () => {
     const { issuer, clock } = issuing();
     const authTime = clock() / 1000 - 3600;
     const { access_token } = await issuer.issuePair({ ...ada, authTime });
@@ -116,9 +116,9 @@ describe("issuePair()", () => {
   });
 
   const wrong: Readonly<Record<string, unknown>> = {
-    "no object": undefined,
+    "a request that is not an object": undefined,
     "an unknown member": { ...ada, scope: "a" },
-    "no subject": { subject: "" },
+    "an empty subject": { subject: "" },
     "a scope with a space": { subject: "ada", scopes: ["a b"] },
     "scopes as a string": { subject: "ada", scopes: "a" },
     "an empty role": { subject: "ada", roles: [""] },
@@ -134,8 +134,8 @@ describe("issuePair()", () => {
     ),
     "extra as a list": { subject: "ada", extra: [] },
     "a claim without a JSON form": { subject: "ada", extra: { count: 1n } },
-    "a sign-in in milliseconds": { subject: "ada", authTime: Date.now() },
-    "a token that no verifier would read": { subject: "ada", extra: { note: "x".repeat(6000) } },
+    "an authTime in milliseconds": { subject: "ada", authTime: Date.now() },
+    "claims that make a token too long for verifiers": { subject: "ada", extra: { note: "x".repeat(6000) } },
   };
   for (const [what, request] of Object.entries(wrong)) {
     it(`rejects ${what} without showing a value (ISS-2)`, async () => {
@@ -148,7 +148,7 @@ describe("issuePair()", () => {
     });
   }
 
-  it("issues tokens that this repository's verifier accepts, for every tenant id (AUTH-39)", async () => {
+  it("issues tokens that this repository's verifier accepts, for every valid tenant id (AUTH-39)", async () => {
     const { issuer, keys, clock } = issuing();
     for (const tenant of goodTenantIds) {
       const { access_token } = await issuer.issuePair({ subject: "ada", tenant });
@@ -194,7 +194,7 @@ describe("issuePair()", () => {
     expect(issuer.jwks()).to.equal(undefined);
   });
 
-  it("calls only onEvent, and ignores its errors (ISS-18)", async () => {
+  it("reports the sign-in to onEvent, and ignores errors of onEvent (ISS-18)", async () => {
     const { issuer, events } = issuing();
     const { access_token } = await issuer.issuePair(ada);
     const { fam } = claimsOf(access_token);

@@ -15,11 +15,11 @@ function jwkText(alg: string, jwk: JsonWebKey): Promise<string> {
   return textWith("RS256", { alg, jwk, kid: thumbprint(jwk) });
 }
 
-describe("signing keys", function () {
+describe("key material", function () {
   // Generating RSA keys, one of them of 4,096 bits, takes a random time.
   this.timeout(60_000);
 
-  it("names the key of RFC 7638 by the thumbprint in section 3.1 (ISS-12)", () => {
+  it("has the thumbprint of RFC 7638 section 3.1 for the example key (ISS-12)", () => {
     const jwk = {
       kty: "RSA",
       n:
@@ -35,7 +35,7 @@ describe("signing keys", function () {
   });
 
   for (const algorithm of algorithms) {
-    it(`generates a key for ${algorithm} with the kid that jose computes (ISS-14)`, async () => {
+    it(`can be generated for ${algorithm}, with the kid that jose computes (ISS-14)`, async () => {
       const drawn = await key(algorithm);
       const jwk = drawn.verifying.export({ format: "jwk" });
       expect(drawn).to.include({ algorithm, kid: await calculateJwkThumbprint(jwk as { kty: string }) });
@@ -43,7 +43,7 @@ describe("signing keys", function () {
     });
   }
 
-  it("generates secrets as long as the digest, and RSA keys of 2,048 bits or of the given size", async () => {
+  it("is generated as a secret as long as the digest, or as an RSA key of 2,048 bits or of the given size", async () => {
     for (const bits of [256, 384, 512] as const) {
       const drawn = await key(`HS${bits}`);
       expect(drawn.verifying.symmetricKeySize).to.equal(bits / 8);
@@ -53,12 +53,12 @@ describe("signing keys", function () {
     expect(longer.verifying.asymmetricKeyDetails?.modulusLength).to.equal(3072);
   });
 
-  it("generates no RSA key of fewer than 2,048 bits (AUTH-25)", async () => {
+  it("cannot be generated for an RSA key of fewer than 2,048 bits (AUTH-25)", async () => {
     const error: unknown = await generateKey({ rsaBits: 1024 }).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(KeyRingError).with.property("reason", "broken");
   });
 
-  it("generates keys without blocking the main thread", async () => {
+  it("is generated without blocking the main thread", async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 1);
     await generateKey({ algorithm: "RS256", rsaBits: 4096 });
@@ -66,13 +66,13 @@ describe("signing keys", function () {
     expect(turns).to.be.above(0);
   });
 
-  it("rejects an RSA key of fewer than 2,048 bits (AUTH-25)", async () => {
+  it("is rejected if an RSA key has fewer than 2,048 bits (AUTH-25)", async () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const text = await jwkText("RS256", privateKey.export({ format: "jwk" }));
     expect(refusal(() => readRing(text), "broken").message).to.contain("2048");
   });
 
-  it("rejects a key of another type or curve than its algorithm needs (AUTH-26)", async () => {
+  it("is rejected if the algorithm needs another key type or curve (AUTH-26)", async () => {
     const curve = (await key("ES384")).signing?.export({ format: "jwk" }) ?? {};
     for (const alg of ["ES256", "ES512", "RS256", "EdDSA"]) {
       const text = await jwkText(alg, curve);
@@ -82,7 +82,7 @@ describe("signing keys", function () {
     expect(refusal(() => readRing(text), "broken").message).to.contain("needs a secret");
   });
 
-  it("rejects a private key combined with the public half of another key", async () => {
+  it("is rejected if a private key is combined with the public half of another key", async () => {
     const [one, other] = [await key("ES256"), await key("ES256", 1)].map((each) =>
       each.signing?.export({ format: "jwk" }),
     );
@@ -95,13 +95,13 @@ describe("signing keys", function () {
     refusal(() => readRing(mixed), "broken");
   });
 
-  it("rejects a secret of fewer than 32 bytes in prod, and accepts it elsewhere (AUTH-31)", async () => {
+  it("is rejected in prod, and accepted elsewhere, if a secret has fewer than 32 bytes (AUTH-31)", async () => {
     const text = await jwkText("HS256", { kty: "oct", k: randomBytes(31).toString("base64url") });
     expect(refusal(() => readRing(text), "broken").message).to.contain("at least 32");
     expect(readRing(text, "dev").keys[0]?.algorithm).to.equal("HS256");
   });
 
-  it("rejects a PEM as a secret in every environment, and does not show it (AUTH-32)", async () => {
+  it("is rejected in every environment, without being shown, if a secret is a PEM (AUTH-32)", async () => {
     const pem = (await key("RS256")).verifying.export({ type: "spki", format: "pem" }).toString();
     const text = await jwkText("HS256", { kty: "oct", k: Buffer.from(pem).toString("base64url") });
     for (const env of ["prod", "local"] as const) {
@@ -110,12 +110,12 @@ describe("signing keys", function () {
     }
   });
 
-  it("rejects a kid that is not the thumbprint of its key", async () => {
+  it("is rejected if its kid is not its thumbprint", async () => {
     const text = await textWith("ES256", { kid: (await key("ES256", 1)).kid });
     refusal(() => readRing(text), "broken");
   });
 
-  it("rejects a current key without its private half", async () => {
+  it("is rejected if a current key has no private half", async () => {
     const jwk = (await key("ES256")).verifying.export({ format: "jwk" });
     const text = await textWith("ES256", { jwk });
     expect(refusal(() => readRing(text), "broken").message).to.contain("needs the private one");
@@ -141,15 +141,18 @@ describe("signing keys", function () {
       (value) => ({ ...value, lifetimes: { access_seconds: 900, refresh_seconds: 0, leeway_seconds: 0 } }),
     ],
     ["a key that is null", (value) => ({ ...value, keys: [null] })],
-    ["a key twice", (value) => ({ ...value, keys: [value.keys[0], { ...value.keys[0], state: "next" }] })],
+    [
+      "the same key twice",
+      (value) => ({ ...value, keys: [value.keys[0], { ...value.keys[0], state: "next" }] }),
+    ],
     ["two current keys", (value) => ({ ...value, keys: [value.keys[0], value.keys[0]] })],
     ["no current key", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "next" }] })],
-    ["a retired key alone", (value) => ({ ...value, keys: [{ ...value.keys[0], ...retired }] })],
+    ["only a retired key", (value) => ({ ...value, keys: [{ ...value.keys[0], ...retired }] })],
     ["an unknown state", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
     ["an unsupported algorithm", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
     ["a malformed date", (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: "soon" }] })],
     [
-      "a key without its date",
+      "a key without the date of its publication",
       (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: undefined }] }),
     ],
     [
@@ -165,7 +168,7 @@ describe("signing keys", function () {
     ["1,001 keys", (value) => ({ ...value, keys: Array(1001).fill(value.keys[0]) })],
   ];
   for (const [what, change] of faults) {
-    it(`rejects a ring with ${what}`, async () => {
+    it(`is rejected in an invalid ring: ${what}`, async () => {
       const document = newRing(await key(), start);
       const text = writeRing(document);
       const d = document.keys[0]?.signing?.export({ format: "jwk" }).d ?? "";
@@ -174,12 +177,12 @@ describe("signing keys", function () {
     });
   }
 
-  it("rejects a string that is not JSON without quoting it, and a string that is too long", () => {
+  it("is rejected in a text that is not JSON, which the error does not quote, or that is too long", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });
 
-  it("rejects a ring that mixes secrets and key pairs", async () => {
+  it("is rejected in a ring that mixes secrets and key pairs", async () => {
     const [pairs, secrets] = [await ring(), await ring("HS256")].map(
       (each) => JSON.parse(writeRing(each)) as { keys: object[] },
     );

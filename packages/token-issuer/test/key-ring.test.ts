@@ -19,7 +19,7 @@ const day = 86_400_000;
 const settled = start + 120_000;
 const signal = new AbortController().signal;
 
-/** A ring with one previous, one current and one next key. */
+/** Returns a ring with one previous, one current and one next key. */
 async function wholeRing(
   algorithm: "ES256" | "RS256" | "EdDSA" | "HS256" = "ES256",
 ): ReturnType<typeof ring> {
@@ -192,7 +192,7 @@ describe("createKeyRing()", function () {
     expect(keys.generation).to.equal(0);
   });
 
-  it("lets the algorithm change with a key, for an existing verifier", async () => {
+  it("lets an existing verifier accept a new key with another algorithm", async () => {
     const before = await ring("RS256");
     const keys = createKeyRing({ text: writeRing(before) });
     const verifier = createVerifier({ keys });
@@ -260,7 +260,7 @@ describe("createKeyRing()", function () {
     }
   });
 
-  it("rejects a missing or second source, unknown options and an algorithm that does not fit the source", async () => {
+  it("rejects a missing or second key source, unknown options, and an algorithm that does not fit the source", async () => {
     const text = writeRing(await ring());
     const secret = "x".repeat(32);
     const faults: readonly [object, RegExp][] = [
@@ -281,7 +281,7 @@ describe("createKeyRing()", function () {
     refusal(() => createKeyRing({ text: "{}" }), "broken");
   });
 
-  it("reports the age of the current key, asks for a new key in time, and is never critical (RDY-11)", async () => {
+  it("reports the age of the current key, asks for a new key after rotateAfterDays, and is never critical (RDY-11)", async () => {
     let now = start;
     const keys = createKeyRing({ text: writeRing(await ring()), now: () => now, rotateAfterDays: 90 });
     const check = keys.readiness?.();
@@ -301,7 +301,7 @@ describe("createKeyRing()", function () {
     expect(await fixed.check(signal)).to.deep.include({ healthy: true });
   });
 
-  it("keeps working when its logger throws", async () => {
+  it("changes its keys even if its logger throws", async () => {
     const fail = (): never => {
       throw new Error("full");
     };
@@ -312,7 +312,7 @@ describe("createKeyRing()", function () {
     expect(keys.generation).to.equal(1);
   });
 
-  it("writes a ring for an application's own secret store", async () => {
+  it("accepts a ring that an application creates and stores itself", async () => {
     const text = writeRing(newRing(await generateKey({ algorithm: "EdDSA" }), Date.now()));
     expect(createKeyRing({ text }).signer().algorithm).to.equal("EdDSA");
     expect(() => createKeyRing({ text: text.slice(1) })).to.throw(KeyRingError, "is not JSON");

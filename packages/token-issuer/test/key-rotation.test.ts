@@ -15,7 +15,7 @@ interface Issued {
 describe("a rotation of signing keys under load", function () {
   this.timeout(60_000);
 
-  it("rejects no valid token while keys of several algorithms are added, promoted and retired (KEY-3)", async () => {
+  it("never causes a valid token to be rejected while keys of several algorithms are added, promoted and retired (KEY-3)", async () => {
     let now = start;
     const clock = (): number => now;
     const lifetimes = { accessSeconds: 900, refreshSeconds: 3600, leewaySeconds: 30 };

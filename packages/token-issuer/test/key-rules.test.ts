@@ -14,7 +14,9 @@ import { key, refusal, ring, start } from "./support/rings.ts";
 const second = 1000;
 const day = 86_400 * second;
 const settled = start + SETTLE_SECONDS * second;
-/** 30 days of refresh tokens, 30 s of leeway, 120 s until every replica and service knows the new key. */
+/**
+ * Retention of a replaced key: 30 days of refresh tokens, 30 s of leeway, 120 s until all services know the new key.
+ */
 const kept = 30 * day + 150 * second;
 
 function states(document: RingDocument): string[] {
@@ -31,7 +33,7 @@ async function withNext(): Promise<{
   return { document, first: first ?? "", second: next ?? "" };
 }
 
-describe("the states of signing keys", () => {
+describe("a key ring", () => {
   it("lets a key go from next to current, previous and retired (KEY-2)", async () => {
     const { document, first } = await withNext();
     expect(states(document)).to.deep.equal(["current", "next"]);
@@ -56,12 +58,12 @@ describe("the states of signing keys", () => {
     expect(states(promoteKey(document, settled))).to.deep.equal(["previous", "current"]);
   });
 
-  it("promotes a key earlier with force", async () => {
+  it("promotes a key before it is due with the option force", async () => {
     const { document } = await withNext();
     expect(states(promoteKey(document, start, { force: true }))).to.deep.equal(["previous", "current"]);
   });
 
-  it("rejects the promotion of a key that is not next, even with force", async () => {
+  it("rejects the promotion of a key that is not next, even with the option force", async () => {
     const { document, first, second: kid } = await withNext();
     const promoted = promoteKey(document, settled);
     const retired = retireKey(promoted, first, settled, { immediately: true });
@@ -86,7 +88,7 @@ describe("the states of signing keys", () => {
     expect(states(retireKey(promoted, first, end))).to.deep.equal(["retired", "current"]);
   });
 
-  it("keeps a replaced key for the lifetime of refresh tokens that the ring names (KEY-3)", async () => {
+  it("keeps a replaced key for the lifetime of refresh tokens that the ring specifies (KEY-3)", async () => {
     const lifetimes = { accessSeconds: 60, refreshSeconds: 3600, leewaySeconds: 5 };
     const document = addKey(newRing(await key(), start, lifetimes), await key("ES256", 1), start);
     const promoted = promoteKey(document, settled);
@@ -96,7 +98,7 @@ describe("the states of signing keys", () => {
     expect(states(retireKey(promoted, kid, end))).to.deep.equal(["retired", "current"]);
   });
 
-  it("retires a replaced key at once in an emergency", async () => {
+  it("retires a replaced key before it is due with the option immediately", async () => {
     const { document, first } = await withNext();
     const retired = retireKey(promoteKey(document, settled), first, settled, { immediately: true });
     expect(states(retired)).to.deep.equal(["retired", "current"]);
@@ -107,14 +109,14 @@ describe("the states of signing keys", () => {
     refusal(() => retireKey(document, first, settled + 365 * day), "wrong_state");
   });
 
-  it("promotes even a new next key when the current key is retired in an emergency", async () => {
+  it("promotes even a new next key when the current key is retired immediately", async () => {
     const { document, first } = await withNext();
     const retired = retireKey(document, first, start, { immediately: true });
     expect(states(retired)).to.deep.equal(["retired", "current"]);
     expect(retired.keys[1]?.promotedAt).to.equal(start);
   });
 
-  it("rejects the retirement of the only key, even in an emergency", async () => {
+  it("rejects the retirement of the only key, even with the option immediately", async () => {
     const document = await ring();
     const kid = document.keys[0]?.kid ?? "";
     const { message } = refusal(() => retireKey(document, kid, start, { immediately: true }), "wrong_state");
@@ -189,14 +191,14 @@ describe("the states of signing keys", () => {
     expect(writeRing(retired).match(/"jwk"/g)).to.have.length(1);
   });
 
-  it("leaves the given ring unchanged", async () => {
+  it("is not modified by a change, which returns a new ring", async () => {
     const { document, first } = await withNext();
     const text = writeRing(document);
     retireKey(promoteKey(document, settled), first, settled, { immediately: true });
     expect(writeRing(document)).to.equal(text);
   });
 
-  it("writes every state so that it can be read again", async () => {
+  it("can be written and read again with keys in every state", async () => {
     const { document, first } = await withNext();
     const promoted = promoteKey(document, settled);
     const added = addKey(promoted, await key("EdDSA"), settled);

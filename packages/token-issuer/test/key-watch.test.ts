@@ -41,7 +41,7 @@ describe("a key ring in a file", () => {
     await rename(`${file}.new`, file);
   }
 
-  it("reads a replaced file on a file system event, long before the next check", async () => {
+  it("is read again on a file system event, long before the next poll", async () => {
     await using keys = createKeyRing({ file, pollSeconds: 30 });
     expect(keys.list()).to.have.length(1);
     await put(two);
@@ -57,7 +57,7 @@ describe("a key ring in a file", () => {
     expect(keys.signer().kid).to.equal((await key("ES256", 1)).kid);
   });
 
-  it("reads the file keys.json of a directory", async () => {
+  it("is read from the file keys.json of a directory", async () => {
     await using keys = createKeyRing({ file: folder, pollSeconds: 0.02 });
     await put(two);
     await eventually(
@@ -66,7 +66,7 @@ describe("a key ring in a file", () => {
     );
   });
 
-  it("reads a mounted secret whose directory link is swapped", async () => {
+  it("is read again from a mounted secret whose directory link is swapped", async () => {
     for (const [name, text] of [
       ["a", one],
       ["b", two],
@@ -174,7 +174,7 @@ describe("a key ring in a file", () => {
     expect([code, stdout]).to.deep.equal([0, "ES256\n"]);
   });
 
-  it("rejects a missing, broken or too long file at startup", async () => {
+  it("is rejected at startup if the file is missing, broken or too long", async () => {
     refusal(() => createKeyRing({ file: join(folder, "none.json") }), "unreadable");
     refusal(() => createKeyRing({ file: join(folder, "none", "keys.json") }), "unreadable");
     await put("{}");

@@ -21,8 +21,8 @@ function faultsOf(options: object): string[] {
   return [];
 }
 
-describe("the options of createTokenIssuer()", () => {
-  it("require a shared store in prod, which is the default (ISS-16)", () => {
+describe("the options of createTokenIssuer() and authRoutes()", () => {
+  it("require a shared store if env is prod, the default (ISS-16)", () => {
     for (const env of [undefined, "prod"]) {
       const [fault, ...rest] = faultsOf({ env });
       expect(fault).to.match(/^store must be shared by all replicas in prod: .*Redis or PostgreSQL/);
@@ -69,13 +69,13 @@ describe("the options of createTokenIssuer()", () => {
     });
   }
 
-  it("accept empty strings for settings that are not set", async () => {
+  it("treat an empty issuer and audience as not set", async () => {
     const { issuer } = issuing({ issuer: "", audience: "" });
     const claims = claimsOf((await issuer.issuePair({ subject: "ada" })).access_token);
     expect(claims).to.not.have.any.keys("iss", "aud");
   });
 
-  it("are checked by authRoutes() too, which rejects unknown options", () => {
+  it("are rejected by authRoutes() if they are unknown or invalid", () => {
     const { issuer } = issuing();
     for (const [given, options] of [
       [issuer, { prefix: "auth" }],

@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("the README of @svc/token-issuer, on signing keys", () => {
-  it("replaces a key whose tokens stay valid (KEY-3)", async () => {
+describe("the sample on signing keys in the README of @svc/token-issuer", () => {
+  it("replaces a key, whose tokens stay valid (KEY-3)", async () => {
     const blocks = codeBlocks(await readFile(readme, "utf8"), "js");
     const index = blocks.findIndex((block) => block.includes("promoteKey("));
     expect(index).to.be.above(-1);

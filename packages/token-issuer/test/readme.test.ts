@@ -6,8 +6,8 @@ import { ask, bearer, json } from "./support/stacks.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("the README of @svc/token-issuer", () => {
-  it("signs in by a route that accepts only JSON, refreshes and signs out (ISS-1, REF-1, ISS-5, ERR-18)", async () => {
+describe("a sample in the README of @svc/token-issuer", () => {
+  it("serves sign-in with a JSON body, refresh and logout (ISS-1, REF-1, ISS-5, ERR-18)", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     const login = await ask(`${url}/login`, json({ password: "correct horse" }));
@@ -44,7 +44,7 @@ describe("the README of @svc/token-issuer", () => {
     expect(stdout).to.equal("orders:read\n401 this session is no longer valid\n");
   });
 
-  it("signs a person out everywhere and this browser in again (REV-10)", async () => {
+  it("signs a person out everywhere, and then signs this browser in again (REV-10)", async () => {
     await using sample = await runSample(readme, 2);
     const { stdout } = await sample.ended;
     expect(stdout).to.equal("this session has been revoked\nBearer\n");

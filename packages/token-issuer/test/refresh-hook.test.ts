@@ -54,7 +54,7 @@ describe("the refresh hook", () => {
     },
     rejects: () => Promise.reject(new Error("gone")),
     "returns an invalid value": () => ["orders:read"] as unknown as Grant,
-    "returns scopes that cannot be written": () => ({ scopes: ["a b"] }),
+    "returns scopes with a space": () => ({ scopes: ["a b"] }),
     "returns false": () => false as unknown as Grant,
     "returns more than a token can hold": () => ({ scopes: ["x".repeat(6000)] }),
   };
@@ -72,7 +72,7 @@ describe("the refresh hook", () => {
     });
   }
 
-  it("returns 500 with the generic message when it fails, and does not log the error's message (REF-11)", async () => {
+  it("causes a 500 with the generic message when it throws, and the error's message is not logged (REF-11)", async () => {
     const { issuer, logger } = issuing({ onRefresh: failing["throws"] });
     const { refresh_token } = await issuer.issuePair(ada);
     const problem = await problemOf(issuer.refresh(refresh_token));
@@ -85,7 +85,7 @@ describe("the refresh hook", () => {
     expect(JSON.stringify(logger.lines)).to.not.include("hunter2");
   });
 
-  it("leaves the token valid when it hangs, and has its signal aborted (REF-11)", async () => {
+  it("leaves the token valid when it hangs, and its signal is aborted (REF-11)", async () => {
     let aborted: AbortSignal | undefined;
     let hangs = true;
     const { issuer } = issuing({
@@ -121,7 +121,7 @@ describe("the refresh hook", () => {
     expect(asked).to.equal(0);
   });
 
-  it("gives no pair to a session that ends while the hook runs (REF-10)", async () => {
+  it("is followed by a 401 if the session was revoked while it ran (REF-10)", async () => {
     const { issuer } = issuing({
       onRefresh: async (principal) => {
         await issuer.revokeSession(principal.family ?? "");

@@ -84,7 +84,7 @@ describe("refresh()", () => {
     expect(await isRevoked(store, second.access_token), "for the refresh lifetime + leeway").to.equal(true);
   });
 
-  it("revokes the session at any second use with a window of 0 (REF-14)", async () => {
+  it("revokes the session at any second use with a grace window of 0 (REF-14)", async () => {
     const { issuer } = issuing({ refreshGraceSeconds: 0 });
     const first = await issuer.issuePair(ada);
     const second = await issuer.refresh(first.refresh_token);
@@ -92,7 +92,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(REVOKED);
   });
 
-  it("ends a session at sessionLifetimeDays even if it is refreshed (REF-15)", async () => {
+  it("ends a session after sessionLifetimeDays even if it is refreshed (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 40 });
     let pair = await issuer.issuePair(ada);
     clock.forward(20 * DAY);
@@ -103,7 +103,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(pair.refresh_token))).to.equal(ENDED);
   });
 
-  it("ends the tokens of a session with the session (REF-15)", async () => {
+  it("issues tokens that expire no later than the session ends (REF-15)", async () => {
     const lifetimes = { sessionLifetimeDays: 1, accessLifetimeMinutes: 1440, refreshLifetimeDays: 30 };
     const { issuer, clock } = issuing(lifetimes);
     const end = clock() / 1000 + DAY;
@@ -156,7 +156,7 @@ describe("refresh()", () => {
     expect((store as MemoryTokenStore).size).to.equal(0);
   });
 
-  it("rejects a new pair for a session that has ended (REF-15)", async () => {
+  it("issuePair() rejects an authTime so long ago that the session would have ended (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 1 });
     const error: unknown = await issuer
       .issuePair({ ...ada, authTime: clock() / 1000 - DAY })
@@ -230,14 +230,14 @@ describe("refresh()", () => {
     });
   }
 
-  it("accepts a grant without roles, the form in the contract (REF-3)", async () => {
+  it("accepts a grant without roles, as in the contract (REF-3)", async () => {
     const { issuer, keys } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
     const pair = await issuer.refresh(await altered(keys, refresh_token, { grt: { scopes: ["a"] } }));
     expect(claimsOf(pair.access_token)).to.deep.include({ scope: "a", roles: [] });
   });
 
-  it("ends the session and both its tokens at a logout, but no other session (ISS-5, ISS-7, REF-13)", async () => {
+  it("rejects a session after logout(), which revokes both its tokens, but no other session (ISS-5, ISS-7, REF-13)", async () => {
     const { issuer, store, keys, clock, events } = issuing();
     const [phone, laptop] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     await issuer.logout(await principalOf(phone.access_token));
@@ -254,7 +254,7 @@ describe("refresh()", () => {
     }
   });
 
-  it("revokes one token, and one session (ISS-19, REV-1)", async () => {
+  it("accepts a session after revokeToken() for its access token, but not after revokeSession() (ISS-19, REV-1)", async () => {
     const { issuer, store } = issuing();
     const [first, second] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     await issuer.revokeToken(String(claimsOf(first.access_token)["jti"]));
@@ -272,7 +272,7 @@ describe("refresh()", () => {
     expect(await isRevoked(store, pair.access_token)).to.equal(true);
   });
 
-  it("signs a person out everywhere up to the current second, and lets them sign in again (REV-10)", async () => {
+  it("rejects all older sessions of a person after revokeSubject(), but not a new session (REV-10)", async () => {
     const { issuer, clock } = issuing();
     const [old, young] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     const other = await issuer.issuePair({ ...ada, subject: "bo" });
@@ -288,7 +288,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(again.refresh_token));
   });
 
-  it("lets a person sign in again at once even without leeway (REV-10)", async () => {
+  it("accepts a session that began right after revokeSubject(), even without leeway (REV-10)", async () => {
     const { issuer, clock } = issuing({ leewaySeconds: 0 });
     const authTime = await issuer.revokeSubject("ada");
     const again = await issuer.issuePair({ ...ada, authTime });
@@ -296,7 +296,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(again.refresh_token));
   });
 
-  it("rejects a notBefore in the future or in milliseconds, which would end later sessions too (REV-10)", async () => {
+  it("revokeSubject() rejects a notBefore in the future or in milliseconds, which would end later sessions too (REV-10)", async () => {
     const { issuer, clock } = issuing();
     const before = await issuer.issuePair(ada);
     for (const notBefore of [clock(), clock() / 1000 + 3600]) {
@@ -306,7 +306,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(before.refresh_token));
   });
 
-  it("rejects a revocation without an id (ISS-19)", async () => {
+  it("revokeToken(), revokeSession() and revokeSubject() reject invalid arguments (ISS-19)", async () => {
     const { issuer } = issuing();
     for (const run of [
       () => issuer.revokeToken(""),

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ada, claimsOf, expectPair, issuing, refusalOf } from "./support/issuing.ts";
 
 describe("replicas on one store", () => {
-  it("rotates a refresh token only once when it is sent to two replicas 16 times, in every round (REF-19, REF-4)", async () => {
+  it("rotate a refresh token only once when two replicas receive it 16 times in all, in each of 50 rounds (REF-19, REF-4)", async () => {
     const { issuer, replica } = issuing();
     const other = replica();
     for (let round = 0; round < 50; round += 1) {
@@ -22,7 +22,7 @@ describe("replicas on one store", () => {
     }
   });
 
-  it("rotates it only once with a slow hook too (REF-19)", async () => {
+  it("rotate a refresh token only once, even with a slow hook (REF-19)", async () => {
     const onRefresh = async (): Promise<{ scopes: string[] }> => {
       await new Promise((resolve) => setImmediate(resolve));
       return { scopes: ["a"] };
@@ -37,7 +37,7 @@ describe("replicas on one store", () => {
     expect(settled.filter((each) => each.status === "fulfilled")).to.have.length(1);
   });
 
-  it("ends the session on all replicas after a replay on one of them (REF-6, REV-11)", async () => {
+  it("all end the session after a replay on one of them (REF-6, REV-11)", async () => {
     const { issuer, replica, clock } = issuing();
     const other = replica();
     const first = await issuer.issuePair(ada);
@@ -48,7 +48,7 @@ describe("replicas on one store", () => {
     expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(revoked);
   });
 
-  it("signs out everywhere on all replicas after a call on one of them (REV-10)", async () => {
+  it("all sign a person out everywhere after a call on one of them (REV-10)", async () => {
     const { issuer, replica } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
     await replica().revokeSubject("ada", Number(claimsOf(refresh_token)["iat"]) + 1);

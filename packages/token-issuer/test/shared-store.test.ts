@@ -45,7 +45,7 @@ describe("two replicas on one Redis", () => {
   const refresh = (url: string, token: string): Promise<Answer> =>
     ask(`${url}/auth/refresh`, json({ refresh_token: token }));
 
-  it(`rotate a token only once when it is sent to both over ${CONNECTIONS} connections each, in ${ROUNDS} rounds (REF-19, REF-4)`, async function () {
+  it(`rotate a token only once when it is sent to both replicas over ${CONNECTIONS} connections each, in ${ROUNDS} rounds (REF-19, REF-4)`, async function () {
     this.timeout(120_000);
     await using a = await replica();
     await using b = await replica();
@@ -95,7 +95,7 @@ describe("two replicas on one Redis", () => {
     }
   });
 
-  it("return 503 on the replica that has lost Redis, and continue the session on the other (ISS-17, REF-17)", async () => {
+  it("return 503 on the replica that has lost Redis, and refresh the session on the other replica (ISS-17, REF-17)", async () => {
     await using a = await replica();
     await using b = await replica();
     const pair = await a.issuer.issuePair(ada);

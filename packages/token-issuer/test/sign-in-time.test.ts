@@ -6,7 +6,7 @@ import { ada, claimsOf, issuing, problemOf } from "./support/issuing.ts";
 
 type Clock = Required<Pick<IssuerStore, "signInTime" | "revokeSubjectNow">>;
 
-/** A store without the optional `signInTime` and `revokeSubjectNow`. */
+/** Returns a store without the optional `signInTime` and `revokeSubjectNow`. */
 function storeWithoutClock(): IssuerStore {
   const store = createMemoryTokenStore();
   return {
@@ -18,7 +18,7 @@ function storeWithoutClock(): IssuerStore {
   };
 }
 
-/** A store with the given clock operations. */
+/** Returns a store with the given clock operations. */
 function storeWithClock(clock: Clock): IssuerStore {
   return { ...storeWithoutClock(), ...clock };
 }
@@ -61,7 +61,7 @@ describe("the time of a sign-in", () => {
     }
   });
 
-  it("comes from the replica's clock when the store has none (REV-10)", async () => {
+  it("comes from the replica's clock when the store has no clock (REV-10)", async () => {
     const { issuer, clock } = issuing({ store: storeWithoutClock() });
     const now = clock() / 1000;
     const pair = await issuer.issuePair(ada);
@@ -96,7 +96,7 @@ describe("the time of a sign-in", () => {
     });
   }
 
-  it("causes a 503 for a sign-out when the store does not respond (REV-10, ISS-17)", async () => {
+  it("revokeSubject() rejects with 503 when the store does not respond (REV-10, ISS-17)", async () => {
     const { issuer } = issuing({
       store: storeWithClock({ signInTime: never, revokeSubjectNow: failures.rejects }),
     });
@@ -104,7 +104,7 @@ describe("the time of a sign-in", () => {
     expect([problem.status, problem.code]).to.eql([503, "ERR_SVC_TOKEN_STORE_UNAVAILABLE"]);
   });
 
-  it("rejects a store that returns anything but whole seconds (REV-10)", async () => {
+  it("is rejected if the store returns anything but whole seconds (REV-10)", async () => {
     for (const answer of [undefined, null, "5", Number.NaN, 1.5, -1, Infinity]) {
       const bad = (): number => answer as number;
       const { issuer } = issuing({ store: storeWithClock({ signInTime: bad, revokeSubjectNow: bad }) });

@@ -10,7 +10,7 @@ import { Pool } from "pg";
 import { ada, claimsOf, type Issuing, issuing, SECRET } from "./support/issuing.ts";
 import { ask, bearer, json, serve, type Stack } from "./support/stacks.ts";
 
-/** Seconds by which the clocks of two replicas are ahead. Both replicas accept tokens of either. */
+/** Seconds by which the clocks of two replicas are ahead; few enough that each accepts the other's tokens. */
 const skews = [
   [25, 0],
   [-25, 0],
@@ -23,7 +23,7 @@ interface Replica extends Issuing, AsyncDisposable {
   readonly url: string;
 }
 
-/** A service whose clock is ahead by the given seconds. */
+/** Starts a service whose clock is ahead by the given seconds. */
 async function replicaOn(store: IssuerStore, skewSeconds: number, stack: Stack): Promise<Replica> {
   const clock = Object.assign(() => Date.now() + skewSeconds * 1000, { forward: () => undefined });
   const keys = createKeyRing({ secret: SECRET, env: "local", now: clock });
@@ -32,7 +32,7 @@ async function replicaOn(store: IssuerStore, skewSeconds: number, stack: Stack):
   return { ...each, url: listening.url, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
 }
 
-/** Returns the statuses of a request and of a refresh. */
+/** Returns the status of a request with the access token and of a refresh. */
 async function use({ url }: Replica, pair: TokenPair): Promise<readonly [number, number]> {
   const me = await ask(`${url}/auth/me`, bearer(pair.access_token));
   const refreshed = await ask(`${url}/auth/refresh`, json({ refresh_token: pair.refresh_token }));
@@ -41,12 +41,12 @@ async function use({ url }: Replica, pair: TokenPair): Promise<readonly [number,
 
 function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: Stack): void {
   for (const [one, other] of skews) {
-    it(`ends older sessions at once and keeps newer ones, with clocks ${one} s and ${other} s off (REV-10)`, async () => {
+    it(`end all older sessions at a sign-out, and no newer session, with clocks ${one} s and ${other} s ahead (REV-10)`, async () => {
       const [firstStore, secondStore] = storesOf();
       await using first = await replicaOn(firstStore, one, stack);
       await using second = await replicaOn(secondStore, other, stack);
       const subject = `person of ${one} and ${other} on ${stack}`;
-      // Most rounds run within one second.
+      // Most of the rounds run within one second, the resolution of the dates.
       for (let round = 0; round < 4; round += 1) {
         const old = await first.issuer.issuePair({ ...ada, subject });
         const stays = await first.issuer.issuePair({ ...ada, subject: `not ${subject}` });
@@ -61,7 +61,7 @@ function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: S
     });
   }
 
-  it("dates a sign-in by the store's clock, even if the caller dates it by a clock that is ahead (REV-10)", async () => {
+  it("date a sign-in by the store's clock, even if its authTime comes from a clock that is ahead (REV-10)", async () => {
     const [firstStore, secondStore] = storesOf();
     await using first = await replicaOn(firstStore, 25, stack);
     await using second = await replicaOn(secondStore, 0, stack);
@@ -77,7 +77,7 @@ function skewCases(storesOf: () => readonly [IssuerStore, IssuerStore], stack: S
     expect(await use(second, next)).to.eql([200, 200]);
   });
 
-  it("keeps the time that a caller passes (REV-10)", async () => {
+  it("use a past authTime and notBefore as the caller passes them (REV-10)", async () => {
     const [store] = storesOf();
     await using replica = await replicaOn(store, 0, stack);
     const subject = `named person on ${stack}`;
@@ -124,7 +124,7 @@ describe("replicas whose clocks disagree", function () {
 
     describe(`on one PostgreSQL, on ${stack}`, () => {
       const pools: Pool[] = [];
-      // Registered first, so that it runs before testDatabase() drops the database.
+      // Register this hook first, so that it runs before testDatabase() drops the database.
       after(() => Promise.all(pools.map((pool) => pool.end())));
       const database = testDatabase({ name: "skewed-replicas" });
       let stores: readonly [IssuerStore, IssuerStore];

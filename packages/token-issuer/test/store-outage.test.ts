@@ -8,9 +8,9 @@ import { ada, claimsOf, expectPair, issuing, problemOf, refusalOf } from "./supp
 type Operation = Exclude<keyof IssuerStore, "shared">;
 type Rotation = Parameters<IssuerStore["rotate"]>[0];
 
-/** A store whose operations can be replaced by failures, and that records its rotations. */
+/** Returns a store that records its rotations, and whose operations can be replaced by failures. */
 function failingStore(): IssuerStore & {
-  /** What an operation does instead of its work. */
+  /** The functions that replace operations. */
   readonly instead: { [K in Operation]?: (() => unknown) | undefined };
   readonly rotations: Rotation[];
   readonly inner: IssuerStore;
@@ -47,7 +47,7 @@ const open = (): Promise<never> => Promise.reject(new BreakerOpenError(1500));
 
 const UNAVAILABLE = "503 the revocation store is not answering; retry shortly";
 
-describe("a token store that does not respond", () => {
+describe("a token issuer with a failing store", () => {
   for (const [what, instead] of Object.entries({ throws, rejects, hangs })) {
     for (const operation of ["isRevoked", "rotate"] as const) {
       it(`returns 503 for a refresh and leaves the token valid when ${operation}() ${what} (REF-17)`, async () => {
@@ -96,13 +96,13 @@ describe("a token store that does not respond", () => {
   }
 
   for (const [how, lose] of Object.entries({ "times out": hangs, "is cut off": rejects })) {
-    it(`retries a rotation whose response ${how} with the same nonce, and wins (REF-8)`, async () => {
+    it(`retries with the same nonce, and succeeds, when the response to a rotation ${how} (REF-8)`, async () => {
       const store = failingStore();
       const { issuer } = issuing({ store, storeTimeoutSeconds: 0.05 });
       const { refresh_token } = await issuer.issuePair(ada);
       store.instead.rotate = () => {
         delete store.instead.rotate;
-        // The rotation happens, and its answer is lost.
+        // The store rotates the token, but the response is lost.
         expect(store.inner.rotate(store.rotations.at(-1) as Rotation)).to.equal("rotated");
         return lose();
       };
@@ -115,7 +115,7 @@ describe("a token store that does not respond", () => {
     });
   }
 
-  it("waits for an open breaker before it retries a rotation whose response was lost (REF-8)", async () => {
+  it("waits until an open breaker closes, and then retries a rotation whose response was lost (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -126,7 +126,7 @@ describe("a token store that does not respond", () => {
     expect(store.rotations).to.have.length(3);
   });
 
-  it("does not retry a rotation that an open breaker rejected (REF-17)", async () => {
+  it("does not retry a rotation that was not sent, such as with an open breaker (REF-17)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -140,7 +140,7 @@ describe("a token store that does not respond", () => {
     expect(store.rotations).to.have.length(2);
   });
 
-  it("draws a new nonce for every presentation (REF-8)", async () => {
+  it("draws a new nonce for every presentation of a token (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -179,7 +179,7 @@ describe("a token store that does not respond", () => {
     await issuer.logout({ ...principal, family: undefined, tokenId: undefined });
   });
 
-  it("at a logout, revokes the jti for its remaining lifetime, and the family for the lifetime of a refresh token (ISS-5, REV-2, REV-9)", async () => {
+  it("revokes the jti for its remaining lifetime, and the family for the lifetime of a refresh token, at a logout (ISS-5, REV-2, REV-9)", async () => {
     const revoked: Record<string, number> = {};
     const store = Object.assign(createMemoryTokenStore(), {
       revoke: (jti: string, ttlSeconds: number) => void (revoked[jti] = ttlSeconds),
@@ -195,7 +195,7 @@ describe("a token store that does not respond", () => {
     });
   });
 
-  it("passes the lifetimes of entries to the store (REV-2, REV-9)", async () => {
+  it("passes the lifetimes of entries to the store at a refresh (REV-2, REV-9)", async () => {
     const store = failingStore();
     const { issuer, clock } = issuing({ store, leewaySeconds: 20, refreshLifetimeDays: 10 });
     const { refresh_token } = await issuer.issuePair(ada);

@@ -60,7 +60,7 @@ describe("svc-keys", function () {
     return { code, stdout, stderr };
   }
 
-  /** Runs a command in this process, which is faster than starting one. */
+  /** Runs a command in this process, which is faster than starting a new process. */
   async function json(...args: readonly string[]): Promise<Listing> {
     const where = args.includes("--file") ? [] : ["--file", file];
     return JSON.parse(await runKeyCommand([...args, ...where, "--json"], () => Date.now())) as Listing;
@@ -219,7 +219,7 @@ describe("svc-keys", function () {
     expect(lifetimes).to.deep.equal({ accessSeconds: 60, refreshSeconds: 3600, leewaySeconds: 0 });
   });
 
-  it("replaces a leaked key at once", async () => {
+  it("replaces a leaked key at once with retire --now", async () => {
     const { changed } = await json("init", "--algorithm", "ES256");
     const alone = await run("retire", changed[0] ?? "", "--now");
     expect(alone.code).to.equal(1);
@@ -229,7 +229,7 @@ describe("svc-keys", function () {
     expect(keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);
   });
 
-  it("promotes early with --force", async () => {
+  it("promotes a key before it is due with --force", async () => {
     await json("init", "--algorithm", "ES256");
     await json("add");
     expect((await json("promote", "--force")).changed).to.have.length(2);
@@ -288,7 +288,7 @@ describe("svc-keys", function () {
     }
   });
 
-  it("documents its commands and flags in the README", async () => {
+  it("is documented in the README with all commands and flags", async () => {
     const compact = (markdown: string): string => markdown.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
     const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
     expect(compact(readme)).to.include(compact(svcKeys.markdown));

@@ -23,9 +23,9 @@ export interface HostileProvider extends AsyncDisposable {
   issue(claims: Readonly<Record<string, unknown>>, how?: Signing): void;
   /** Makes the token endpoint return this response. */
   answer(status: number, body: unknown): void;
-  /** Makes `by` handle the token endpoint. */
+  /** Makes `by` respond to requests to the token endpoint. */
   answerBy(by: Answer): void;
-  /** Makes `by` handle the requests for keys. */
+  /** Makes `by` respond to requests for the keys. */
   keysBy(by: Answer): void;
 }
 

@@ -7,7 +7,7 @@ export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 export const SECRET = "a cookie secret of at least 32 bytes, at random";
 
-/** A service with sign-in, its log, and the input of its handler. */
+/** A running service with sign-in, and its log records. */
 export interface Service extends Listening {
   readonly login: OidcLogin;
   readonly lines: readonly Line[];
@@ -22,7 +22,7 @@ export type Given = Omit<OidcLoginOptions, "providers" | "cookieSecret"> & {
   readonly cookieSecret?: OidcLoginOptions["cookieSecret"];
 };
 
-/** Serves the routes. By default `env` is `local`, and the handler returns the identity. */
+/** Starts a service with the sign-in routes. By default `env` is `local`, and `onIdentity` returns the identity. */
 export async function serve(given: Given, stack: Stack = "bare http"): Promise<Service> {
   const logger = collectingLogger();
   const { lines } = logger;

@@ -26,7 +26,8 @@ export async function templatesOf(
   return templates;
 }
 
-// Unlike this, fetch would normalise the paths. `POST /x` sends the method POST; the default is GET.
+// Sends a request without normalising its path, unlike `fetch`. The target `POST /x` selects POST; the default is
+// GET.
 function send(port: number, target: string): Promise<void> {
   const [method, path] =
     target.startsWith("/") || target.startsWith("http") ? ["GET", target] : target.split(" ");

@@ -113,7 +113,9 @@ export function halfBits(value: number): number {
   return sign | rounded(mantissa | 0x80_0000, 14 - exponent);
 }
 
-/** Drops the last bits and rounds to nearest. A carry out of the mantissa correctly increments the exponent. */
+/**
+ * Drops the last bits and rounds to the nearest value. A carry out of the mantissa correctly increments the exponent.
+ */
 function rounded(value: number, dropped: number): number {
   const kept = value >>> dropped;
   const rest = value & ((1 << dropped) - 1);

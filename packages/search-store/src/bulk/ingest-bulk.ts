@@ -38,7 +38,7 @@ export async function ingestBulk(
   source: AsyncIterable<BulkChunk> | Iterable<BulkChunk>,
   { signal }: IngestOptions = {},
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
-  // An error from the server ends the load even while it waits for the source or an embedding.
+  // An error from the server aborts the load even while it waits for the source or an embedding.
   const refusal = new AbortController();
   const ended = signal === undefined ? refusal.signal : AbortSignal.any([signal, refusal.signal]);
   const chunks = readSource(source, ended);
@@ -80,7 +80,7 @@ async function load(
     await sink.end();
     if (isStaged) {
       await tx.query(`insert into ${quotedTable} (${COPY_COLUMNS}) select ${COPY_COLUMNS} from ${STAGE}`);
-      // Another load in the same transaction creates its own table.
+      // Drop it now, because another load in the same transaction creates a table with this name.
       await tx.query(`drop table pg_temp.${STAGE}`);
     }
     return done;
@@ -92,7 +92,9 @@ async function load(
 
 type Rights = { secured: boolean; files: boolean };
 
-/** Returns the query that checks what rules out a direct COPY: active row security, or no right to read server files. */
+/**
+ * Returns the query for active row security and for the right to read server files, which decide how rows are loaded.
+ */
 function selectRights(quotedTable: string): string {
   return `
 select row_security_active(${literal(quotedTable)}) as secured,
@@ -130,7 +132,7 @@ async function pump(
   return { chunks, embedded };
 }
 
-/** Numbers the chunks that have no ordinal. Remembers only the current document. */
+/** Returns a function that numbers chunks without an ordinal. It remembers only the document of the last chunk. */
 function createNumbering(): (chunk: BulkChunk) => { documentId: string; ordinal: number } {
   let current: string | undefined;
   let next = 0;

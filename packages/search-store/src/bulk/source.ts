@@ -25,7 +25,7 @@ export async function* readSource<T>(
       yield step.value;
     }
   } catch (error) {
-    // A source that threw has ended. After an abort it may hang, so its end is not awaited below.
+    // A source that threw has ended. An aborted source has not, and may hang, so `return()` is not awaited below.
     ended = signal?.aborted !== true;
     throw error;
   } finally {

@@ -9,7 +9,8 @@ interface Holder {
   readonly token: string;
 }
 
-// A process id can be reused, and in a container it always is: this prefix marks the tokens of this process.
+// Identifies this process in its locks, because process ids are reused: in a container often the same id at every
+// start.
 const here = randomUUID();
 
 /**
@@ -30,9 +31,9 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 }
 
 /**
- * Only one process takes over an abandoned lock: it locks a file named after the lock's token and renames that file over the
- * abandoned one, so that the path always exists. If that process terminates before the rename, another one takes over from
- * it in the same way.
+ * Creates the lock file, or takes over an abandoned one. Only one process takes over: it creates a second file, named
+ * after the abandoned lock's token, and renames it over the lock file, so that the lock file always exists. If that
+ * process terminates before the rename, another one takes over the second file in the same way.
  */
 async function writeLock(file: string, holder: Holder): Promise<void> {
   try {
@@ -55,7 +56,7 @@ async function writeLock(file: string, holder: Holder): Promise<void> {
   }
 }
 
-/** Returns undefined if the file is missing, incomplete or not a lock file. */
+/** Returns the holder of a lock, or undefined if the file is missing, incomplete or not a lock file. */
 async function holderOf(file: string): Promise<Holder | undefined> {
   try {
     const { pid, host, token } = JSON.parse(await readFile(file, "utf8")) as Partial<Holder>;

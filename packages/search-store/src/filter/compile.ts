@@ -47,6 +47,6 @@ function equal(key: string, value: FilterValue, parameters: Parameters, keys: re
   const whole = parameters.add(JSON.stringify({ [key]: value }), "text");
   const contained = `(meta @> ${whole}::jsonb)`;
   if (typeof value !== "string" || !keys.includes(key)) return contained;
-  // The expression that the key's index covers. The first condition excludes a number with the same digits.
+  // The second condition can use the key's index. The first one excludes a number with the same digits.
   return `(${contained} and (meta ->> ${parameters.add(key, "text")}) = ${parameters.add(value, "text")})`;
 }

@@ -3,7 +3,7 @@ import { type Database, isPool, original, type Queryable, withTransaction } from
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 
-/** Result of work that found another process working on the same index. */
+/** Returned by work that must be retried because another session is working on an index of the table. */
 export const BUSY: unique symbol = Symbol("busy");
 /** Returned by work that must be retried after one second. */
 export const AGAIN: unique symbol = Symbol("again");
@@ -24,7 +24,7 @@ const LONGEST_PAUSE_MS = 1000;
 /** Maximum number of attempts, about an hour. */
 const ROUNDS = 3600;
 
-// Work under the lock needs a second connection: without a queue, many waiting calls could use up the whole pool.
+// The last queued work of each pool. Concurrent work could exhaust the pool, because it needs a second connection.
 const last = new WeakMap<Database, Promise<unknown>>();
 
 function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {

@@ -14,23 +14,24 @@ export interface RecallRequest {
 }
 
 export interface Recall {
-  /** Share of the true neighbours that the live search finds, 0 to 1. */
+  /** Share of the true neighbours that an ordinary search finds, 0 to 1. */
   readonly recall: number;
   readonly queries: number;
   /** Median time of an exact search, in milliseconds. */
   readonly exactMs: number;
-  /** Median time of a live search, in milliseconds. */
+  /** Median time of an ordinary search, in milliseconds. */
   readonly liveMs: number;
 }
 
 type SampleRow = { document_id: string; ordinal: number; embedding: string };
 
-// The two statements may round the distance of the same pair differently.
+// The ordinary and the exact search may round the distance of the same two embeddings differently.
 const EQUAL = 1e-6;
 
 /**
- * Searches for the neighbours of some stored embeddings with the live search and with an exact one, and returns the share of
- * true neighbours that the live search finds. The embedding itself does not count, since every search finds it.
+ * Searches for the neighbours of some stored embeddings with an ordinary and with an exact search, and returns the
+ * share of true neighbours that the ordinary search finds. The embedding itself does not count, since every search
+ * finds it.
  *
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`
  */

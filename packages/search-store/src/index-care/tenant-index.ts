@@ -18,7 +18,7 @@ import { report } from "./report.ts";
 /** A tenant's approximate index. */
 export interface TenantIndex {
   readonly name: string;
-  /** False during the build, and after a failed one. */
+  /** False during the build, and after a failed build. */
   readonly valid: boolean;
   readonly bytes: number;
 }
@@ -120,7 +120,8 @@ export async function makeTenantIndex(
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // The server may continue the build of an ended process; just before its commit, such a build looks interrupted.
+    // The server may continue a build after its process has ended. Just before the commit such a build looks
+    // interrupted, so look again before rebuilding.
     if (found !== undefined && (found.building || !isLeft)) {
       isLeft = !found.building;
       return isLeft ? AGAIN : BUSY;

@@ -48,9 +48,10 @@ interface Site {
 /**
  * Returns the whole search as one statement (SEARCH-1, SEARCH-3).
  *
- * A common table expression, which all others wait for, makes the settings local to the statement's own transaction. So the
- * search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server plans it with
- * its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial index.
+ * The first common table expression changes settings for the statement's own transaction, and all others wait for it.
+ * So the search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server
+ * plans it with its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial
+ * index.
  */
 export function searchStatement(
   table: Table,
@@ -166,7 +167,8 @@ t as (
 )`;
 }
 
-// A dash without a following word or phrase. The server nests a negation for each, and about thirty are too many.
+// A dash without a following word or phrase. The server would nest one negation per dash; about thirty are too many for
+// it.
 const LONE_DASH = /-(?![\p{L}\p{N}\p{M}\p{So}"])/gu;
 
 /** Returns the first words of a query: each word is matched against every candidate, so a whole page would be too slow. */
@@ -179,7 +181,9 @@ function firstWords(given: string): string {
   return text;
 }
 
-/** Returns the reciprocal rank fusion; with a single search type, keeps its order. */
+/**
+ * Returns the SQL expression of the reciprocal rank fusion; for a single search type, it keeps the order of the ranks.
+ */
 function fused(parameters: Parameters, { vector, text, weights, rrfK }: Wanted): string {
   const part = (rank: string, weight: number): string =>
     `${parameters.add(weight, "float8")} / (${parameters.add(rrfK, "float8")} + ${rank})`;

@@ -93,7 +93,7 @@ export function bulkCases(backends: Backends): void {
 
   once(
     backends,
-    "ends when the server rejects rows, even while the source hangs",
+    "rejects when the server rejects rows, even while the source hangs",
     async ({ emptied: make }) => {
       const store = await make();
       await store.ingestBulk("t", numbered(10));

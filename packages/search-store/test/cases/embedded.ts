@@ -46,7 +46,7 @@ export function embeddedCases(backends: Backends): void {
     expect((await db.query("")).rows).to.deep.equal([]);
   });
 
-  it("lends its only connection to one caller at a time, and rejects queries after its release", async () => {
+  it("lends its only connection to one caller at a time, and rejects queries on a released connection", async () => {
     const db = embedded();
     const connection = await db.connect();
     await connection.query("begin");

@@ -21,7 +21,7 @@ const SCALARS = METAS.flatMap((meta) => Object.values(meta)).filter(
 );
 
 export function filterCases(backends: ReturnType<typeof useBackends>): void {
-  it("SEARCH-1 a filter with any keys and values finds the same chunks as a comparison in JavaScript", async () => {
+  it("SEARCH-1 finds the same chunks as a comparison in JavaScript, for any keys and values", async () => {
     for (const backend of backends.all.slice(-1)) {
       const store = await backend.store({ filterKeys: ["kind", "o'r"] });
       const chunks = METAS.map((meta, n) => ({ content: `chunk ${n}`, meta, embedding: [1, n, 0] }));

@@ -12,11 +12,14 @@ import { planOf, watched } from "../support/watched.ts";
 const DIMENSIONS = 8;
 const HOSTILE = "o'r\"k \\ $1; drop table x --";
 
-/** Only on one server: these indexes take too long on the embedded database, and another test covers that it can build one. */
+/**
+ * Defines tests that run on one database only, the real server if there is one: on the embedded database the builds
+ * take too long, and another test covers that it can build an index.
+ */
 export function indexCases(backends: ReturnType<typeof useBackends>): void {
   const vector = direction(seeded(3), DIMENSIONS);
 
-  it("SEARCH-1 SEARCH-3 a tenant's index is created, used for that tenant only, measured and dropped", async function () {
+  it("SEARCH-1 SEARCH-3 can be created, used for that tenant only, measured and dropped", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -58,12 +61,12 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index with full precision is approximate, and its hits are sorted exactly", async function () {
+  it("is approximate with full precision too, but hits are sorted by their exact distance", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3, precision: "full" });
-      // These are too close to each other for half precision to order them.
+      // These embeddings are too close to each other for half precision to order them.
       const near = [7, 1, 5, 3, 8, 2, 6, 4];
       await store.ingest(
         "a",
@@ -91,7 +94,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("many indexes requested at once are created with fewer connections than requests", async function () {
+  it("is created for every tenant at once, even with fewer connections than tenants", async function () {
     this.timeout(60_000);
     for (const { url, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -100,7 +103,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       await fill(owner, db, table, Object.fromEntries(tenants.map((tenant) => [tenant, 5])));
       const pool = url === undefined ? undefined : new Pool({ connectionString: url, max: 3 });
       const store = createSearchStore({ db: pool ?? db, table, dimensions: DIMENSIONS });
-      // Another process works at the same time, unknown to them.
+      // `owner` stands for another process that creates some of the same indexes at the same time.
       const [made, more] = await Promise.all([
         Promise.all(tenants.map((tenant) => store.ensureTenantIndex(tenant))),
         Promise.all(["a", "e"].map((tenant) => owner.ensureTenantIndex(tenant))),
@@ -112,7 +115,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("maintainIndexes() creates indexes above one size, drops them below a smaller size, and changes nothing in between", async function () {
+  it("is created by maintainIndexes() above one size, dropped below a smaller size, and left unchanged in between", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -144,14 +147,14 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [large], kept: [] });
       expect(events.at(-1)).to.include({ type: "index-dropped", index: large });
 
-      // The last one belongs to a tenant without any chunks.
+      // The tenant of the last index has no chunks any more.
       const middle = (await store.ensureTenantIndex("middle")).name;
       await remove(store, "middle", 30);
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [middle], kept: [] });
     }
   });
 
-  it("an async listener that rejects, and a logger that throws after that, do not affect an index", async function () {
+  it("is not affected by an async listener that rejects or a logger that throws", async function () {
     this.timeout(60_000);
     for (const { store: newStore } of backends.all.slice(-1)) {
       const tried: string[] = [];
@@ -186,7 +189,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an invalid index of an interrupted build is dropped and rebuilt by one of several callers", async function () {
+  it("is rebuilt or dropped by one of several callers if an interrupted build left it invalid", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -216,7 +219,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that looks invalid just before the server marks it valid is not rebuilt", async function () {
+  it("is not rebuilt if it looks invalid just before the server marks it as valid", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -225,7 +228,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       const index = await owner.ensureTenantIndex("a");
       const events: StoreEvent[] = [];
       const looks: number[] = [];
-      // Simulate a build: running before the lock and at the first look under it, then finished but not committed.
+      // Simulate a build in another session: the first two queries see it running, the third sees it not yet valid.
       const change = (text: string): string => {
         if (text !== SELECT_INDEXES) return text;
         looks.push(performance.now());
@@ -244,13 +247,13 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.ensureTenantIndex("a")).to.deep.equal(index);
       const [, , ended = 0, again = 0] = looks;
       expect(looks).to.have.length(4);
-      // Timers have a resolution of one millisecond.
+      // The pause is 1,000 ms, and timers have a resolution of one millisecond.
       expect(again - ended).to.be.at.least(999);
       expect(events).to.deep.equal([]);
     }
   });
 
-  it("waits for a build that continues on the server after its process has ended, and does not repeat it", async function () {
+  it("is not built again while the server continues a build whose process has ended", async function () {
     this.timeout(60_000);
     for (const { name, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -289,7 +292,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that cannot be created is reported, and does not prevent other indexes", async function () {
+  it("is reported as failed if it cannot be created, and is not maintained if row security hides the tenants", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();

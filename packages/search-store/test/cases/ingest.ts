@@ -57,7 +57,7 @@ export function ingestCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "embeds everything again under the name of another model",
+    "embeds all texts again when the option embedder changes",
     async ({ emptied: make }) => {
       const { embed } = recordingEmbedder();
       const one = await make({ embed, embedder: "one" });
@@ -92,7 +92,7 @@ export function ingestCases(backends: Backends): void {
 
   once(
     backends,
-    "of one document twice at the same time leaves the chunks of one call",
+    "leaves the chunks of one call when two calls write the same document concurrently",
     async ({ emptied: make }) => {
       const { embed } = recordingEmbedder();
       const store = await make({ embed });
@@ -107,7 +107,7 @@ export function ingestCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "embeds content after all if a concurrent ingest removed its embedding",
+    "embeds a text again if its stored embedding is deleted concurrently",
     async ({ emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const other = await make({ embed });

@@ -33,7 +33,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "SEARCH-2 are deleted with the tenant's index, and no rows of other tenants",
+    "SEARCH-2 are deleted together with the tenant's index, while rows of other tenants remain",
     async ({ emptied: make }) => {
       const store = await make();
       for (const tenant of ["a", "b"]) {
@@ -69,7 +69,7 @@ export function rowCases(backends: Backends): void {
         "more of b",
       ]);
       expect((await login.db.query(`select from ${table}`)).rows).to.have.length(0);
-      // The same store, with a broken condition on the tenant in every statement.
+      // The same store, but no statement has an effective condition on the tenant.
       const broken = await backend.store({
         db: withoutCondition(login.db),
         table,
@@ -83,7 +83,7 @@ export function rowCases(backends: Backends): void {
     },
   );
 
-  it("are protected by row security through a database that sets tenants itself, and in its transactions", async () => {
+  it("are protected by row security when a database of @svc/database sets the tenant, even in its transactions", async () => {
     for (const { url } of backends.all) {
       if (url === undefined) continue;
       await using login = await openTestLogin({ url, grants: ["grant create on schema public to login"] });
@@ -110,7 +110,7 @@ export function rowCases(backends: Backends): void {
     }
   });
 
-  it("are deleted and loaded by a login without ownership, which leaves the index to its owner", async () => {
+  it("can be loaded and deleted by a login that does not own the table; the index remains until the owner drops it", async () => {
     for (const { url, store: newStore } of backends.all) {
       if (url === undefined) continue;
       const options = { dimensions: 3, table: newTable(), rowSecurity: true };
@@ -135,7 +135,7 @@ export function rowCases(backends: Backends): void {
     }
   });
 
-  it("are the same when a span hook throws", async () => {
+  it("are stored and found even when a span hook throws", async () => {
     for (const { emptied: make } of backends.all.slice(-1)) {
       const broken = new Error("no tracing today");
       const hooks: SpanHook[] = [
@@ -165,7 +165,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "produce a span for every ingest and search, without any text content",
+    "cause a span for every ingest and search, which contains no text",
     async ({ emptied: make }) => {
       const spans: unknown[] = [];
       const store = await make({
@@ -194,7 +194,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "have a readiness check that names the pgvector in use and is never critical",
+    "have a readiness check that names the version of pgvector and is never critical",
     async ({ name, emptied: make }) => {
       const check = (await make()).readiness();
       expect(check).to.include({ name: "search-store", critical: false });

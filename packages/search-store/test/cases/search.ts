@@ -37,7 +37,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
   });
 
   const vector = direction(seeded(3), DIMENSIONS);
-  /** Returns the expected ordinals by meaning, computed in the test. */
+  /** Returns all ordinals in descending order of similarity, computed in the test. */
   const nearest = (): number[] =>
     chunks
       .map(({ embedding }, n) => ({ n, score: cosine(embedding, vector) }))
@@ -89,7 +89,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("fuses hybrid hits from both ranks by their weights, with a score for each", async () => {
+  it("fuses the ranks of semantic and text search by their weights, and gives every hit a score", async () => {
     await each(async (store) => {
       const [all, byMeaning, byWords] = await Promise.all([
         store.search("a", {
@@ -104,7 +104,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
         store.search("a", { text: "hotel", limit: 100 }),
       ]);
       const expected = new Map<number, number>();
-      // The number of candidates is at least the number of requested hits.
+      // At least `limit` candidates are fused, although `candidates` is only 10.
       for (const [n, hit] of byMeaning.entries()) expected.set(hit.ordinal, 2 / (20 + n + 1));
       for (const [n, { ordinal }] of byWords.entries()) {
         expected.set(ordinal, (expected.get(ordinal) ?? 0) + 3 / (20 + n + 1));
@@ -136,7 +136,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("takes no candidates from a search type with weight 0, but still scores hits with its vector", async () => {
+  it("takes no candidates from a search type with weight 0, but still computes scores from the vector", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", weights: { vector: 0 } });
       expect(hits.every(({ vectorRank, score }) => vectorRank === null && score !== null)).to.equal(true);
@@ -201,7 +201,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("returns an all-zero embedding, written by other code, last and without a score, and excludes it with minScore", async () => {
+  it("returns a chunk with an all-zero embedding last and without a score, and excludes it with minScore", async () => {
     for (const { db, store: newStore } of backends.all) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3 });
@@ -222,7 +222,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("SEARCH-3 sends one statement with efSearch 100 by default, and resets its settings afterwards", async () => {
+  it("SEARCH-3 sends one statement with efSearch 100 by default, and leaves no setting on the connection", async () => {
     await each(async (_, { db }, table) => {
       const seen = watched(db);
       const store = createSearchStore({ db: seen, dimensions: DIMENSIONS, table, textConfig: "english" });
@@ -232,7 +232,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
       expect(seen.sent[0]?.values).to.include("100");
       expect(seen.sent[1]?.values).to.include("250");
       expect(seen.sent[0]?.text.match(/tenant_id = \$1/g)).to.have.length(3);
-      // Check every connection of the pool.
+      // Check that the connection keeps no setting.
       const connection = await db.connect();
       const { rows } = await connection.query(
         "select current_setting('hnsw.ef_search') as ef, current_setting('hnsw.iterative_scan') as scan",
@@ -242,10 +242,10 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("SEARCH-1 reads the tenant's rows by the primary key without an index, with and without a filter", async () => {
+  it("SEARCH-1 reads rows by the primary key if the tenant has no approximate index, with and without a filter", async () => {
     await each(async (_, { db }, table) => {
       const connection = await db.connect();
-      // Simulate a large table: the planner would scan a small one sequentially.
+      // Simulate a large table: the planner would scan a small table sequentially.
       await connection.query("set enable_seqscan = off");
       connection.release();
       const seen = watched(db);
@@ -321,7 +321,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("embeds a text once if the store can, and never for a faulty filter or an aborted request", async () => {
+  it("embeds a text once if the store has embed, and never for a faulty filter or an aborted request", async () => {
     await each(async (_, { db }, table) => {
       const asked: string[] = [];
       const spans: object[] = [];

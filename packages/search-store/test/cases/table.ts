@@ -6,7 +6,7 @@ import { failureOf } from "../support/failure.ts";
 export function tableCases(backends: Backends): void {
   everywhere(
     backends,
-    "is created once, even by concurrent calls, and is present the next time",
+    "is created once, even by concurrent calls, and reported as present by later calls",
     async ({ db, store }) => {
       const table = newTable();
       const stores = await Promise.all([store({ table }), store({ table }), store({ table })]);
@@ -20,7 +20,7 @@ export function tableCases(backends: Backends): void {
     },
   );
 
-  once(backends, "is the same as the migrations create", async ({ db, store }) => {
+  once(backends, "is the same as the table that the migrations create", async ({ db, store }) => {
     const table = newTable();
     const options = { table, filterKeys: ["kind", "it's"], precision: "full", rowSecurity: true } as const;
     const made = await store({ ...options, table: newTable() });
@@ -32,7 +32,7 @@ export function tableCases(backends: Backends): void {
     expect(made.migrations().map((each) => each.name)[0]).to.equal("0001_vector");
   });
 
-  once(backends, "is rejected if an existing one differs", async ({ db, store }) => {
+  once(backends, "is rejected if it exists with a different definition", async ({ db, store }) => {
     const table = newTable();
     await store({ table });
     const schema = "ERR_SVC_SEARCH_SCHEMA";

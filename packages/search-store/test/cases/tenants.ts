@@ -23,7 +23,7 @@ const FILTERS: readonly (Filter | undefined)[] = [
 ];
 
 export function tenantCases(backends: ReturnType<typeof useBackends>): void {
-  it("SEARCH-1 no search returns a chunk of another tenant for any filter; with row security not even a statement without a tenant condition", async function () {
+  it("SEARCH-1 never find chunks of another tenant with any filter; with row security, not even without a tenant condition", async function () {
     this.timeout(120_000);
     for (const { db, store: newStore, name } of backends.all.slice(-1)) {
       const table = newTable();
@@ -37,7 +37,7 @@ export function tenantCases(backends: ReturnType<typeof useBackends>): void {
       try {
         const options = { table, dimensions: DIMENSIONS };
         await eachHit(createSearchStore({ ...options, db }), 0);
-        // Control: without row security, such a bug does return foreign chunks.
+        // Control: without row security, a statement without a tenant condition does return other tenants' chunks.
         await eachHit(createSearchStore({ ...options, db: watched(db, { change: forgetful }) }), 1);
         const wall = watched(db, { change: forgetful, role });
         await eachHit(createSearchStore({ ...options, db: wall, rowSecurity: true }), 0);

@@ -14,7 +14,7 @@ export interface Backend {
   readonly url: string | undefined;
   /** Creates a store with its own table; three dimensions by default. */
   readonly store: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
-  /** Creates a store on the emptied table {@link SHARED}, since a new table takes longer than most tests. Three dimensions. */
+  /** Creates a store on the emptied table {@link SHARED}, since a new table takes longer than most tests. */
   readonly emptied: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
 }
 
@@ -45,8 +45,8 @@ const servers: Shared<Server> = { users: 0, opened: undefined };
 let tables = 0;
 
 /**
- * For a `describe`: provides all available backends. First the embedded one, then a real server, if an installed
- * PostgreSQL or that of the tests has pgvector.
+ * Provides a `describe` with all available databases that have pgvector: the embedded one, and a real server if the
+ * installed PostgreSQL or the one that the tests use has pgvector.
  */
 export function useBackends(): { readonly all: readonly Backend[] } {
   const server = useServer();
@@ -58,7 +58,7 @@ export function useBackends(): { readonly all: readonly Backend[] } {
   };
 }
 
-/** For a `describe`: provides a real server, with or without pgvector. */
+/** Provides a `describe` with a real server, with or without pgvector. */
 export function useServer(): () => Server {
   needsSharedPostgres();
   return useShared("a server", servers, openServer);
@@ -90,7 +90,7 @@ function useShared<T extends { close(): Promise<void> }>(
 }
 
 async function open(server: () => Server): Promise<Opened> {
-  // Without these flags, V8 takes longer to optimize the module than the tests take to run.
+  // Without these flags, V8 takes longer to optimize the WebAssembly module than the tests take to run.
   for (const flag of ["liftoff-only", "no-wasm-tier-up", "no-wasm-dynamic-tiering"])
     setFlagsFromString(`--${flag}`);
   const embedded = await openEmbedded();

@@ -12,7 +12,7 @@ export function recordingEmbedder(): { readonly embed: Embed; readonly asked: st
   };
 }
 
-/** Counts a few letters; never returns all zeros. */
+/** Returns a deterministic embedding computed from the letters of a text; never all zeros. */
 export function embedded(text: string): number[] {
   const count = (letters: RegExp): number => text.match(letters)?.length ?? 0;
   return [1 + count(/[a-g]/gi), 1 + count(/[h-p]/gi), 1 + count(/[q-z]/gi)];

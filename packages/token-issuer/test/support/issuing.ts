@@ -15,7 +15,7 @@ export interface TestClock {
 }
 
 export function testClock(): TestClock {
-  // Near the real time, for libraries that use their own clock, and on a whole second.
+  // Start near the real time, because some libraries use their own clock, and on a whole second.
   let at = Math.floor(Date.now() / 1000) * 1000;
   return Object.assign(() => at, {
     forward(seconds: number) {
@@ -31,11 +31,11 @@ export interface Issuing {
   readonly clock: TestClock;
   readonly events: readonly IssuerEvent[];
   readonly logger: CollectingLogger;
-  /** Makes another replica: its own issuer on the same store and keys. */
+  /** Creates another issuer on the same store and keys, as on another replica. */
   readonly replica: (options?: Partial<TokenIssuerOptions>) => TokenIssuer;
 }
 
-/** An issuer with a secret and a store in memory, all on one clock. */
+/** Creates an issuer with a secret and a store in memory, all on one clock. */
 export function issuing({ keys, ...options }: Partial<TokenIssuerOptions> = {}): Issuing {
   const clock = testClock();
   const ring = keys ?? createKeyRing({ secret: SECRET, env: "local", now: clock });
@@ -94,7 +94,7 @@ export async function refusalOf(run: Promise<TokenPair>): Promise<string> {
   return `${status} ${detail}`;
 }
 
-/** Returns a refresh token of this issuer with changed claims; an undefined one is left out. */
+/** Returns a refresh token of this issuer with changed claims; omits claims that are undefined. */
 export async function altered(keys: KeyRing, token: string, claims: Claims): Promise<string> {
   return keys.signer().sign({ ...claimsOf(token), ...claims });
 }

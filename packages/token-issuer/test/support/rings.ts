@@ -18,7 +18,7 @@ export function key(algorithm: Algorithm = "ES256", n = 0): Promise<KeyMaterial>
   return known;
 }
 
-/** Returns a ring with one key, made at `start`. */
+/** Returns a ring with one key, created at `start`. */
 export async function ring(algorithm: Algorithm = "ES256"): Promise<RingDocument> {
   return newRing(await key(algorithm), start);
 }

@@ -9,7 +9,7 @@ import type { Issuing } from "./issuing.ts";
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** Starts a server of one kind: it verifies callers, serves the routes, and handles problems. */
+/** Starts a server on the given stack that verifies callers, serves the routes and handles problems. */
 export function serve(
   stack: Stack,
   { issuer, keys, store, clock, logger }: Issuing,
