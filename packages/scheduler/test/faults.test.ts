@@ -167,7 +167,7 @@ describe("a scheduler with faults", function () {
     const { failed } = await scheduler.runDue();
     expect(failed.map(({ name }) => name).sort()).to.deep.equal(names.toSorted());
     expect(db.sent.fire).to.be.below(10);
-    expect(failed.filter(({ error }) => String(error).includes("not tried"))).to.have.lengthOf(
+    expect(failed.filter(({ error }) => String(error).includes("not sent"))).to.have.lengthOf(
       20 - db.sent.fire,
     );
   });
