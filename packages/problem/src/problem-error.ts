@@ -4,7 +4,10 @@ const PROBLEM: unique symbol = Symbol.for("@svc/problem/1") as never;
 
 /** Options of a problem besides its status and detail. */
 export interface ProblemOptions {
-  /** For programs and logs, never sent to clients. Default: the code of the status. */
+  /**
+   * Machine-readable code for logs and for code that handles the error; never sent to clients. Default: the code of the
+   * status.
+   */
   readonly code?: ProblemCode | (string & {}) | undefined;
   /** Headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
@@ -44,7 +47,8 @@ export class ProblemError extends Error {
 
   /**
    * @param status 400 to 599
-   * @param detail default: `authentication required` for 401, the generic sentence for 500, else the phrase
+   * @param detail default: `authentication required` for 401, the generic sentence for 500, else the phrase of the
+   *   status
    */
   constructor(status: number, detail?: string, options?: ProblemOptions) {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
@@ -84,7 +88,7 @@ Object.defineProperties(ProblemError.prototype, {
   expose: { value: true, writable: true, configurable: true },
 });
 
-/** Whether a value is a problem of this or another copy of the package. Never throws. */
+/** Returns whether a value is a problem created by this or another copy of the package. Never throws. */
 export function isProblemError(value: unknown): value is ProblemError {
   try {
     return typeof value === "object" && value !== null && (value as Marked)[PROBLEM] === true;
