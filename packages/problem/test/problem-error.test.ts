@@ -198,7 +198,7 @@ describe("the functions that create problems", () => {
     expect(shown(JSON.parse('{"__proto__":{"a":1},"b":2}'))).to.deep.equal({ b: 2 });
   });
 
-  it("ERR-17 limit the copy of an input whose objects are referenced many times", () => {
+  it("ERR-17 limit the size of the copied input when its objects reference each other many times", () => {
     const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
     for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
     let reads = 0;
