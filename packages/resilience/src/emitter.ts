@@ -49,7 +49,7 @@ export function createEmitter<E>(
     for (const each of listeners) {
       try {
         const answer = each(event);
-        // TypeScript accepts an async function where void is expected.
+        // A listener may be async, because TypeScript accepts an async function where void is expected.
         if (answer instanceof Promise) answer.catch(report);
       } catch (error) {
         report(error);
