@@ -70,7 +70,7 @@ export interface TestNats {
 
 /**
  * Provides a `describe` with its own NATS server with JetStream, started before its first test and stopped after its
- * last. Without NATS the describe is skipped, as by {@link testProgram}.
+ * last. Without NATS the `describe` is skipped, as by {@link testProgram}.
  */
 export function testNats(options: NatsOptions = {}): TestNats {
   testProgram("nats");

@@ -88,7 +88,7 @@ export interface TestPgBouncer {
 }
 
 /**
- * Provides a `describe` with PgBouncers in transaction mode. Without PgBouncer the describe is skipped, as by
+ * Provides a `describe` with PgBouncers in transaction mode. Without PgBouncer the `describe` is skipped, as by
  * {@link testProgram}.
  */
 export function testPgBouncer(): TestPgBouncer {

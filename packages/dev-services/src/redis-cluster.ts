@@ -76,7 +76,7 @@ export interface TestRedisCluster {
 }
 
 /**
- * Provides a `describe` with its own Redis Cluster of three nodes. Without Redis the describe is skipped, as by
+ * Provides a `describe` with its own Redis Cluster of three nodes. Without Redis the `describe` is skipped, as by
  * {@link testProgram}.
  */
 export function testRedisCluster(): TestRedisCluster {

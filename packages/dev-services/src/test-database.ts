@@ -57,7 +57,7 @@ async function execute(url: string, sql: string): Promise<void> {
 
 /**
  * Provides a `describe` with its own database, created before its first test and dropped after its last. Without
- * PostgreSQL the describe is skipped, as by `testProgram()`.
+ * PostgreSQL the `describe` is skipped, as by `testProgram()`.
  *
  * @example describe("expenses", () => { const database = testDatabase(); it("are kept", async () => { const pool = new
  *   Pool({ connectionString: database.url }); ... }); });

@@ -56,7 +56,7 @@ export interface TestServer {
 
 /**
  * Provides a `describe` with its own PostgreSQL server, for tests that inject faults. The server is started before its
- * first test and stopped after its last. Without PostgreSQL the describe is skipped, as by `testProgram()`.
+ * first test and stopped after its last. Without PostgreSQL the `describe` is skipped, as by `testProgram()`.
  */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
   needsPostgres(options);

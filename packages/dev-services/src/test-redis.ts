@@ -60,7 +60,7 @@ async function prefixed(url: string): Promise<OpenTestRedis> {
 }
 
 /**
- * Provides a `describe` with its own share of a real Redis server. Without Redis the describe is skipped, as by
+ * Provides a `describe` with its own share of a real Redis server. Without Redis the `describe` is skipped, as by
  * {@link testProgram}.
  */
 export function testRedis(): TestRedis {

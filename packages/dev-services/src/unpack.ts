@@ -109,7 +109,7 @@ function releaseOf(): string {
 }
 
 function throwIfFailedInThisRun(file: string): void {
-  // A file that a crash cut short is not valid JSON and counts as no failure.
+  // A file that a crash cut short is not valid JSON; ignore and remove it.
   const failure = readJson<Failure>(file);
   if (failure?.run === runName()) throw new Error(failure.reason);
   rmSync(file, { force: true });
