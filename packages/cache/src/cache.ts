@@ -4,7 +4,7 @@ import { createEntries, type Entries } from "./entries.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import { type CacheEvent, type CacheOptions, cacheOptions } from "./options.ts";
 
-/** A cache in Redis. All parts of a service share its connection. */
+/** A Redis that many parts of a service share. */
 export interface Cache
   extends Entries, AsyncDisposable, Pick<RedisConnection, "name" | "readiness" | "state" | "stop"> {
   /** Redis commands with the cache's deadline and circuit breaker. */
