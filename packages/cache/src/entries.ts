@@ -94,7 +94,7 @@ export function createEntries(
     if (text === undefined || isStale()) return text;
     if (Buffer.byteLength(text) > maxValueBytes) emit("too_large");
     else await tolerated(write(key, text, ttlSeconds));
-    // The key changed during the write, so the stored value may be outdated.
+    // If the key was set or deleted during the write, remove the value, which may be outdated.
     if (isStale()) await tolerated(redis.call("del", key));
     return text;
   }
