@@ -9,10 +9,10 @@ const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000
 describe("createCache with a Redis Cluster", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
-  // One key of each node, in the order of the nodes.
+  // One key on each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
 
-  it("reads and writes on all nodes, runs scripts on keys with the same hash tag, and is ready (RDY-16)", async () => {
+  it("reads and writes on all nodes, runs scripts on keys with the same hash tag, and reports that it is connected (RDY-16)", async () => {
     await using cache = createCache({
       cluster: redis.cluster.seeds.slice(0, 1),
       keyPrefix: "p:",
@@ -33,7 +33,7 @@ describe("createCache with a Redis Cluster", function () {
   });
 
   it("still uses the other nodes while one node hangs, because each node has its own circuit breaker (REV-7, REV-8)", async () => {
-    // Long enough for the other nodes to answer on a busy machine.
+    // This timeout is long enough for the other nodes to reply even on a busy machine.
     const times = { commandTimeoutMs: 3000, readinessTimeoutMs: PATIENT.readinessTimeoutMs };
     await using cache = await warmCache({ cluster: redis.cluster.seeds, ...times }, keys);
     const [hung = "", ...others] = keys;

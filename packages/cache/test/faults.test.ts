@@ -113,7 +113,7 @@ describe("createCache when Redis fails", function () {
     }
     let probes = 1;
     await until("a probe succeeds", async () => {
-      // On a slow machine a second probe may fail.
+      // On a slow machine, another probe may fail before one succeeds.
       if (cache.state === "open") {
         at += 2000;
         probes += 1;
@@ -175,7 +175,7 @@ describe("createCache when Redis fails", function () {
     await until("it answers", () => answers(cache));
     expect(await cache.get("kept")).to.equal(undefined);
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
-    // A command that was in flight during the kill fails with a reset.
+    // The reason is a connection reset if a command was in flight when Redis was killed.
     const [warning = "", ...others] = logger.texts;
     expect(warning).to.match(
       /^warn Redis is not available .*"reason":"(ECONNREFUSED|ECONNRESET|EPIPE)","suppressed":0}$/,
@@ -262,7 +262,7 @@ describe("createCache when Redis fails", function () {
     await using cache = await warm({ commandTimeoutMs: 100, breakerFailures: 1 });
     const asked = cache.redis.exists("kept");
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
-    // Long enough for Redis to answer on a busy machine.
+    // The stall is long enough for Redis to reply even on a busy machine.
     const end = performance.now() + 1500;
     while (performance.now() < end);
     expect(await asked).to.equal(1);
@@ -310,7 +310,7 @@ describe("createCache when Redis fails", function () {
     }
   });
 
-  it("rejects commands, and uses no other database, when the configured database does not exist (RDY-16)", async () => {
+  it("rejects commands, instead of using another database, when the configured one does not exist (RDY-16)", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("flushall");
