@@ -11,13 +11,13 @@ export interface Lease {
   release(): void;
 }
 
-/** The lease of the process that starts a server. Its watchdog stops the server once all leases are released. */
+/** The lease of the process that starts a server. The watchdog stops the server once all leases are released. */
 export interface Watchdog extends Lease {
   /** The port on which other processes acquire leases. */
   readonly port: number;
   /**
-   * Sends the watchdog the server to stop and the files to remove afterwards. The data is in the pipe when the call
-   * returns.
+   * Sends the watchdog the process id of the server to stop and the paths to remove afterwards. The data is in the pipe
+   * when the call returns.
    */
   watch(charge: Charge): void;
   /** Releases the lease. Resolves when the server has stopped, or at once if another lease keeps it running. */

@@ -79,7 +79,7 @@ function listens(port: number): Promise<boolean> {
 export interface TestPgBouncer {
   /**
    * Starts a PgBouncer. Call it only in tests and hooks. Instances that are still running are stopped after the
-   * describe.
+   * `describe`.
    *
    * @param url URL with a login that has a password
    * @param connections number of connections to the server that all clients share

@@ -100,7 +100,7 @@ export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   return [pid, ...all];
 }
 
-// A thread that waits for a disk write cannot stop until the write ends.
+// Limits the wait in pauseTree(): a thread that waits for a disk write cannot stop until the write ends.
 const LONGEST_STOP_MS = 1000;
 
 /**

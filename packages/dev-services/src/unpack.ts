@@ -20,7 +20,10 @@ import { runName } from "./test-run.ts";
 /** The options of {@link unpack}. */
 export interface UnpackOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Default: a folder that belongs to this user, in the system's persistent temporary folder. */
+  /**
+   * Folder for the unpacked programs. Default: a folder that belongs to this user, in the system's persistent temporary
+   * folder.
+   */
   readonly cache?: string | undefined;
   /** Time limit for one download, in milliseconds. Default: 60,000. */
   readonly downloadMs?: number | undefined;
