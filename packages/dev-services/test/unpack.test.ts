@@ -61,7 +61,7 @@ function attempt(env: NodeJS.ProcessEnv): { readonly path: string | undefined; r
 describe("unpack()", () => {
   useFolder();
 
-  it("downloads and unpacks a package once, and leaves no other files", () => {
+  it("downloads and unpacks a package once, and removes all temporary files", () => {
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     const { path, reasons } = attempt(env);
     expect(reasons).to.deep.equal([]);
