@@ -57,7 +57,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
   return refreshedKeys({ ...plan, place: "jwks-rsa", load });
 }
 
-// The client's message may contain the response body.
+// Replaces the message of the client, which may contain the response body.
 function clientFailure(error: unknown): unknown {
   return error instanceof Error && error.name === "JwksError"
     ? new KeySetError("the client of jwks-rsa failed, or returned no usable key")

@@ -158,7 +158,7 @@ function leave(req: IncomingMessage, res: ServerResponse, next: Next, refusal: R
   enterContext(req, res, refusal === undefined ? next : () => next(refusal));
 }
 
-// The application's function may return any value; only a string can be a token.
+// `tokenFrom` is the application's and may return any value; only a string can be a token.
 function checkedToken(token: unknown): string | undefined {
   if (token === undefined || token === null || token === "") return undefined;
   if (typeof token === "string") return token;

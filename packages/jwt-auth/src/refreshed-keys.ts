@@ -36,7 +36,8 @@ export interface RefreshedKeySource extends KeySource, Disposable {
    */
   refresh(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
   /**
-   * Creates the check `auth` (RDY-14, RDY-24, RDY-25), which reports the current state and never fetches or waits.
+   * Creates the readiness check `auth` (RDY-14, RDY-24, RDY-25), which reports the current state and never fetches or
+   * waits.
    */
   readiness(): ReadinessCheck;
   /** Stops the timer and a running fetch. Keeps the current keys. */

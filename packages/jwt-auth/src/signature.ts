@@ -122,8 +122,8 @@ export function hmacCheck(bits: string): (signed: string, signature: Buffer, key
 }
 
 /**
- * Converts an ECDSA signature from the two fixed-length numbers of RFC 7518 to DER, the format of OpenSSL. Node's own
- * conversion takes half as long as the check of the signature.
+ * Converts an ECDSA signature from the two fixed-length numbers of RFC 7518 to DER, the format of OpenSSL. Replaces
+ * Node's own conversion (`dsaEncoding`), which takes half as long as the check of the signature.
  *
  * @param fixed the two numbers, of equal length
  */
@@ -144,10 +144,10 @@ export function derSignature(fixed: Buffer): Buffer {
 }
 
 interface Integer {
-  /** Offset of its first significant byte in `fixed`. */
+  /** Offset of the number's first significant byte in `fixed`. */
   readonly start: number;
   readonly end: number;
-  /** Length in DER, in bytes, including a leading zero for a number that would look negative. */
+  /** Length of the number in DER, in bytes, including a leading zero if it would look negative. */
   readonly length: number;
 }
 
