@@ -66,7 +66,7 @@ describe("the bearer header", () => {
     }
   });
 
-  it("is refused if other characters are around or inside the token (AUTH-33)", async () => {
+  it("is refused if invalid characters are around or inside the token (AUTH-33)", async () => {
     for (const bad of [
       `${token}=`,
       `"${token}"`,

@@ -80,7 +80,7 @@ describe("hostile tokens", () => {
     }
   });
 
-  it("opens no connection for a token that names its own keys (AUTH-2)", async () => {
+  it("does not open a connection for a token that names its own keys (AUTH-2)", async () => {
     let opened = 0;
     const count = (): void => void opened++;
     subscribe("net.client.socket", count);

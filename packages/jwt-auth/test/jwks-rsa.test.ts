@@ -183,7 +183,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("refuses tokens signed with other keys, without a fetch for each token (KEY-1)", async () => {
+      it("refuses tokens signed with unpublished keys, without a fetch for each token (KEY-1)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         const key = keyFixture("otherRsa2048").privateKey;

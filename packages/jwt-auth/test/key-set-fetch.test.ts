@@ -356,7 +356,7 @@ describe("the fetch of a key set", () => {
     expect(shown.join("\n")).not.to.include("hush");
   });
 
-  it("requests JSON and sends no credentials", async () => {
+  it("requests JSON without sending credentials", async () => {
     await using keys = await issuer();
     const seen: object[] = [];
     keys.answer((req, res) => {

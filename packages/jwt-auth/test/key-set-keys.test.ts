@@ -65,7 +65,7 @@ describe("createKeySetSource() with a published key set", () => {
     expect(servedBy(source, "rsa2048")).to.deep.equal(["PS384"]);
   });
 
-  it("skips keys for other purposes, and imports the remaining keys (KEY-12)", async () => {
+  it("skips keys that cannot verify a signature, and imports the remaining keys (KEY-12)", async () => {
     const others: readonly object[] = [
       jwkOf("p256", { use: "enc" }),
       jwkOf("p256", { use: null }),

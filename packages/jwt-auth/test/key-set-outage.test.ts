@@ -17,7 +17,7 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
 }
 
 describe("a key set during an outage", () => {
-  it("is critical until the first successful fetch, and its check sends no request (RDY-14, RDY-25)", async () => {
+  it("is critical until the first successful fetch, and its check does not send a request (RDY-14, RDY-25)", async () => {
     await using keys = await issuer();
     keys.answer(failing());
     const clock = stoppedClock();

@@ -69,7 +69,7 @@ describe("the option checks of jwtAuth()", () => {
     }
   });
 
-  it("reject algorithms of both families, and name them (AUTH-5)", () => {
+  it("reject a list of symmetric and asymmetric algorithms, and name them (AUTH-5)", () => {
     for (const key of [{ secret }, { publicKey }, { jwksUrl: "https://x.invalid/" }, { keys: everyKey() }]) {
       const faults = faultsOf({ ...key, algorithms: ["RS256", "HS256", "ES256", "HS512"] });
       expect(faults).to.have.length(1);

@@ -53,7 +53,7 @@ describe("the readiness check `auth`", () => {
     }
   });
 
-  it("is critical before a key set is fetched, and healthy afterwards (RDY-14)", async () => {
+  it("is critical until a key set has been fetched, and then healthy (RDY-14)", async () => {
     const { publicKey } = keyFixture("rsa2048");
     const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k" }];
     let isUp = false;

@@ -48,7 +48,7 @@ describe("parseToken", () => {
     }
   });
 
-  it("accepts a part only if its last character has no unused bits set, for every length (AUTH-21)", () => {
+  it("accepts a part only if the unused bits of its last character are zero, for every length (AUTH-21)", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const [first, second] = partsOf(token(header));
     const taken = [1, 2, 3, 4].map(
