@@ -42,7 +42,7 @@ export class ProblemError extends Error {
   declare readonly headers: Readonly<Record<string, string | number | readonly string[]>> | undefined;
   declare readonly extensions: Readonly<Record<string, unknown>> | undefined;
   declare readonly type: string;
-  /** Tells the error handlers of other libraries that they may show `message`. */
+  /** Marks `message` as safe to show, for the error handlers of other libraries. */
   declare readonly expose: true;
 
   /**
@@ -81,7 +81,7 @@ export class ProblemError extends Error {
   }
 }
 
-// On the prototype, because own properties would add cost to every error.
+// Define these on the prototype, because own properties would add cost to every error.
 Object.defineProperties(ProblemError.prototype, {
   [PROBLEM]: { value: true },
   name: { value: "ProblemError", writable: true, configurable: true },

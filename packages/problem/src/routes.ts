@@ -38,7 +38,10 @@ function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<strin
   for (const method of Object.keys(methods)) if (method !== "_all") found.add(method.toUpperCase());
 }
 
-/** Returns the part of the path that a layer matches, or undefined. Older versions store it on the layer itself. */
+/**
+ * Returns the part of the path that a layer matches, or undefined. Older routers return a boolean and store the part on
+ * the layer.
+ */
 function prefixMatched(layer: Layer, path: string): string | undefined {
   try {
     const match = layer.match(path);
