@@ -240,7 +240,7 @@ for (const stack of stacks) {
 }
 
 for (const [major, express] of Object.entries(expressMajors)) {
-  describe(`problemHandler and ${major} itself`, () => {
+  describe(`problemHandler with errors from ${major}`, () => {
     it("ERR-1 responds with a problem to a path that cannot be decoded", async () => {
       const app = express();
       app.get("/items/:id", (_req, res) => void res.send("x"));
