@@ -38,7 +38,7 @@ export function createEmitter<E>(
       throw new OptionError(`createEmitter(): at most ${LISTENERS_AT_MOST} listeners; remove unused ones`);
     }
     const entry = (event: E): unknown => added(event);
-    // A new list, so that a change during an event affects only later events.
+    // Replace the list, so that a change during an event affects only later events.
     listeners = [...listeners, entry];
     return () => {
       listeners = listeners.filter((each) => each !== entry);
