@@ -43,7 +43,7 @@ describe("guards", () => {
     }
   });
 
-  it("have a name for stack traces and three parameters for Express", () => {
+  it("have a function name for stack traces and the three parameters that Express expects", () => {
     const guards = [requireAuth(), requireScopes("a"), requireRoles("a"), optionalAuth()];
     expect(guards.map(({ name, length }) => [name, length])).to.eql([
       ["requireAuthGuard", 3],

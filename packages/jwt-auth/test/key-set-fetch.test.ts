@@ -306,7 +306,7 @@ describe("the fetch of a key set", () => {
     expect((await rejection(source.refresh("another", ES))).message).to.include("larger than 1 MiB");
   });
 
-  it("fails with a redirect instead of following it", async () => {
+  it("rejects a redirect instead of following it", async () => {
     await using elsewhere = await issuer(jwkOf("p256"));
     for (const status of [301, 302, 303, 307, 308]) {
       const answer = failing(status, { location: elsewhere.url });
