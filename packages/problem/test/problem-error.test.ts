@@ -134,7 +134,7 @@ describe("the functions that create problems", () => {
     expect(error.extensions).to.deep.equal({ missing_scopes: ["a", "b"] });
   });
 
-  it("ERR-14 return a 403 with the roles, of which the caller needs one", () => {
+  it("ERR-14 return a 403 with the list of roles of which the caller needs one", () => {
     expect(missingRoles(["x", "y"]).detail).to.equal("requires one of: x, y");
   });
 
