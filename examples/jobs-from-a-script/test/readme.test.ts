@@ -13,7 +13,7 @@ describe("README of jobs-from-a-script", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "jobs from a script" });
 
-  it("JOB-9 JOB-12 shows a drained batch, a dead letter and its retry", async () => {
+  it("JOB-9 JOB-12 quotes the output of its commands: a drained batch, a dead letter and its retry", async () => {
     const markdown = readFileSync(new URL("../README.md", import.meta.url), "utf8");
     const commands = codeBlocks(markdown, "sh");
     const outputs = codeBlocks(markdown, "text");
@@ -28,7 +28,7 @@ describe("README of jobs-from-a-script", function () {
   });
 });
 
-/** Runs a line of the README from the root of the repository, with packages from their sources. */
+/** Runs a command of the README in the repository root. Packages are loaded from their sources. */
 async function run(line: string, databaseUrl: string): Promise<string> {
   const { stdout } = await promisify(exec)(
     line.replace("dist/cli/command-line.js", "src/cli/command-line.ts"),
@@ -45,7 +45,7 @@ async function run(line: string, databaseUrl: string): Promise<string> {
   return stdout;
 }
 
-/** Returns the lines sorted, with one fixed time. */
+/** Returns the lines of an output in sorted order, with every time replaced by a fixed one. */
 function linesOf(text: string): string[] {
   return text
     .trim()

@@ -5,7 +5,7 @@ import { withDeadline } from "@svc/resilience";
 import { CacheCommandError, CacheUnavailableError, CacheValueError } from "./errors.ts";
 import type { CacheEvent } from "./options.ts";
 
-/** JSON values by key. */
+/** Reads and writes JSON values in Redis by key. */
 export interface Entries {
   /**
    * Returns the value stored under a key; undefined if there is none, or if the stored string is not JSON or is too
@@ -34,7 +34,7 @@ export interface Entries {
 
 interface Flight {
   readonly text: Promise<string | undefined>;
-  /** Set by `set` and `delete`, because this fill's result may be older than their change. */
+  /** Whether `set` or `delete` changed the key during this fill, so that its result may be outdated. */
   stale: boolean;
 }
 
@@ -72,7 +72,7 @@ export function createEntries(
     await redis.call("set", key, text, "PX", Math.max(1, Math.round(ttlSeconds * 1000)));
   }
 
-  // Without Redis, or if the key has another type, `fill` still supplies the value.
+  // Returns undefined if Redis is unavailable or the key has another type, so that `fill` supplies the value.
   async function tolerated<T>(work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
@@ -94,7 +94,7 @@ export function createEntries(
     if (text === undefined || isStale()) return text;
     if (Buffer.byteLength(text) > maxValueBytes) emit("too_large");
     else await tolerated(write(key, text, ttlSeconds));
-    // The key changed during the write, so the stored value may be outdated.
+    // If the key was set or deleted during the write, remove the value, which may be outdated.
     if (isStale()) await tolerated(redis.call("del", key));
     return text;
   }
@@ -165,7 +165,7 @@ function checkedKey(subject: string, key: unknown): string {
   if (typeof key !== "string" || key === "") {
     throw new ConfigurationError(subject, [{ key: "key", message: "must be a non-empty string" }]);
   }
-  // UTF-8 would write all unpaired surrogates as the same character.
+  // UTF-8 encodes every unpaired surrogate as the same character, so hash the UTF-16 code units.
   if (!key.isWellFormed()) return `utf16:${digest(Buffer.from(key, "utf16le"))}`;
   return key.length <= LONGEST_KEY ? key : `sha256:${digest(key)}`;
 }

@@ -1,5 +1,5 @@
 import { defineOptions, inSeconds, kinds as k, type OptionsOf } from "@svc/options";
-// This subpath loads no client, so the plugin can read its options without loading one.
+// This subpath does not load ioredis, so reading the options of the plugin does not load it either.
 import { faultsOfServer, redisOptions } from "@svc/redis/options";
 
 /**

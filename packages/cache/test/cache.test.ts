@@ -21,7 +21,7 @@ describe("getOrSet", () => {
   after(() => cache.stop());
   beforeEach(() => void events.splice(0));
 
-  it("fills once, then returns the value from Redis, with the prefix and for ttlSeconds", async () => {
+  it("calls fill once, and stores its result under the prefixed key for ttlSeconds", async () => {
     expect(await cache.getOrSet("one", 60, async () => ({ sum: 42 }))).to.deep.equal({ sum: 42 });
     expect(await cache.getOrSet("one", 60, () => ({ sum: 0 }))).to.deep.equal({ sum: 42 });
     expect(events).to.deep.equal(["miss", "hit"]);
@@ -53,7 +53,7 @@ describe("getOrSet", () => {
     expect(await cache.getOrSet("unlucky", 60, () => "luck")).to.equal("luck");
   });
 
-  it("aborts a fill that hangs, and runs the next one", async () => {
+  it("aborts a hanging fill at fillTimeoutMs; the next call for the key runs its own fill", async () => {
     await using hurried = open({ fillTimeoutMs: 300 });
     let aborted = false;
     const error = await rejection(
@@ -75,7 +75,7 @@ describe("getOrSet", () => {
     expect(events).to.deep.equal(["miss", "too_large", "miss"]);
   });
 
-  it("fills again when the stored string is not JSON, is too long or has another type", async () => {
+  it("calls fill when the stored value is not JSON, is too long or is not a Redis string", async () => {
     await cache.redis.call("set", "broken", "{");
     expect(await cache.get("broken")).to.equal(undefined);
     expect(await cache.getOrSet("broken", 60, () => "whole")).to.equal("whole");
@@ -103,7 +103,7 @@ describe("getOrSet", () => {
     expect(await cache.get("raced")).to.equal(undefined);
   });
 
-  it("rejects values that are not JSON or too long, and invalid keys and lifetimes", async () => {
+  it("rejects values that are not JSON or too long, invalid keys and lifetimes, and a fill that is not a function", async () => {
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
     for (const value of [circle, 1n, undefined, () => 1, "x".repeat(1000)]) {
@@ -116,7 +116,8 @@ describe("getOrSet", () => {
     for (const ttl of [0, -1, NaN, Infinity]) {
       expect(await rejection(cache.set("key", 1, ttl))).to.be.instanceOf(ConfigurationError);
     }
-    // JavaScript callers may pass any value; it is rejected even if the key has a value.
+    // JavaScript callers may pass any value as `fill`. It is checked even when the key has a value and `fill` is not
+    // needed.
     await cache.set("key", 1, 60);
     const fill: unknown = "a value";
     const error = await rejection(cache.getOrSet("key", 60, fill as () => unknown));
@@ -124,7 +125,7 @@ describe("getOrSet", () => {
     expect(error.message).to.contain("fill: must be a function");
   });
 
-  it("distinguishes keys of any length", async () => {
+  it("distinguishes keys that differ only in the last of 5,001 characters", async () => {
     const [a, b] = [`${"k".repeat(5000)}a`, `${"k".repeat(5000)}b`];
     await cache.set(a, "a", 60);
     await cache.set(b, "b", 60);
@@ -133,14 +134,14 @@ describe("getOrSet", () => {
     expect(await cache.get(a)).to.equal(undefined);
   });
 
-  it("distinguishes keys that are not well-formed strings", async () => {
+  it("distinguishes keys that differ only in an unpaired surrogate", async () => {
     const [a, b] = ["half\ud800", "half\ud801"];
     await cache.set(a, "a", 60);
     await cache.set(b, "b", 60);
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("works when the event listener throws, and logs that once", async () => {
+  it("works when onEvent throws or rejects, and logs that once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
@@ -195,14 +196,14 @@ describe("createCache with a dedicated Redis", function () {
   before(async () => void (server = await startRedis()));
   after(() => server.stop());
 
-  it("gives a command 1 s by default (REV-7)", async () => {
+  it("limits a command to 1 s by default (REV-7)", async () => {
     await using cache = createCache({ url: server.url });
     expect(cache.redis.commandTimeoutMs).to.equal(1000);
   });
 
-  it("sends commands from the same event-loop turn together (REV-7)", async () => {
+  it("sends the commands of one event-loop turn in few packets (REV-7)", async () => {
     await using cache = createCache({ url: server.url, ...PATIENT });
-    // The counter includes all clients, so this Redis has no others.
+    // The counter includes the reads of every client, so no other client may use this Redis.
     const reads = async (): Promise<number> => {
       const stats = String(await cache.redis.call("info", "stats"));
       return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
@@ -220,7 +221,7 @@ describe("readiness of the cache", function () {
   before(async () => void (server = await startRedis()));
   after(() => server.stop());
 
-  it("is healthy, never critical, and reports when Redis may drop entries (RDY-16)", async () => {
+  it("is healthy and not critical, and reports an eviction policy that may drop entries (RDY-16)", async () => {
     const logger = collectingLogger();
     await using cache = createCache({ url: server.url, logger, name: "sessions", ...PATIENT });
     expect(cache.readiness()).to.include({ name: "sessions", critical: false });

@@ -6,13 +6,13 @@ import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 
-describe("a Redis Cluster", function () {
+describe("createCache with a Redis Cluster", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
-  // One key of each node, in the order of the nodes.
+  // One key on each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
 
-  it("reads and writes on all nodes, runs scripts on keys with the same hash tag, and is ready (RDY-16)", async () => {
+  it("reads and writes on all nodes, runs scripts on keys with the same hash tag, and reports that it is connected (RDY-16)", async () => {
     await using cache = createCache({
       cluster: redis.cluster.seeds.slice(0, 1),
       keyPrefix: "p:",
@@ -32,8 +32,8 @@ describe("a Redis Cluster", function () {
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
   });
 
-  it("continues on the other nodes while a node with its own circuit breaker hangs (REV-7, REV-8)", async () => {
-    // Long enough for the other nodes to answer on a busy machine.
+  it("still uses the other nodes while one node hangs, because each node has its own circuit breaker (REV-7, REV-8)", async () => {
+    // This timeout is long enough for the other nodes to reply even on a busy machine.
     const times = { commandTimeoutMs: 3000, readinessTimeoutMs: PATIENT.readinessTimeoutMs };
     await using cache = await warmCache({ cluster: redis.cluster.seeds, ...times }, keys);
     const [hung = "", ...others] = keys;
@@ -57,7 +57,7 @@ describe("a Redis Cluster", function () {
     await until("the node answers", answers);
   });
 
-  it("does not count a stall in this process as a node failure", async () => {
+  it("does not count an event-loop stall in this process as a node failure", async () => {
     await using cache = await warmCache(
       { cluster: redis.cluster.seeds, commandTimeoutMs: 500, breakerFailures: 1 },
       keys,
@@ -74,7 +74,7 @@ describe("a Redis Cluster", function () {
     await using cache = await warmCache({ cluster: redis.cluster.seeds }, keys);
     const node = redis.cluster.nodes[2];
     await node?.kill();
-    // The other nodes redirect to it until they notice.
+    // The other nodes redirect to the killed node until they detect its failure.
     for (let times = 0; times < 5; times++) {
       const error = await rejection(cache.redis.exists(keys[2] ?? ""));
       expect(error).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE" });
@@ -91,21 +91,21 @@ describe("a Redis Cluster", function () {
     await until("it is ready", async () => (await ready(cache)).healthy);
   });
 
-  it("is found through one seed when another seed's name does not resolve", async () => {
+  it("finds the cluster through one seed when another seed's name does not resolve", async () => {
     const cluster = [{ host: "nowhere.invalid" }, ...redis.cluster.seeds.slice(0, 1)];
     await using cache = createCache({ cluster, ...PATIENT });
     await cache.set(keys[2] ?? "", 3, 60);
     expect(await cache.get(keys[2] ?? "")).to.equal(3);
   });
 
-  it("reports in one word that its nodes reject the password (RDY-16)", async () => {
+  it("reports WRONGPASS when the nodes reject the password (RDY-16)", async () => {
     const connection = { username: "somebody", password: "geheim" };
     await using cache = createCache({ cluster: redis.cluster.seeds, connection });
     await rejection(cache.redis.exists("key"));
     await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
   });
 
-  it("rejects keys on other nodes when url is the address of a single node, and shows no address", async () => {
+  it("rejects a key on another node when `url` names a single node, and shows no address", async () => {
     const [node] = redis.cluster.nodes;
     await using cache = createCache({ url: node?.url, ...PATIENT });
     const error = await rejection(cache.redis.exists(keys[2] ?? ""));
@@ -113,7 +113,7 @@ describe("a Redis Cluster", function () {
     expect(error.message).not.to.contain("127.0.0.1");
   });
 
-  it("stops when no node of the cluster was ever reachable", async () => {
+  it("can be stopped when no node of the cluster was ever reachable", async () => {
     const cache = createCache({ cluster: [{ host: "127.0.0.1", port: 1 }] });
     expect(await rejection(cache.redis.exists("key"))).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE" });
     expect((await ready(cache)).healthy).to.equal(false);

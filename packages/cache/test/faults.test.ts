@@ -7,7 +7,7 @@ import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
-// No process listens or will listen on this port. Its digits are looked for in texts that contain addresses.
+// No process listens on this port. Tests check that its digits, as part of an address, appear in no message.
 const NOBODYS_PORT = 1019;
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
@@ -17,7 +17,7 @@ const answers = async (cache: Cache): Promise<boolean> =>
     () => false,
   );
 
-describe("a Redis with faults", function () {
+describe("createCache when Redis fails", function () {
   this.timeout(60_000);
   testProgram("redis");
   let server: RedisServer;
@@ -34,7 +34,7 @@ describe("a Redis with faults", function () {
   });
   const open = (options: Partial<CacheOptions> = {}): Cache =>
     createCache({ url: server.url, ...PATIENT, ...options });
-  /** Opens a cache for a Redis that hangs, with a short deadline that must pass. */
+  /** Opens a cache with short deadlines, and waits until it is connected. The test then makes Redis hang. */
   const warm = (options: Partial<CacheOptions>): Promise<Cache> => warmCache({ url: server.url, ...options });
   const found = (cache: Cache): Promise<unknown> =>
     until("the value", () => cache.get("kept").catch(() => undefined));
@@ -44,7 +44,7 @@ describe("a Redis with faults", function () {
     return Number(new RegExp(`cmdstat_${command}:.*?\\b${of}=(\\d+)`).exec(stats)?.[1] ?? 0);
   };
 
-  it("delays only one request, and no probes, while Redis hangs (REV-7, REV-8)", async () => {
+  it("delays only the first command while Redis hangs; probes delay no command (REV-7, REV-8)", async () => {
     await using admin = open();
     await using cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
     const before = [await calls(admin, "exists"), await calls(admin, "ping")];
@@ -65,12 +65,12 @@ describe("a Redis with faults", function () {
     await until("a probe succeeds", () => cache.state === "closed");
     expect(reasons[0]).to.equal("timeout");
     expect(new Set(reasons.slice(1))).to.deep.equal(new Set(["breaker"]));
-    // After the pause Redis executed what was sent to it: one command and the probes.
+    // After the pause Redis executed everything that it had received: one command and the probes.
     expect((await calls(admin, "exists")) - (before[0] ?? 0)).to.equal(1);
     expect((await calls(admin, "ping")) - (before[1] ?? 0)).to.be.at.least(probes);
   });
 
-  it("rejects all waiting commands at the first deadline, then sends one probe per window (REV-8)", async () => {
+  it("rejects all waiting commands at the first deadline, then sends one probe per cool-down (REV-8)", async () => {
     let at = 0;
     await using admin = open();
     await using cache = await warm({ now: () => at, commandTimeoutMs: 300 });
@@ -85,7 +85,7 @@ describe("a Redis with faults", function () {
         new Set(["timeout"]),
       );
       expect(cache.state).to.equal("open");
-      // No window ends while the clock is stopped.
+      // The cool-down does not end, because the clock stands still.
       for (let round = 0; round < 100; round++) {
         const error = await rejection(cache.redis.exists("kept"));
         expect(error).to.be.instanceOf(CacheUnavailableError);
@@ -113,7 +113,7 @@ describe("a Redis with faults", function () {
     }
     let probes = 1;
     await until("a probe succeeds", async () => {
-      // On a slow machine a second probe may fail.
+      // On a slow machine, another probe may fail before one succeeds.
       if (cache.state === "open") {
         at += 2000;
         probes += 1;
@@ -125,7 +125,7 @@ describe("a Redis with faults", function () {
     expect((await calls(admin, "ping")) - before).to.equal(probes);
   });
 
-  it("recovers without a request (REV-8)", async () => {
+  it("recovers through a probe, without a command from a caller (REV-8)", async () => {
     await using cache = await warm({ commandTimeoutMs: 100, breakerCoolDownMs: 100 });
     server.pause();
     try {
@@ -138,7 +138,7 @@ describe("a Redis with faults", function () {
     expect(await found(cache)).to.equal("value");
   });
 
-  it("stops calling Redis after three replies that it is unusable, until it recovers (REV-8)", async () => {
+  it("stops calling Redis after three MASTERDOWN replies, until Redis recovers (REV-8)", async () => {
     const reply = async (cache: Cache): Promise<unknown> =>
       (await rejection(cache.redis.exists("kept"))).reply;
     await using admin = open();
@@ -160,7 +160,7 @@ describe("a Redis with faults", function () {
     expect(await cache.redis.exists("kept")).to.equal(1);
   });
 
-  it("rejects immediately while Redis is down, and uses it when it is back (REV-8)", async () => {
+  it("rejects commands immediately while Redis is down, and works again after Redis restarts (REV-8)", async () => {
     const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.set("kept", 1, 60);
@@ -175,7 +175,7 @@ describe("a Redis with faults", function () {
     await until("it answers", () => answers(cache));
     expect(await cache.get("kept")).to.equal(undefined);
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
-    // A command that was in flight during the kill fails with a reset.
+    // The reason is a connection reset if a command was in flight when Redis was killed.
     const [warning = "", ...others] = logger.texts;
     expect(warning).to.match(
       /^warn Redis is not available .*"reason":"(ECONNREFUSED|ECONNRESET|EPIPE)","suppressed":0}$/,
@@ -233,7 +233,7 @@ describe("a Redis with faults", function () {
     expect(await ready(cache)).to.deep.include({ healthy: true });
   });
 
-  it("returns no entry after Redis was emptied, and reports a flushed script as NOSCRIPT", async () => {
+  it("returns undefined after FLUSHALL, and reports NOSCRIPT after SCRIPT FLUSH", async () => {
     await using cache = open();
     const sha = String(await cache.redis.call("script", "load", "return 1"));
     expect(await cache.redis.evalsha(sha, 0)).to.equal(1);
@@ -245,7 +245,7 @@ describe("a Redis with faults", function () {
     expect(error).to.include({ code: "ERR_SVC_CACHE_COMMAND", reply: "NOSCRIPT" });
   });
 
-  it("waits for a slow Redis, and counts no failure", async () => {
+  it("waits for a slow Redis without counting a failure", async () => {
     await using cache = open({ breakerFailures: 1 });
     await cache.set("kept", 1, 60);
     for (let round = 0; round < 3; round++) {
@@ -258,11 +258,11 @@ describe("a Redis with faults", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("does not count a stall in this process as a Redis failure", async () => {
+  it("does not count an event-loop stall in this process as a Redis failure", async () => {
     await using cache = await warm({ commandTimeoutMs: 100, breakerFailures: 1 });
     const asked = cache.redis.exists("kept");
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
-    // Long enough for Redis to answer on a busy machine.
+    // The stall is long enough for Redis to reply even on a busy machine.
     const end = performance.now() + 1500;
     while (performance.now() < end);
     expect(await asked).to.equal(1);
@@ -283,7 +283,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("is not ready and not critical, and shows no part of the URL, if Redis was never reachable (RDY-16)", async () => {
+  it("reports an unhealthy check that is not critical, without any part of the URL, if Redis was never reachable (RDY-16)", async () => {
     const logger = collectingLogger();
     await using cache = open({ url: `redis://somebody:geheim@127.0.0.1:${NOBODYS_PORT}/3`, logger });
     const error = await rejection(cache.redis.exists("key"));
@@ -296,7 +296,7 @@ describe("a Redis with faults", function () {
     for (const part of ["somebody", "geheim", String(NOBODYS_PORT)]) expect(all).not.to.contain(part);
   });
 
-  it("reports in one word that Redis rejects the password", async () => {
+  it("reports WRONGPASS when Redis rejects the password", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("config", "set", "requirepass", "richtig");
@@ -310,7 +310,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("does not use another database when the configured one does not exist (RDY-16)", async () => {
+  it("rejects commands, instead of using another database, when the configured one does not exist (RDY-16)", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("flushall");
@@ -363,7 +363,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("stops after the commands in flight, rejects later ones, and still fills in getOrSet", async () => {
+  it("waits for commands in flight in stop(), then rejects commands and still calls fill in getOrSet()", async () => {
     const cache = open();
     await cache.set("kept", 1, 60);
     const last = cache.redis.exists("kept");
@@ -375,7 +375,7 @@ describe("a Redis with faults", function () {
     expect(await ready(cache)).to.deep.include({ healthy: false, detail: "stopped" });
   });
 
-  it("stops while Redis hangs", async () => {
+  it("stops at the command deadline while Redis hangs", async () => {
     const cache = await warm({ commandTimeoutMs: 200 });
     server.pause();
     try {
@@ -387,7 +387,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("stops without waiting for a probe", async () => {
+  it("stops without waiting for a running probe", async () => {
     const cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
     server.pause();
     try {

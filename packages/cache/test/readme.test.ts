@@ -9,7 +9,7 @@ describe("README of @svc/cache", function () {
   this.timeout(60_000);
   const redis = testRedis();
 
-  it("shows a service that returns values from Redis and is ready (RDY-16)", async () => {
+  it("has a sample service that returns values from Redis and is ready (RDY-16)", async () => {
     await using sample = await runSample(readme, 0, { replace: { [sampleUrl]: redis.url } });
     const url = await sample.url;
     const first = await (await fetch(`${url}/price/1`)).text();
@@ -18,14 +18,14 @@ describe("README of @svc/cache", function () {
     expect(await (await fetch(`${url}/ready`)).json()).to.deep.equal({ healthy: true, detail: "connected" });
   });
 
-  it("shows commands", async () => {
+  it("has a sample that sends commands to Redis", async () => {
     await using sample = await runSample(readme, 1, { replace: { [sampleUrl]: redis.url } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal("OK\nhello!\n");
   });
 
-  it("shows a client that the caller creates", async () => {
+  it("has a sample that passes its own Redis client", async () => {
     await using sample = await runSample(readme, 2, { replace: { [sampleUrl]: redis.url } });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** The account that runs a server, because the server refuses to run as root. */
+/** The account that runs a server which refuses to run as root. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
@@ -45,7 +45,7 @@ export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
   throw new Error(`PostgreSQL does not run as root, and ${passwd} has no account postgres or nobody`);
 }
 
-/** Returns whether every user may enter a folder and all its parent folders. */
+/** Returns whether every user may traverse a folder and all its parent folders. */
 function isOpen(folder: string): boolean {
   for (let at = realpathSync(folder); ; at = dirname(at)) {
     if ((statSync(at).mode & 0o001) === 0) return false;
@@ -70,17 +70,17 @@ const sharedMemory = "/dev/shm";
 const TMPFS = 0x0102_1994;
 const PLENTY = 8 * 2 ** 30;
 
-/** Where a temporary server may create its folder. */
+/** Decides where a temporary server may create its folder. */
 export interface ScratchOptions {
-  /** Default: `process.env`. */
+  /** The environment with `SVC_TEST_RUN`, which `npm test` sets. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Bytes of memory that must be free. Default: 8 GiB. */
+  /** Bytes of memory that must be free for an in-memory folder. Default: 8 GiB. */
   readonly plenty?: number | undefined;
 }
 
 /**
- * Returns the in-memory folder that `npm test` uses if enough memory is free. A PostgreSQL server has a thousand files;
- * on a disk, creating and removing them takes longer than many tests.
+ * Returns the in-memory folder if `npm test` runs and enough memory is free, else an empty list. A PostgreSQL server
+ * has a thousand files; on a disk, creating and removing them takes longer than many tests.
  */
 function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): readonly string[] {
   if ((env.SVC_TEST_RUN ?? "") === "") return [];
@@ -106,7 +106,10 @@ export function scratchFolder(prefix: string, options: ScratchOptions = {}): str
   return folder;
 }
 
-/** Returns the folder for files that are kept between runs if the server's account cannot enter the checkout. */
+/**
+ * Returns the path of a folder outside the checkout for files that are kept between runs. The server's account may be
+ * unable to enter the checkout.
+ */
 export function keptFolder(name: string): string {
   return join(firstOpen(["/var/tmp", tmpdir(), "/tmp"]), name);
 }
@@ -135,7 +138,7 @@ export function ownFolder(folder: string): void {
     const found = lstatSync(folder);
     const mine = process.getuid === undefined || found.uid === process.getuid();
     if (!found.isDirectory() || !mine) throw new Error(`${folder} exists and is not a folder of this user`);
-    // Windows has no such permission bits and reports all of them as set.
+    // Windows does not have these permission bits and reports all of them as set.
     if (process.getuid !== undefined && (found.mode & 0o022) !== 0)
       throw new Error(`${folder} exists, and other users may write to it`);
   }

@@ -9,7 +9,7 @@ export class NoServerError extends Error {
   override readonly name = "NoServerError";
   readonly code = "ERR_SVC_NO_SERVER";
   readonly attempts: readonly Attempt[];
-  /** The message in one line. */
+  /** The message on a single line. */
   readonly summary: string;
 
   /**

@@ -4,17 +4,19 @@ import { startPostgres } from "./postgres.ts";
 
 /** The options of {@link demoPostgres}. */
 export interface DemoOptions {
-  /** The checkout's root folder, which contains the data. For root, the data is in a folder named after it. */
+  /**
+   * The checkout's root folder, which contains the data. For root, the data is in a folder named after the checkout.
+   */
   readonly checkout: string;
   /** The service's port. If a server has to be started, it listens on the next port (PORT-4). */
   readonly servicePort: number;
   /** The database to create if a server has to be started. Default: `postgres`. */
   readonly database?: string | undefined;
-  /** Default: `process.env`. */
+  /** The environment with `DATABASE_URL` and `PATH`. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** The demo's PostgreSQL. */
+/** The PostgreSQL server of a demo. */
 export interface DemoPostgres extends AsyncDisposable {
   readonly url: string;
   /** A line to print for the user, for example `PostgreSQL 18.4 (embedded), data in ...`. */
@@ -24,10 +26,11 @@ export interface DemoPostgres extends AsyncDisposable {
 }
 
 /**
- * Returns the demo's PostgreSQL: the server named by `DATABASE_URL`, else a server that keeps its data between runs.
+ * Returns the PostgreSQL server of a demo: the server named by `DATABASE_URL`, else a server that keeps its data
+ * between runs.
  *
- * @throws Error if the server named by `DATABASE_URL` does not respond within 5 s, if the port is taken, or if the
- *   server does not start; NoServerError if no PostgreSQL is installed
+ * @throws Error if the server named by `DATABASE_URL` does not respond within 5 s, if the server's port is taken, or if
+ *   the server does not start; NoServerError if no PostgreSQL is installed
  */
 export async function demoPostgres(options: DemoOptions): Promise<DemoPostgres> {
   const { checkout, servicePort, database, env = process.env } = options;

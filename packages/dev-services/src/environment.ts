@@ -8,7 +8,7 @@ export function fromEnvironment(name: string, env: NodeJS.ProcessEnv = process.e
 }
 
 /**
- * Checks that the server named by an environment variable responds. If it does not, no other server is used instead.
+ * Checks that the server named by an environment variable responds. There is no fallback to another server.
  *
  * @throws Error with the URL, password masked, if the server does not respond within `ms` milliseconds
  */

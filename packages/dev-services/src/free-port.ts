@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 
-// Below the range of ephemeral ports: Linux starts it at 32,768, other systems at 49,152.
+// These ports are below the ephemeral range, which begins at 32,768 on Linux and at 49,152 on other systems.
 const LOWEST = 20_000;
 const HIGHEST = 32_767;
 const TRIES = 200;
@@ -17,7 +17,8 @@ const given = new Set<number>();
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(LOWEST, HIGHEST + 1);
-    // Claim the port before probing it: the probe listens briefly, which would disturb the port's owner.
+    // Claim the port before probing it, because the probe listens briefly and would disturb another process that
+    // claimed the port.
     if (isOurs(port) && (await isPortFree(port))) return port;
   }
   const server = createServer().listen(0, "127.0.0.1");
@@ -28,8 +29,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a server on the requested port. Without one, tries up to five free ports, because another process may take a
- * port before the server does.
+ * Starts a server on the requested port. If none is requested, tries up to five free ports, because another process may
+ * take a port before the server does.
  *
  * @param isTaken whether a failed start may succeed on another port. Default: always
  */
@@ -58,7 +59,7 @@ export function isOurs(port: number): boolean {
     closeSync(openSync(join(run, `port-${port}`), "wx"));
     return true;
   } catch (error) {
-    // Without a writable folder, continue with the unclaimed port.
+    // Use the port even if the claim cannot be recorded, because the folder is not writable.
     return (error as NodeJS.ErrnoException).code !== "EEXIST";
   }
 }

@@ -6,29 +6,32 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Charge } from "./watchdog.ts";
 
-/** Keeps a server alive while it is held. It is released when the process ends. */
+/** Keeps a server running until it is released. The end of the process releases it. */
 export interface Lease {
   release(): void;
 }
 
-/** The lease of the process that starts a server. Its watchdog stops the server once all leases are released. */
+/** The lease of the process that starts a server. The watchdog stops the server once all leases are released. */
 export interface Watchdog extends Lease {
   /** The port on which other processes acquire leases. */
   readonly port: number;
-  /** Sets the server to stop and the files to remove after that. Returns once the watchdog has received the data. */
+  /**
+   * Sends the watchdog the process id of the server to stop and the paths to remove afterwards. The data is in the pipe
+   * when the call returns.
+   */
   watch(charge: Charge): void;
-  /** Releases the lease. Waits until the server has stopped, or returns if another lease keeps it running. */
+  /** Releases the lease. Resolves when the server has stopped, or at once if another lease keeps it running. */
   finish(): Promise<void>;
 }
 
-/** Starts a watchdog. It does not keep an event loop running. */
+/** Starts a watchdog, which does not keep this process's event loop running. */
 async function startWatchdog(): Promise<Watchdog> {
   const file = new URL(import.meta.url.endsWith(".ts") ? "./watchdog.ts" : "./watchdog.js", import.meta.url);
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", fileURLToPath(file)], {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    // The watchdog outlives this process, so it inherits only the compile cache's variable.
+    // The watchdog outlives this process, so of the environment it inherits only `NODE_COMPILE_CACHE`.
     env: process.platform === "win32" ? process.env : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     windowsHide: true,
   });
@@ -59,7 +62,7 @@ async function startWatchdog(): Promise<Watchdog> {
   };
 }
 
-/** Starts a server under a new watchdog. If the start fails, the watchdog removes what is left of it. */
+/** Starts a server under a new watchdog. If the start fails, the watchdog stops the server and removes its files. */
 export async function withWatchdog<Server>(start: (watchdog: Watchdog) => Promise<Server>): Promise<Server> {
   const watchdog = await startWatchdog();
   try {

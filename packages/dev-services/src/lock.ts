@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { takeLease, type Lease } from "./lease.ts";
 import { isAlive } from "./processes.ts";
 
-/** The data about a server that processes share. */
+/** Describes a server that several processes share. */
 export interface ServerInfo {
   readonly url: string;
   readonly folder: string;
@@ -44,7 +44,7 @@ export async function joinOrStart<T>(file: string, start: () => Promise<T>): Pro
 }
 
 /**
- * Runs `work` while no other process runs it. Blocks this process while it waits.
+ * Runs `work` under a lock, so that only one process at a time runs it. Blocks this process while it waits.
  *
  * @throws Error if another process holds the lock for more than `ms` milliseconds
  */
@@ -73,7 +73,7 @@ function take(lock: string): boolean {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
   try {
-    // A link appears together with its content, unlike a file that is created and then written.
+    // A link appears together with its content; a reader could see a created file while it is still empty.
     linkSync(mine, lock);
     return true;
   } catch (error) {
@@ -95,7 +95,7 @@ function freeIfAbandoned(lock: string): void {
     const taken = readJson<number>(aside);
     if (taken !== undefined && taken !== holder) linkSync(aside, lock);
   } catch {
-    // The lock is gone or was taken again; the next attempt handles both.
+    // Another process has removed or taken the lock; the next attempt handles both cases.
   } finally {
     rmSync(aside, { force: true });
   }

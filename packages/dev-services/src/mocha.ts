@@ -2,7 +2,7 @@ import { NoServerError } from "./attempts.ts";
 import type { Program, ProgramName } from "./programs.ts";
 import { requireProgram } from "./require-program.ts";
 
-/** What mocha passes to a hook as `this`. */
+/** The part of mocha's hook context that this package uses. */
 interface HookContext {
   timeout(ms: number): unknown;
 }
@@ -29,7 +29,7 @@ export function mochaHooks(what: string, instead: string): MochaHooks {
   return { before, after };
 }
 
-/** A server, or a share of one, that belongs to one describe. */
+/** A server, or a share of a server, that belongs to one `describe`. */
 export interface Fixture<Value> {
   /** Describes the fixture in hook titles and in the error message. */
   readonly what: string;
@@ -40,7 +40,7 @@ export interface Fixture<Value> {
 }
 
 /**
- * Opens a fixture before the first test in the describe that is being loaded, and closes it after the last test.
+ * Opens a fixture before the first test in the `describe` that mocha is loading, and closes it after the last test.
  *
  * @returns an object with the named members of the fixture; reading them outside tests and hooks throws
  */
@@ -67,7 +67,7 @@ export function fixtureOf<Value extends object, Name extends keyof Value>(
   return Object.defineProperties({}, Object.fromEntries(getters)) as Pick<Value, Name>;
 }
 
-/** Returns a server as the fixture for a describe whose tests may stop, kill and start it. */
+/** Returns the fixture of a `describe` whose tests may stop, kill and start the server. */
 export function withUrl<Server extends { readonly url: string }>(
   server: Server,
 ): { readonly server: Server; readonly url: string } {
@@ -82,17 +82,17 @@ interface Suite {
   title: string;
   pending: boolean;
   fullTitle(): string;
-  /** Returns the list itself, which mocha iterates over when the suite runs. */
+  /** Returns the array that mocha iterates over when the suite runs, not a copy. */
   getHooks(kind: string): unknown[];
 }
 
 /**
- * Skips the `describe` that is being loaded if `find` throws a {@link NoServerError}: its tests count as skipped, and
+ * Skips the `describe` that mocha is loading if `find` throws a {@link NoServerError}: its tests count as skipped, and
  * none of its hooks run, including those in nested `describe`s and those defined before this call. The reason is added
  * to its title, which mocha passes from a worker process to the reporter.
  *
  * @param what the calling function, for the error message
- * @param find throws if something is missing
+ * @param find throws a NoServerError if a program is missing
  * @throws Error outside a `describe`; any other error that `find` throws
  */
 export function skipSuiteUnless(what: string, find: () => unknown): void {
@@ -104,12 +104,14 @@ export function skipSuiteUnless(what: string, find: () => unknown): void {
     suite.pending = true;
     dropHooks(suite);
     suite.title += ` [skipped: ${error.summary.replaceAll(/[[\]]/g, "")}]`;
-    // `npm test` prints the reasons at the end.
+    // `npm test` prints the reasons at the end, so print them here only outside `npm test`.
     if (process.env.SVC_TEST_COUNTS === undefined) process.stderr.write(`${suite.fullTitle()}\n`);
   }
 }
 
-/** Returns the describe that mocha is loading. Mocha exposes it only through a test that is added to it. */
+/**
+ * Returns the suite of the `describe` that mocha is loading. Mocha exposes it only through a test that is added to it.
+ */
 function loadingSuite(what: string): Suite {
   const { it } = globalThis as { it?: (title: string) => { readonly parent?: Suite } };
   if (it === undefined) throw new Error(`${what} needs mocha; it can be called only inside of a describe`);
@@ -119,7 +121,7 @@ function loadingSuite(what: string): Suite {
   return suite;
 }
 
-/** Removes the existing hooks from a pending suite: mocha adds no further hooks to it, but would run these. */
+/** Removes the existing hooks from a pending suite: mocha ignores hooks that are added later, but would run these. */
 function dropHooks(suite: Suite): void {
   for (const kind of ["beforeAll", "beforeEach", "afterEach", "afterAll"]) suite.getHooks(kind).splice(0);
   for (const inner of suite.suites) dropHooks(inner);
@@ -132,10 +134,10 @@ export interface TestProgram {
 }
 
 /**
- * Provides a `describe` with a program that its tests start. If the program is missing, the describe and its hooks are
- * skipped, and the package to install is printed.
+ * Provides a `describe` with a program that its tests start. If the program is missing, the `describe` and its hooks
+ * are skipped, and the package to install is printed.
  *
- * @param wanted a name, or the description of a program that only this suite needs
+ * @param wanted the name of a known program, or the description of another one
  */
 export function testProgram(wanted: ProgramName | Program): TestProgram {
   skipSuiteUnless("testProgram()", () => requireProgram(wanted));

@@ -6,7 +6,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 export interface NatsOptions {
   /** The port on 127.0.0.1. Default: a free port. */
   readonly port?: number | undefined;
-  /** Whether the server has JetStream. Default: true. */
+  /** Whether the server runs with JetStream. Default: true. */
   readonly jetStream?: boolean | undefined;
   /** The only login that may connect; the URL contains it. Default: no login is needed. */
   readonly login?: { readonly user: string; readonly password: string } | undefined;
@@ -60,7 +60,7 @@ function greets(port: number): Promise<boolean> {
   });
 }
 
-/** The NATS server for one describe. Its tests may stop, kill and start it. */
+/** The NATS server for one `describe`, whose tests may stop, kill and start it. */
 export interface TestNats {
   /** Available only in tests and hooks. */
   readonly server: NatsServer;
@@ -70,7 +70,7 @@ export interface TestNats {
 
 /**
  * Provides a `describe` with its own NATS server with JetStream, started before its first test and stopped after its
- * last. Without NATS the describe is skipped, as by {@link testProgram}.
+ * last. Without NATS the `describe` is skipped, as by {@link testProgram}.
  */
 export function testNats(options: NatsOptions = {}): TestNats {
   testProgram("nats");

@@ -28,7 +28,7 @@ export interface PgBouncer extends AsyncDisposable {
  * @throws NoServerError if PgBouncer is not installed; Error if it does not start
  */
 export function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
-  // PgBouncer refuses to run as root, so another account must be able to read its files.
+  // PgBouncer refuses to run as root, so the account that runs it must be able to read its files.
   const account = serverAccount();
   return startServer({
     program: "pgbouncer",
@@ -75,11 +75,11 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-/** Starts PgBouncers for one describe. */
+/** Starts PgBouncers for one `describe`. */
 export interface TestPgBouncer {
   /**
    * Starts a PgBouncer. Call it only in tests and hooks. Instances that are still running are stopped after the
-   * describe.
+   * `describe`.
    *
    * @param url URL with a login that has a password
    * @param connections number of connections to the server that all clients share
@@ -88,7 +88,7 @@ export interface TestPgBouncer {
 }
 
 /**
- * Provides a `describe` with PgBouncers in transaction mode. Without PgBouncer the describe is skipped, as by
+ * Provides a `describe` with PgBouncers in transaction mode. Without PgBouncer the `describe` is skipped, as by
  * {@link testProgram}.
  */
 export function testPgBouncer(): TestPgBouncer {

@@ -29,7 +29,7 @@ export interface PostgresBinaries {
 
 /** Oldest supported major version of PostgreSQL. */
 const OLDEST = 15;
-/** Where Debian and its derivatives install each version, in a folder of its own. */
+/** The folder in which Debian and its derivatives install every version in its own subfolder. */
 const INSTALLED_UNDER = "/usr/lib/postgresql";
 
 /**
@@ -37,7 +37,7 @@ const INSTALLED_UNDER = "/usr/lib/postgresql";
  * newest installed one.
  *
  * @param attempts receives an entry for each PostgreSQL that cannot be used
- * @param installedUnder folder of installed versions
+ * @param installedUnder folder with one subfolder per installed version
  * @param only restricts the search to one of the two sources
  */
 export function findPostgres(
@@ -90,7 +90,8 @@ interface Link {
 }
 
 /**
- * Creates the links between libraries, which npm packages cannot contain. Returns false if a link cannot be created.
+ * Creates the symbolic links between libraries, because npm packages cannot contain links. Returns false if a link
+ * cannot be created.
  */
 export function linkLibraries(root: string): boolean {
   const file = join(root, "native", "pg-symlinks.json");
@@ -119,7 +120,7 @@ function copyOf(root: string): string {
     try {
       renameSync(fresh, copy);
     } catch {
-      // Another process finished first; both copies are equal.
+      // Another process finished its copy first; both copies are equal.
       rmSync(fresh, { recursive: true, force: true });
     }
   }
@@ -165,7 +166,7 @@ function subfolders(folder: string): string[] {
   }
 }
 
-/** Starts the program with the account that will run it. Returns the reason if that fails. */
+/** Runs `postgres --version` as the account that will run the server. Returns the reason if that fails. */
 function probe(
   bin: string,
   source: PostgresBinaries["source"],

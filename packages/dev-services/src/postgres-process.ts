@@ -26,7 +26,7 @@ export interface PostgresOptions {
   readonly port?: number | undefined;
   /**
    * The server's folder for data and log. If given, the folder is kept. Default: for tests a new folder that is removed
-   * at the end; for the demo `demoFolder()` of the working folder.
+   * at the end; for the demo the folder that `demoFolder()` returns for the working directory.
    */
   readonly dataDir?: string | undefined;
   /** A database to create if it does not exist. Default: `postgres`, which always exists. */
@@ -39,11 +39,14 @@ export interface PostgresOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** Folder to search for installed versions besides `PATH`. Default: `/usr/lib/postgresql`. */
   readonly installedUnder?: string | undefined;
-  /** `embedded`: only the npm package; `system`: only an installed version. Default: the first that works. */
+  /**
+   * `embedded`: only the npm package; `system`: only an installed version. Default: the npm package if it works, else
+   * an installed version.
+   */
   readonly only?: "embedded" | "system" | undefined;
 }
 
-/** A server's folder, and the settings with which the server is started there. */
+/** The folder, programs, account and options with which a server is started. */
 export interface Site {
   readonly folder: string;
   readonly data: string;
@@ -52,7 +55,10 @@ export interface Site {
   readonly options: PostgresOptions;
 }
 
-/** Returns options for `spawn`: the server's account and an environment without this process's variables. */
+/**
+ * Returns options for `spawn`: the server's account and a minimal environment, on Windows the environment of this
+ * process.
+ */
 function runAs({ account, folder }: Site): object {
   const windows = process.platform === "win32";
   return {
@@ -63,7 +69,7 @@ function runAs({ account, folder }: Site): object {
   };
 }
 
-/** Creates the data folder, completely or not at all. */
+/** Creates the data folder with initdb if it does not exist. A failure leaves no partial folder. */
 export async function initialise(site: Site): Promise<void> {
   const { folder, data, binaries, account, options } = site;
   const marker = join(data, "PG_VERSION");
@@ -80,7 +86,7 @@ export async function initialise(site: Site): Promise<void> {
   // Check the port before spending seconds on initdb. With existing data, the port may belong to an orphaned server
   // from an earlier run.
   if (options.port !== undefined) await requireFree(site, options.port);
-  // An interrupted start leaves a partial folder. The lock ensures that no other process is writing one now.
+  // An interrupted start leaves a partial folder. The lock ensures that no other process is creating one now.
   for (const name of readdirSync(folder).filter((each) => each.startsWith("init-"))) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
@@ -110,9 +116,7 @@ export async function initialise(site: Site): Promise<void> {
   renameSync(fresh, data);
 }
 
-/**
- * Stops a server that still runs on the same data after its owner died, and removes the files that a dead server left.
- */
+/** Stops a server that still runs on the same data after its owner died, or removes the pid file of a dead server. */
 export async function endOrphan({ data }: Site): Promise<void> {
   const file = join(data, "postmaster.pid");
   if (!existsSync(file)) return;
@@ -124,8 +128,8 @@ export async function endOrphan({ data }: Site): Promise<void> {
 const FAST = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
 
 /**
- * Returns the setting that moves the server's shared memory from `/dev/shm` into its folder if that is in memory.
- * Segments in `/dev/shm` remain if the server is killed, but the folder is removed with the server.
+ * Returns the setting that keeps the server's shared memory in its folder instead of `/dev/shm`, if the folder is in
+ * memory. Segments in `/dev/shm` would remain after the server is killed, but the watchdog removes the folder.
  */
 function sharedMemoryOf(folder: string): Readonly<Record<string, string>> {
   return isInMemory(folder) ? { dynamic_shared_memory_type: "mmap" } : {};

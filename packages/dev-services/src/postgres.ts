@@ -55,7 +55,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return joinPostgres({ ...options, dataDir: folder }, join(folder, "server.json"));
 }
 
-/** Uses the server that `infoFile` describes, or starts one and writes that file. */
+/** Joins the server that `infoFile` describes, or starts one and writes that file. */
 export async function joinPostgres(options: PostgresOptions, infoFile: string): Promise<PostgresServer> {
   const result = await joinOrStart(infoFile, () => launch(options, infoFile));
   if (!("lease" in result)) return result;
@@ -93,7 +93,7 @@ async function launched(
   infoFile: string | undefined,
 ): Promise<PostgresServer> {
   const { options } = given;
-  // Create the folder only now, because from here on the watchdog removes it even if this process is killed.
+  // Create the folder only after the watchdog has started, which removes it even if this process is killed.
   const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
   const site: Site = { ...given, folder, data };

@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Returns whether a process, or one of its threads, is running: a single thread still holds the process's ports and
- * files. A zombie process does not count.
+ * Returns whether a process, or one of its threads, is running: a single running thread still holds the process's ports
+ * and files. A zombie process does not count.
  */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: the process exists and belongs to another user.
+    // With EPERM, the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM" && !isZombie(pid);
   }
   return !isZombie(pid);
@@ -35,7 +35,7 @@ function statOf(pid: number | string): Stat | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the name in parentheses, and a name may contain spaces and parentheses.
+  // The second field is the process name in parentheses; the name itself may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return { state: fields[0] ?? "", parent: Number(fields[1]), threads: Number(fields[17]) };
 }
@@ -78,7 +78,7 @@ export function childrenOf(pid: number): number[] {
 
 /** Sends a signal. Returns false if the process does not exist. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
-  // Windows has no SIGSTOP and no SIGCONT.
+  // Windows does not support SIGSTOP and SIGCONT.
   if (process.platform === "win32" && (name === "SIGSTOP" || name === "SIGCONT")) return isAlive(pid);
   try {
     return process.kill(pid, name);
@@ -89,8 +89,8 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
 }
 
 /**
- * Sends a signal to a server and all its processes. Returns their ids. The server is signalled first: once it is
- * stopped or dead, it starts no further process.
+ * Sends a signal to a server and its child processes, and returns their ids. Signals the server first, because a
+ * stopped or dead server cannot start another child.
  */
 export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   const before = childrenOf(pid);
@@ -100,12 +100,12 @@ export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   return [pid, ...all];
 }
 
-// A thread that waits for a disk write cannot stop until the write ends.
+// Limits the wait in pauseTree(): a thread that waits for a disk write cannot stop until the write ends.
 const LONGEST_STOP_MS = 1000;
 
 /**
- * Freezes a server and all its processes (SIGSTOP). Returns once all their threads have stopped, because on a busy
- * machine a thread that is still running may respond.
+ * Freezes a server and all its processes (SIGSTOP). Returns once all their threads have stopped, because a thread that
+ * still runs on a busy machine could respond.
  */
 export function pauseTree(pid: number): void {
   const all = signalTree(pid, "SIGSTOP");
@@ -158,7 +158,7 @@ export interface Faults {
   kill(): Promise<void>;
 }
 
-/** Returns the faults for a server whose process id may change. */
+/** Returns functions that inject faults into a server, whose process id may change. */
 export function faultsOf(pid: () => number): Faults {
   return {
     pause: () => pauseTree(pid()),

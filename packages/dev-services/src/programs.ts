@@ -9,7 +9,10 @@ export interface Program {
   readonly files: readonly string[];
   /** The Debian package to install. */
   readonly package: string;
-  /** The Debian packages that work when they are only unpacked. Default: none; `package` must be installed. */
+  /**
+   * The Debian packages to download and unpack instead of an installation. Default: none, so that `package` must be
+   * installed.
+   */
   readonly unpacked?: readonly string[] | undefined;
 }
 
@@ -29,7 +32,7 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
   promtool: { title: "promtool", files: ["promtool"], package: "prometheus", unpacked: ["prometheus"] },
   chromium: {
     title: "Chromium",
-    // The headless shell is the same browser without windows, and uses half the CPU time.
+    // The headless shell is the same browser without a user interface, and uses half the CPU time.
     files: [
       "chromium-headless-shell",
       "chromium",

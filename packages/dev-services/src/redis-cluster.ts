@@ -7,7 +7,7 @@ import { type RedisServer, startRedis } from "./redis.ts";
 export interface RedisCluster extends AsyncDisposable {
   /** The nodes, in slot order. */
   readonly nodes: readonly RedisServer[];
-  /** The addresses that a client needs to find the cluster. */
+  /** The addresses of the nodes, through which a client finds the cluster. */
   readonly seeds: readonly { readonly host: string; readonly port: number }[];
   /** Stops all nodes. */
   stop(): Promise<void>;
@@ -59,7 +59,7 @@ async function join(nodes: readonly RedisServer[]): Promise<void> {
   }
 }
 
-/** Returns whether a node knows an owner for every slot; only then does it serve or redirect all keys. */
+/** Returns whether a node serves or redirects requests, which it does once it knows an owner for every slot. */
 async function serves(url: string): Promise<boolean> {
   try {
     await redisCommands(url, [["EXISTS", "key"]]);
@@ -69,14 +69,14 @@ async function serves(url: string): Promise<boolean> {
   }
 }
 
-/** The cluster for one describe. Its tests may stop, kill and start it. */
+/** The cluster for one `describe`, whose tests may stop, kill and start its nodes. */
 export interface TestRedisCluster {
   /** Available only in tests and hooks. */
   readonly cluster: RedisCluster;
 }
 
 /**
- * Provides a `describe` with its own Redis Cluster of three nodes. Without Redis the describe is skipped, as by
+ * Provides a `describe` with its own Redis Cluster of three nodes. Without Redis the `describe` is skipped, as by
  * {@link testProgram}.
  */
 export function testRedisCluster(): TestRedisCluster {

@@ -5,7 +5,7 @@ import { connect as connectTls } from "node:tls";
  * Sends commands over one connection. Resolves with the one-line replies, for example `+OK` or `:3`. Only for commands
  * with one-line replies.
  *
- * @throws Error for an error reply, and if the replies do not arrive in time
+ * @throws Error for an error reply, or if the replies do not arrive within the time limit
  */
 export function redisCommands(
   url: string,

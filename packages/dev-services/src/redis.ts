@@ -17,8 +17,8 @@ export interface RedisServer extends ServerProcess {
   readonly busPort: number | undefined;
 }
 
-// The nodes have no replicas. With a long timeout, a node that a busy machine delays does not make the whole cluster
-// fail.
+// The nodes have no replicas, so the failure of a node fails the whole cluster. The long timeout prevents that when a
+// busy machine delays a node.
 const CLUSTER = { "cluster-enabled": "yes", "cluster-node-timeout": 15_000, databases: 1 };
 
 /**
@@ -30,7 +30,7 @@ export async function startRedis({
   clusterNode = false,
   ...place
 }: RedisOptions & ServerPlace = {}): Promise<RedisServer> {
-  // The default bus port, 10,000 above the client port, may be out of range or taken.
+  // Choose the bus port, because the default (client port + 10,000) may be out of range or taken.
   const busPort = clusterNode ? await freePort() : undefined;
   const server = await startServer(
     {
@@ -41,7 +41,7 @@ export async function startRedis({
         const node = busPort === undefined ? {} : { ...CLUSTER, "cluster-port": busPort };
         return Object.entries({ ...settings, ...node }).flatMap(([name, value]) => [`--${name}`, `${value}`]);
       },
-      // Redis replaces its command line with its address.
+      // Redis replaces its command line with a title that contains its address.
       marker: (port) => `:${port}`,
       signal: "SIGTERM",
       url: (port) => `redis://127.0.0.1:${port}`,
@@ -55,7 +55,7 @@ export async function startRedis({
   return Object.assign(server, { busPort });
 }
 
-/** Uses the server that `infoFile` describes, or starts one and writes that file. */
+/** Joins the server that `infoFile` describes, or starts one and writes that file. */
 export async function joinRedis(infoFile: string): Promise<Pick<RedisServer, "url" | "stop">> {
   const result = await joinOrStart(infoFile, () => startRedis({ infoFile }));
   if (!("lease" in result)) return result;

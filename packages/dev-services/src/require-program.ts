@@ -3,10 +3,10 @@ import { type Attempt, NoServerError } from "./attempts.ts";
 import { firstIn, foldersOnPath, type Program, type ProgramName, programs } from "./programs.ts";
 import { unpack } from "./unpack.ts";
 
-/** Where Debian installs servers; a normal user's `PATH` lacks these folders. */
+/** The folders in which Debian installs servers. They are not on a normal user's `PATH`. */
 const SERVER_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/postgresql/*/bin"];
 
-/** Where to look. */
+/** Where to look for a program. */
 export interface Lookup {
   /** The environment that contains `PATH`. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -38,7 +38,7 @@ export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {
 }
 
 function existing(patterns: readonly string[]): readonly string[] {
-  // A pattern matches several folders only if they are named after versions, so use the newest first.
+  // Use the newest first: a pattern matches several folders only if they are named after versions.
   return patterns.flatMap((pattern) =>
     pattern.includes("*") ? globSync(pattern).toSorted().toReversed() : [pattern],
   );

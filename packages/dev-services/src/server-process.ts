@@ -20,14 +20,14 @@ export interface ServerProcess extends Faults, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How one type of server is started. */
+/** Describes how to start a type of server. */
 export interface ServerKind {
   readonly program: ProgramName;
-  /** Default: this process's environment. */
+  /** Environment of the server. Default: this process's environment. */
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** @param folder the server's working folder, which is removed after it stops */
   readonly args: (port: number, folder: string) => readonly string[];
-  /** A part of the server's command line. Default: the folder. */
+  /** A part of the command line that identifies the server. Default: the path of its folder. */
   readonly marker?: (port: number) => string;
   /** The signal that stops the server. */
   readonly signal: NodeJS.Signals;
@@ -36,9 +36,9 @@ export interface ServerKind {
   readonly answers: (port: number) => Promise<boolean>;
 }
 
-/** Where to start a server. */
+/** The port on which to start a server, and whether other processes share it. */
 export interface ServerPlace {
-  /** The port on 127.0.0.1. Default: a free port; another one is tried if a process takes the first. */
+  /** The port on 127.0.0.1. Default: a free port; another one is tried if a process takes it first. */
   readonly port?: number | undefined;
   /** The file that describes the server to other processes. Default: the server is not shared. */
   readonly infoFile?: string | undefined;
@@ -112,7 +112,7 @@ async function launchOn(
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
   const end = performance.now() + 20_000;
   while (pid !== undefined && isRunning() && performance.now() < end) {
-    // The response may come from another process that took the port.
+    // Check `isRunning` again, because the response may come from another process that took the port.
     if ((await answers(port)) && isRunning()) return { pid, port };
     await sleep(5);
   }

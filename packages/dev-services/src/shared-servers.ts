@@ -13,7 +13,7 @@ const shared = new Map<string, Promise<Shared>>();
  * Returns the URL of a server that all processes in this test run share. The first caller starts the server.
  *
  * @param name name of the file that describes the server to the other processes
- * @param joinServer uses the server that the file describes, or starts one and writes the file
+ * @param joinServer joins the server that the file describes, or starts one and writes the file
  */
 export async function sharedServer(
   name: string,
@@ -25,9 +25,9 @@ export async function sharedServer(
 }
 
 /**
- * Releases the shared servers immediately. For mocha's root hooks, or any other program that used
- * {@link openTestDatabase} or {@link openTestRedis}. Without this call the servers stop shortly after the run's last
- * process.
+ * Releases the shared servers immediately. For use as a global teardown fixture of mocha, or in any other program that
+ * used {@link openTestDatabase} or {@link openTestRedis}. Without this call the servers stop shortly after the run's
+ * last process.
  */
 export async function mochaGlobalTeardown(): Promise<void> {
   const held = [...shared.values()];

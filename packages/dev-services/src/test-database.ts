@@ -5,9 +5,12 @@ import { joinPostgres } from "./postgres.ts";
 import { sharedServer } from "./shared-servers.ts";
 import { needsSharedPostgres } from "./test-postgres.ts";
 
-/** The database for one test file. */
+/** The database for one `describe`. */
 export interface TestDatabase {
-  /** Connection string for an empty database that only these tests use. Available only in tests and hooks. */
+  /**
+   * Connection string for an empty database that only the tests of the `describe` use. Available only in tests and
+   * hooks.
+   */
   readonly url: string;
 }
 
@@ -54,7 +57,7 @@ async function execute(url: string, sql: string): Promise<void> {
 
 /**
  * Provides a `describe` with its own database, created before its first test and dropped after its last. Without
- * PostgreSQL the describe is skipped, as by `testProgram()`.
+ * PostgreSQL the `describe` is skipped, as by `testProgram()`.
  *
  * @example describe("expenses", () => { const database = testDatabase(); it("are kept", async () => { const pool = new
  *   Pool({ connectionString: database.url }); ... }); });

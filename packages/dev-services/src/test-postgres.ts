@@ -3,11 +3,12 @@ import { fixtureOf, skipSuiteUnless, withUrl } from "./mocha.ts";
 import { type PostgresServer, requirePostgres, startPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres-process.ts";
 
-/** Results of earlier searches, by `only`. A search starts a program, so each search runs once. */
+/** Results of earlier searches by the value of `only`. Every search starts a program, so it runs once. */
 const searches = new Map<PostgresOptions["only"], () => void>();
 
 /**
- * Skips a `describe` whose tests start PostgreSQL themselves if PostgreSQL is not installed, as `testProgram()` does.
+ * Skips a `describe` if PostgreSQL is not installed, as `testProgram()` does. For tests that start PostgreSQL
+ * themselves.
  *
  * @param options the options passed to `startPostgres()`
  */
@@ -33,7 +34,7 @@ function searchOnce(only: PostgresOptions["only"]): void {
   search();
 }
 
-/** Calls a function once; the returned function throws the same error, if any. */
+/** Calls a function now. Returns a function that throws the same error, if there was one. */
 function resultOf(work: () => void): () => void {
   try {
     work();
@@ -45,7 +46,7 @@ function resultOf(work: () => void): () => void {
   }
 }
 
-/** The server for one describe. Its tests may stop, kill and start it. */
+/** The PostgreSQL server for one `describe`, whose tests may stop, kill and start it. */
 export interface TestServer {
   /** Available only in tests and hooks. */
   readonly server: PostgresServer;
@@ -54,8 +55,8 @@ export interface TestServer {
 }
 
 /**
- * Provides a `describe` that contains fault tests with its own PostgreSQL server, started before its first test and
- * stopped after its last. Without PostgreSQL the describe is skipped, as by `testProgram()`.
+ * Provides a `describe` with its own PostgreSQL server, for tests that inject faults. The server is started before its
+ * first test and stopped after its last. Without PostgreSQL the `describe` is skipped, as by `testProgram()`.
  */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
   needsPostgres(options);

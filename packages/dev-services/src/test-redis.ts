@@ -6,13 +6,16 @@ import { joinRedis } from "./redis.ts";
 import { redisCommands } from "./redis-command.ts";
 import { sharedServer } from "./shared-servers.ts";
 
-/** The share of a Redis server that one test file uses. */
+/** The share of a Redis server that one `describe` uses. */
 export interface TestRedis {
-  /** Available only in tests and hooks. On a server started here it names a database that only this file uses. */
+  /**
+   * URL of the server; if the test run started the server, the URL of a database that only this share uses. Available
+   * only in tests and hooks.
+   */
   readonly url: string;
   /**
-   * Prefix for all keys in this file: `""` on a server started here. On the server named by `SVC_TEST_REDIS_URL`, only
-   * keys with this prefix are removed at the end.
+   * Prefix that tests must put before all keys. It is `""` if a test run started the server. On the server named by
+   * `SVC_TEST_REDIS_URL`, only keys with this prefix are removed at the end.
    */
   readonly keyPrefix: string;
 }
@@ -57,7 +60,7 @@ async function prefixed(url: string): Promise<OpenTestRedis> {
 }
 
 /**
- * Provides a `describe` with its own share of a real Redis server. Without Redis the describe is skipped, as by
+ * Provides a `describe` with its own share of a real Redis server. Without Redis the `describe` is skipped, as by
  * {@link testProgram}.
  */
 export function testRedis(): TestRedis {

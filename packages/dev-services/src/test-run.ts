@@ -27,8 +27,8 @@ function mainProcess(env: NodeJS.ProcessEnv): number {
 }
 
 /**
- * Returns what a server's watchdog removes: the file that describes the server, the server's folder, and the run's
- * folder, which the test run itself removes only if `SVC_TEST_RUN` names it.
+ * Returns the paths that a server's watchdog removes: the file that describes the server, the server's folder, and the
+ * run's folder, which the test run itself removes only if `SVC_TEST_RUN` names it.
  *
  * @param folder undefined if the server's data is kept
  */

@@ -20,7 +20,10 @@ import { runName } from "./test-run.ts";
 /** The options of {@link unpack}. */
 export interface UnpackOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Default: a folder that belongs to this user, in the system's persistent temporary folder. */
+  /**
+   * Folder for the unpacked programs. Default: a folder that belongs to this user, in the system's persistent temporary
+   * folder.
+   */
   readonly cache?: string | undefined;
   /** Time limit for one download, in milliseconds. Default: 60,000. */
   readonly downloadMs?: number | undefined;
@@ -35,14 +38,15 @@ interface Failure {
 // A reachable mirror sends each package within seconds.
 const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
-/** Matches errors from an unreachable mirror, after which trying other packages is useless. */
+/** Matches the errors of an unreachable mirror. After such an error, no other package is tried. */
 const OFFLINE = /^(?:did not end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
-// Longer than one download takes. A process that waits longer skips its tests.
+// How long to wait for another process that unpacks; its download takes less time. After that, the tests of this
+// process are skipped.
 const LOCK_MS = 150_000;
 
 /**
  * Downloads a program's packages and unpacks them without root, once for each user and Debian release. Records a
- * failure for the test run, so that its other processes do not wait too.
+ * failure, so that other processes in the test run do not try again.
  *
  * @param attempts receives the reason on failure; the function does not throw
  */
@@ -83,13 +87,13 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   }
 }
 
-/** How Debian's programs are run. */
+/** The environment and the time limit with which the Debian tools run. */
 interface Debian {
   readonly env: NodeJS.ProcessEnv;
   readonly downloadMs: number;
 }
 
-/** @throws Error if a program is not on `PATH` */
+/** @throws Error if a Debian tool is not on `PATH` */
 function debianOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Debian {
   for (const name of ["apt-get", "dpkg", "ldd"]) {
     if (firstIn(foldersOnPath(env), [name]) === undefined) throw new Error(`${name} is not on PATH`);
@@ -98,7 +102,8 @@ function debianOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Debian {
 }
 
 /**
- * Returns a folder name for this release, because libraries from one release do not work with programs from another.
+ * Returns a folder name for this system's release, because libraries from one release do not work with programs from
+ * another.
  */
 function releaseOf(): string {
   const text = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
@@ -108,7 +113,7 @@ function releaseOf(): string {
 }
 
 function throwIfFailedInThisRun(file: string): void {
-  // A crash may have cut the file short.
+  // A file that a crash cut short is not valid JSON; ignore and remove it.
   const failure = readJson<Failure>(file);
   if (failure?.run === runName()) throw new Error(failure.reason);
   rmSync(file, { force: true });
@@ -198,7 +203,7 @@ function lacksLibraries(path: string, root: string, { env }: Debian): boolean {
   const LD_LIBRARY_PATH = libraryFolders(root)
     .map((folder) => join(root, folder))
     .join(delimiter);
-  // ldd fails for a statically linked program, which needs no libraries.
+  // Ignore the exit status: ldd fails for a statically linked program, which does not need libraries.
   const { stdout } = spawnSync("ldd", [path], {
     env: { ...env, LD_LIBRARY_PATH },
     encoding: "utf8",
@@ -207,7 +212,7 @@ function lacksLibraries(path: string, root: string, { env }: Debian): boolean {
   return stdout.includes("not found");
 }
 
-/** Returns the library packages that an installation would add. */
+/** Returns the library packages that an installation of the package would also install. */
 function librariesFor(name: string, debian: Debian): readonly string[] {
   const args = ["-q", "--simulate", "--no-install-recommends", "install", name];
   const planned = run("apt-get", args, "/", LOCAL_MS, debian);

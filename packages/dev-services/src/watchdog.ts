@@ -1,6 +1,6 @@
 // This process runs next to a server and stops it when all leases on it are released. The process that started the
 // server holds its lease through the pipe to this process's standard input, every other process through a connection.
-// The system closes pipe and connection when their process dies, even by SIGKILL.
+// The operating system closes the pipe or connection of a process that dies, even by SIGKILL.
 import { rmdirSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
@@ -8,17 +8,17 @@ import { createInterface } from "node:readline";
 import { endServer, isServer } from "./processes.ts";
 
 /**
- * What the starting process reports about the server, as one JSON object per line. A later object replaces an earlier
- * one.
+ * The data about the server that the starting process sends, as one JSON object per line. A later object replaces an
+ * earlier one.
  */
 export interface Charge {
   readonly pid?: number | undefined;
-  /** A part of the server's command line, so that a reused process id is not killed. */
+  /** A part of the server's command line, so that another process with the same id is not killed. */
   readonly marker: string;
   readonly signal: NodeJS.Signals;
   /** Files and folders to remove after the server has stopped. */
   readonly remove: readonly string[];
-  /** Another folder to remove, if it is empty. */
+  /** Another folder to remove after the server has stopped, but only if it is empty. */
   readonly removeIfEmpty?: string | undefined;
 }
 
@@ -54,7 +54,7 @@ async function end(): Promise<void> {
   process.exit(0);
 }
 
-/** Removes a file or folder with retries, because an initdb whose parent was killed still writes briefly. */
+/** Removes a file or folder with retries, because an initdb whose parent was killed still writes for a moment. */
 function removeWhole(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 12 });
@@ -84,6 +84,6 @@ lines.on("close", () => {
 process.stdout.on("error", () => undefined);
 listener.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${(listener.address() as AddressInfo).port}\n`);
-  // Flush now, because the cache's folder may be gone at exit.
+  // Flush the compile cache now, because its folder may be gone at exit.
   flushCompileCache();
 });

@@ -13,12 +13,12 @@ describe("scratchFolder()", () => {
     return dirname(folder);
   }
 
-  it("is in memory for npm test if the system has /dev/shm", () => {
+  it("returns a folder in /dev/shm under npm test if /dev/shm is a tmpfs", () => {
     const hasOne = existsSync("/dev/shm") && statfsSync("/dev/shm").type === TMPFS;
     expect(parentOf({ env: { SVC_TEST_RUN: "one" }, plenty: 0 }) === "/dev/shm").to.equal(hasOne);
   });
 
-  it("is on disk outside npm test, and when memory is short", () => {
+  it("returns a folder on disk outside npm test, and when too little memory is free", () => {
     const onDisk = [tmpdir(), "/tmp", "/var/tmp"];
     expect(parentOf({ env: {}, plenty: 0 })).to.be.oneOf(onDisk);
     expect(parentOf({ env: { SVC_TEST_RUN: "" }, plenty: 0 })).to.be.oneOf(onDisk);

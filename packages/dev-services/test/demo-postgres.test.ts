@@ -10,7 +10,7 @@ describe("demoPostgres", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("PORT-4 listens on the port after the service's, PORT-6 keeps the checkout's data", async () => {
+  it("PORT-4 PORT-6 listens on the service's port + 1, and keeps the data of the checkout between runs", async () => {
     const checkout = realpathSync(mkdtempSync(join(tmpdir(), "svc-checkout-")));
     const folder = demoFolder(checkout);
     const servicePort = (await freePort()) - 1;
@@ -29,7 +29,7 @@ describe("demoPostgres", function () {
     }
   });
 
-  it("PORT-6 keeps the data in the checkout's .svc, or for root in a temp folder named after the checkout", () => {
+  it("PORT-6 keeps the data in the checkout's .svc, or for root in a temporary folder named after a hash of the checkout's path", () => {
     const here = demoFolder("/some/checkout");
     if (process.getuid?.() === 0) {
       expect(here).to.match(/^\/(var\/)?tmp\/svc-[0-9a-f]{12}$/);
@@ -37,7 +37,7 @@ describe("demoPostgres", function () {
     } else expect(here).to.equal(join("/some/checkout", ".svc", "postgres"));
   });
 
-  it("PORT-5 rejects when another server uses the port after the service's", async () => {
+  it("PORT-5 rejects when another server uses the service's port + 1", async () => {
     const first = mkdtempSync(join(tmpdir(), "svc-checkout-"));
     const second = mkdtempSync(join(tmpdir(), "svc-checkout-"));
     const servicePort = (await freePort()) - 1;

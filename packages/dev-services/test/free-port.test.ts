@@ -9,7 +9,7 @@ const RANGE = "/proc/sys/net/ipv4/ip_local_port_range";
 const given = existsSync(RANGE) ? readFileSync(RANGE, "utf8").trim().split(/\s+/) : [];
 const [lowest = 32_768] = given.map(Number);
 
-/** Loads the module again, as another process does. */
+/** Returns a second instance of the module, as if another process had loaded it. */
 function another(name: string): Promise<typeof import("../src/free-port.ts")> {
   const { href } = new URL(`../src/free-port.ts?${name}`, import.meta.url);
   return import(href) as Promise<typeof import("../src/free-port.ts")>;
@@ -30,7 +30,7 @@ describe("freePort", () => {
     }
   });
 
-  it("returns each port once per test run", async () => {
+  it("returns each port only once per test run, even to several processes", async () => {
     await using folder = keptFolder();
     process.env.SVC_TEST_RUN = folder.path;
     const other = await another("of-the-run");
@@ -43,7 +43,7 @@ describe("freePort", () => {
     expect(other.isOurs(1)).to.equal(false);
   });
 
-  it("returns each port once in a process without a run folder, and with an unwritable run folder", async () => {
+  it("without a run folder or with an unwritable one, returns each port only once per process", async () => {
     for (const folder of ["", "/nonexistent"]) {
       process.env.SVC_TEST_RUN = folder;
       const alone = await another(`alone${folder}`);
@@ -53,7 +53,7 @@ describe("freePort", () => {
     }
   });
 
-  it("returns a port chosen by the system when all others are used up", async () => {
+  it("returns a port chosen by the system when all ports of its own range are claimed", async () => {
     process.env.SVC_TEST_RUN = "";
     const last = await another("last");
     for (let port = 20_000; port < 32_768; port++) last.isOurs(port);

@@ -25,10 +25,10 @@ import { linkLibraries } from "../src/postgres-binaries.ts";
 import { query } from "./support/query.ts";
 import { rejection } from "./support/rejection.ts";
 
-describe("the order in which servers are tried", function () {
+describe("the search for a server", function () {
   this.timeout(60_000);
 
-  it("names every attempt to find PostgreSQL, with its reason, and the remedy", async () => {
+  it("reports every failed attempt to find PostgreSQL with its reason, and the remedy", async () => {
     const env = { PATH: "/nonexistent" };
     const error = await rejection(
       startPostgres({ purpose: "test", env, installedUnder: "/nonexistent", only: "system" }),
@@ -63,7 +63,8 @@ describe("the order in which servers are tried", function () {
   });
 
   it("rejects when the server named by the environment does not respond, and masks its password", async () => {
-    // A free port may be taken before the connection is tried; no server listens on this one.
+    // Use a fixed port on which no server listens: another process could take a free port before the connection is
+    // tried.
     const port = 1;
     const named = {
       SVC_TEST_DATABASE_URL: `postgresql://app:s3cret@127.0.0.1:${port}/x?sslpassword=s3cret`,
@@ -119,7 +120,7 @@ describe("the order in which servers are tried", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("creates the library links that the installation did not create", () => {
+  it("creates the symbolic links between libraries that the npm package does not contain", () => {
     const root = mkdtempSync(join(tmpdir(), "svc-links-"));
     try {
       mkdirSync(join(root, "native", "lib"), { recursive: true });
@@ -137,7 +138,7 @@ describe("the order in which servers are tried", function () {
     }
   });
 
-  it("masks the password and parameters in a URL, and any string that is not a URL", () => {
+  it("removes the password and parameters from a printed URL, and does not print a string that is not a URL", () => {
     expect(maskUrl("postgresql://u:p@h:1/d?password=p#p")).to.equal("postgresql://u:***@h:1/d");
     expect(maskUrl("user:p w@host")).to.not.contain("p w");
   });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { isAlive } from "../src/processes.ts";
 
-/** Returns what a server sends after its INFO line; `login` is sent with CONNECT. */
+/** Connects to a server with `login`, sends PING, and returns the server's output up to PONG or an error. */
 async function asked(port: number, login: object = {}): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
@@ -21,7 +21,7 @@ describe("testNats", function () {
   this.timeout(60_000);
   const nats = testNats({ login: { user: "somebody", password: "p@ss" } });
 
-  it("starts a server with JetStream and a password, restarts it on its port and stops it", async () => {
+  it("starts a server with JetStream and a password, restarts it on the same port and stops it", async () => {
     const { port } = nats.server;
     expect(nats.url).to.equal(`nats://somebody:p%40ss@127.0.0.1:${port}`);
     expect(await asked(port))

@@ -27,7 +27,8 @@ describe("startPostgres", function () {
     ]);
     expect(await query(server.url, "show fsync")).to.deep.equal([{ fsync: "off" }]);
     expect(await query(server.url, "show server_encoding")).to.deep.equal([{ server_encoding: "UTF8" }]);
-    // A killed server would leave shared memory behind, unless it is in the server's folder.
+    // Shared memory in `/dev/shm` would remain after the server is killed, so an in-memory server keeps it in its
+    // folder.
     const [shared] = await query(server.url, "show dynamic_shared_memory_type");
     expect(Object.values(shared ?? {})[0] === "mmap").to.equal(server.folder.startsWith("/dev/shm/"));
     await server.stop();
@@ -35,7 +36,7 @@ describe("startPostgres", function () {
     expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
   });
 
-  it("ends the watchdog when it cannot create the folder", async () => {
+  it("stops the watchdog when the folder of the server cannot be created", async () => {
     const before = new Set(childrenOf(process.pid));
     const { mkdtempSync } = fs;
     const began: number[] = [];
@@ -78,7 +79,7 @@ describe("startPostgres", function () {
     expect(await query(first.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("starts although another process has reused a dead server's process id", async () => {
+  it("starts a server although another process has reused the id in postmaster.pid, and leaves that process alone", async () => {
     await using folder = keptFolder();
     const options = { purpose: "demo", dataDir: folder.path } as const;
     await (await startPostgres(options)).stop();
@@ -116,7 +117,7 @@ describe("startPostgres", function () {
     expect(message).to.equal(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken`);
   });
 
-  it("names the remedy for data from another version", async () => {
+  it("reports data from another PostgreSQL version, and the remedy", async () => {
     await using folder = keptFolder();
     mkdirSync(join(folder.path, "data"), { recursive: true });
     writeFileSync(join(folder.path, "data", "PG_VERSION"), "9\n");
@@ -131,14 +132,14 @@ describe("startPostgres", function () {
     expect(message).to.contain("did not start").and.to.contain("no_such_library");
   });
 
-  describe("injected faults", () => {
+  describe("pause(), resume(), kill() and restart()", () => {
     let server: PostgresServer;
     before(async () => {
       server = await startPostgres({ purpose: "test" });
     });
     after(() => server.stop());
 
-    it("freezes and resumes the server", async () => {
+    it("freeze the server until it is resumed", async () => {
       server.pause();
       const answer = query(server.url, "select 1 as one");
       const first = await Promise.race([
@@ -150,7 +151,7 @@ describe("startPostgres", function () {
       expect(await answer).to.deep.equal([{ one: 1 }]);
     });
 
-    it("kills the server and restarts it on the same port", async () => {
+    it("kill the server and start it again on the same port", async () => {
       const { pid, port } = server;
       await server.kill();
       expect((await rejection(query(server.url, "select 1"))).message).to.contain("ECONNREFUSED");
@@ -160,7 +161,7 @@ describe("startPostgres", function () {
       expect(server.port).to.equal(port);
     });
 
-    it("restarts a frozen server", async () => {
+    it("restart a frozen server", async () => {
       server.pause();
       await server.restart();
       expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);

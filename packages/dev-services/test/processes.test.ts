@@ -42,7 +42,7 @@ describe("a server's processes", function () {
     await until("the server is gone", () => !isAlive(pid));
   });
 
-  it("have no running thread once pause() returns", async () => {
+  it("are completely stopped once pause() returns", async () => {
     await using server = await startPostgres({ purpose: "test" });
     const { pid } = server;
     const states = (): string[] =>
@@ -88,7 +88,7 @@ describe("a server's processes", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("serve 8 processes in a run with one server and a database each, and stop after the last process", async () => {
+  it("give each of 8 test processes its own database on one server, and stop after the last test process ends", async () => {
     const run = mkdtempSync(join(tmpdir(), "svc-test-"));
     const env = { ...process.env, SVC_TEST_RUN: run, SVC_TEST_DATABASE_URL: "" };
     const holders = await Promise.all(Array.from({ length: 8 }, () => hold("database", {}, { env })));
@@ -118,11 +118,11 @@ describe("a server's processes", function () {
     }
   });
 
-  describe("processes with threads", () => {
+  describe("isAlive()", () => {
     const python = testProgram("python");
 
-    it("count as alive while a thread runs, even after the main thread has ended", async function () {
-      // Other systems cannot distinguish such a process from an ended one.
+    it("returns true while a thread runs, even after the main thread has ended", async function () {
+      // Only on Linux can isAlive() distinguish this process from one that has ended.
       if (process.platform !== "linux") this.skip();
       const code = `import ctypes, sys, threading
 threading.Thread(target=sys.stdin.read).start()
@@ -138,10 +138,10 @@ ctypes.CDLL(None).pthread_exit(None)`;
     });
   });
 
-  // When this process is a normal user, all other tests cover this case.
+  // Only for root: when the tests run as a normal user, all of them cover this case.
   const checkout = import.meta.dirname;
   if (process.getuid?.() === 0 && everybodyMayRead(checkout)) {
-    it("can be started by a normal user", async () => {
+    it("run under the account of the normal user who starts them", async () => {
       const home = mkdtempSync(join(tmpdir(), "svc-home-"));
       const who = { uid: 65_534, gid: 65_534 };
       chmodSync(home, 0o777);

@@ -6,7 +6,7 @@ describe("README of @svc/dev-services", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("starts a server that stops with the program", async () => {
+  it("has a sample that starts a server and exits without an error", async () => {
     await using sample = await runSample(new URL("../README.md", import.meta.url));
     const { code, stdout, stderr } = await sample.ended;
     expect(stderr).to.equal("");

@@ -7,7 +7,7 @@ describe("testRedisCluster", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
 
-  it("starts three nodes that share the slots and redirect a client to the right one", async () => {
+  it("starts three nodes that share the slots and redirect a client to the node with the key", async () => {
     const { nodes, seeds } = redis.cluster;
     expect(seeds).to.have.length(3);
     const answers = await Promise.allSettled(

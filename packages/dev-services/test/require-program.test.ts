@@ -23,13 +23,13 @@ describe("requireProgram()", () => {
     PATH: names.map((name) => join(folder, name)).join(":"),
   });
 
-  it("returns the first of the file names that is on PATH", () => {
+  it("returns the preferred file even if another one is in an earlier folder on PATH", () => {
     const first = put("b", "svc-first");
     put("a", "svc-second");
     expect(requireProgram(wanted, { env: pathOf("a", "b"), folders: [] })).to.equal(first);
   });
 
-  it("searches the folders for servers, the newest version first", () => {
+  it("searches PATH, then the given folders in order, the newest version first", () => {
     put("versions/14/bin", "svc-first");
     const newest = put("versions/15/bin", "svc-first");
     const folders = [join(folder, "sbin"), join(folder, "versions/*/bin")];
@@ -46,7 +46,7 @@ describe("requireProgram()", () => {
     expect(requireProgram(wanted, { env: pathOf("a"), folders: [] })).to.equal(second);
   });
 
-  it("names the missing files, every attempt and the package to install", () => {
+  it("throws an error that names the missing files, every attempt and the package to install", () => {
     let error: unknown;
     try {
       requireProgram({ ...wanted, unpacked: ["svc-package"] }, { env: { PATH: "" }, folders: [] });
@@ -68,7 +68,7 @@ describe("requireProgram()", () => {
     );
   });
 
-  it("needs only packages that scripts/ci-packages.sh lists", () => {
+  it("names only Debian packages that scripts/ci-packages.sh lists", () => {
     const list = readFileSync(new URL("../../../scripts/ci-packages.sh", import.meta.url), "utf8");
     for (const name of ["redis", "nats", "pgbouncer", "promtool", "chromium", "python", "psql"] as const) {
       const lookup = { env: { PATH: "" }, folders: [], cache: join(folder, "cache") };

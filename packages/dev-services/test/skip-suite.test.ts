@@ -7,7 +7,7 @@ const reason =
   "install svc-no-such-package (Debian: apt-get install svc-no-such-package)";
 const header = `import { testDatabase, testPostgresServer, testProgram } from "${import.meta.resolve("@svc/dev-services")}";\n`;
 
-/** Hooks that leave traces, before and after the helper's call and in nested describes. */
+/** A suite whose hooks print their names, before and after the call of testProgram() and in nested describes. */
 const suite = `${header}
 const hook = (name) => () => console.log("hook ran: " + name);
 describe("outer", () => {
@@ -52,12 +52,12 @@ describe("testProgram() when the program is missing", function () {
     });
   }
 
-  it("prints the reason immediately outside npm test", () => {
+  it("prints the reason immediately when it does not run under npm test", () => {
     const { output } = runMocha(suite, { isCounted: false });
     expect(output).to.contain(`outer needs a server [skipped: ${reason}]\n`);
   });
 
-  it("names both missing programs for a describe that needs two", () => {
+  it("names both missing programs for a describe that needs two programs", () => {
     const second = absent.replaceAll("no-such", "no-other").replace("Nothing", "Naught");
     const source = `${header}
 describe("two", () => {
@@ -78,7 +78,7 @@ describe("two", () => {
   });
 });
 
-describe("testPostgresServer() without a PostgreSQL", function () {
+describe("testPostgresServer() when PostgreSQL is not installed", function () {
   this.timeout(60_000);
 
   it("skips the whole describe and runs none of its hooks", () => {
@@ -102,7 +102,7 @@ describe("a server", () => {
 describe("testProgram() when the program exists", function () {
   this.timeout(60_000);
 
-  it("runs hooks and tests and keeps the title", () => {
+  it("runs the hooks and tests of the describe and keeps its title", () => {
     const source = `${header}
 describe("shell", () => {
   before(() => console.log("hook ran"));

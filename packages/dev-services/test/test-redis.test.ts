@@ -5,7 +5,7 @@ import { redisCommands } from "../src/redis-command.ts";
 describe("testRedis", () => {
   const redis = testRedis();
 
-  it("gives each file its own database and empties only that database", async () => {
+  it("gives each caller its own keys, and removes only these at the end", async () => {
     await redisCommands(redis.url, [["SET", `${redis.keyPrefix}key`, "mine"]]);
     const other = await openTestRedis();
     expect(`${other.url}${other.keyPrefix}`).not.to.equal(`${redis.url}${redis.keyPrefix}`);

@@ -24,7 +24,7 @@ const server = { title: "Server", files: ["svc-server"], package: "svc-server", 
 
 let folder: string;
 
-/** For a `describe`. */
+/** Gives every test in a `describe` its own temporary folder. */
 function useFolder(): void {
   beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "svc-unpack-"))));
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -61,7 +61,7 @@ function attempt(env: NodeJS.ProcessEnv): { readonly path: string | undefined; r
 describe("unpack()", () => {
   useFolder();
 
-  it("downloads and unpacks a package once, and leaves no other files", () => {
+  it("downloads and unpacks a package once, and removes all temporary files", () => {
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     const { path, reasons } = attempt(env);
     expect(reasons).to.deep.equal([]);
@@ -88,7 +88,7 @@ describe("unpack()", () => {
     expect(calls().at(-1)).to.match(/^dpkg -x libone1\.deb \.$/);
   });
 
-  it("reports why a package is missing, and queries the mirror once per test run", () => {
+  it("reports why a package cannot be downloaded, and runs apt-get only once per test run", () => {
     const env = standIns({
       "apt-get": `echo "E: Unable to locate package svc-server" >&2; exit 100`,
       dpkg: "true",
@@ -114,7 +114,7 @@ describe("unpack()", () => {
     expect(attempt(env)).to.deep.include({ reasons: [] });
   });
 
-  it("tries no other package in a run after the mirror was unreachable", () => {
+  it("does not try another package in the same test run after the mirror was unreachable", () => {
     const env = standIns({
       "apt-get": `echo "E: Failed to fetch svc-server: could not connect" >&2; exit 100`,
       dpkg: "true",
@@ -128,7 +128,7 @@ describe("unpack()", () => {
     expect(calls()).to.have.length(1);
   });
 
-  it("rejects a program that does not start, and removes its files", () => {
+  it("reports a program that does not start after it was unpacked, and removes its files", () => {
     const env = standIns({
       "apt-get": downloads,
       dpkg: `mkdir -p usr/bin; printf '#!/bin/sh\\nexit 3\\n' >usr/bin/svc-server; chmod 755 usr/bin/svc-server`,
@@ -141,7 +141,7 @@ describe("unpack()", () => {
     expect(attempt(env).path).to.equal(undefined);
   });
 
-  it("names the missing Debian program, and creates no folder", () => {
+  it("reports the Debian tool that is not on PATH, and does not create the cache folder", () => {
     const { reasons } = attempt({ PATH: join(folder, "bin") });
     expect(reasons).to.deep.equal(["apt-get download svc-server: apt-get is not on PATH"]);
     expect(existsSync(join(folder, "cache"))).to.equal(false);
@@ -160,7 +160,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
     expect(calls().filter((call) => call.includes(" download "))).to.have.length(1);
   });
 
-  it("stops a download that takes too long, and then tries no other package", () => {
+  it("stops a download that exceeds its time limit, and then does not try another package", () => {
     const env = standIns({ "apt-get": "sleep 5", dpkg: "true", ldd: "true" });
     const reasons = ["svc-server", "svc-other"].map((name) => {
       const attempts: Attempt[] = [];
@@ -172,7 +172,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
     expect(calls()).to.have.length(1);
   });
 
-  it("rejects a cache folder that another user owns", () => {
+  it("rejects a file in place of the cache folder", () => {
     writeFileSync(join(folder, "cache"), "");
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     expect(attempt(env).reasons).to.deep.equal([
@@ -181,7 +181,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
   });
 
   if (process.getuid !== undefined) {
-    it("rejects a folder that other users may write to", () => {
+    it("rejects a cache folder that other users may write to", () => {
       const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
       expect(attempt(env).path).to.be.a("string");
       chmodSync(join(folder, "cache"), 0o777);
@@ -192,7 +192,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
   }
 
   if (process.getuid?.() === 0) {
-    it("rejects a program that another user put in the cache folder", () => {
+    it("rejects a cache folder that another user owns", () => {
       const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
       expect(attempt(env).path).to.be.a("string");
       chownSync(join(folder, "cache"), 65_534, 65_534);
@@ -208,10 +208,10 @@ describe("unpack() with Debian's apt-get", function () {
   testProgram({ title: "apt-get", files: ["apt-get"], package: "apt" });
   useFolder();
 
-  it("unpacks a Redis that starts", function () {
+  it("unpacks a Redis server that runs", function () {
     const attempts: Attempt[] = [];
     const path = unpack(programs.redis, attempts, { env: process.env, cache: join(folder, "cache") });
-    // Without package lists or a mirror, expect the matching reason instead.
+    // Without package lists or a reachable mirror, check the reason and skip the test.
     if (path === undefined) {
       expect(attempts).to.have.length(1);
       expect(attempts[0]?.reason).to.match(

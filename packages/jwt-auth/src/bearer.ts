@@ -3,7 +3,8 @@ import { isOfThisOrigin } from "@svc/context";
 
 const HEADER = "authorization";
 const SPACE = 32;
-// "bearer" in lower case. A letter differs from its capital by one bit, and no other characters match with that bit set.
+// The codes of "bearer" in lower case. Bit 32 is the only difference between a letter and its capital, and setting it
+// in any other character does not produce one of these letters.
 const SCHEME = [98, 101, 97, 114, 101, 114] as const;
 const CASE_BIT = 32;
 
@@ -34,7 +35,7 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length !== HEADER.length) continue;
-    // Compare the usual spelling first: it avoids a new string per header.
+    // Compare the usual spelling first: toLowerCase() would create a string for every header.
     if (name !== "Authorization" && name.toLowerCase() !== HEADER) continue;
     if (seen) return true;
     seen = true;

@@ -75,7 +75,7 @@ function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: strin
   const issuer = own(claims, "iss");
   if (issuer !== undefined && typeof issuer !== "string") return refuse("claim_type", "iss");
   if (!isAudience(own(claims, "aud"))) return refuse("claim_type", "aud");
-  // A malformed tenant must not make its caller look like one without a tenant.
+  // Refuse a malformed tenant: if it were ignored, its caller would look like one without a tenant.
   const tenant = own(claims, tenantClaim) ?? "";
   return tenant === "" || isTenantId(tenant) ? undefined : refuse("claim_type", tenantClaim);
 }

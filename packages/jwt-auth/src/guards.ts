@@ -3,13 +3,13 @@ import { ConfigurationError, takesNothing } from "@svc/options";
 import { missingRoles, missingScopes, type ProblemError, unauthorized } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
-// A guard enters the context of an admitted request again: a middleware after jwtAuth() may have lost the current
-// context, which currentPrincipal() needs.
+// Guards run the next handler in the context of the request, because a middleware between jwtAuth() and the guard may
+// have lost it, and currentPrincipal() needs it.
 
 /**
  * Admits any verified caller (AUTH-14). Rejects other requests with a 401 (AUTH-11).
  *
- * @throws ConfigurationError when called with arguments, as for a route that was given `requireAuth` without `()`
+ * @throws ConfigurationError when called with arguments, as happens when a route is given `requireAuth` without `()`
  */
 export function requireAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireAuth()", nothing);
@@ -52,9 +52,9 @@ export function requireRoles(...roles: readonly string[]): Middleware {
 }
 
 /**
- * Admits every request (AUTH-17). Tells readers and tools that the route uses the caller, if there is one.
+ * Admits every request (AUTH-17). Documents, for readers and tools, that the route uses the caller if there is one.
  *
- * @throws ConfigurationError when called with arguments, as for a route that was given `optionalAuth` without `()`
+ * @throws ConfigurationError when called with arguments, as happens when a route is given `optionalAuth` without `()`
  */
 export function optionalAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("optionalAuth()", nothing);

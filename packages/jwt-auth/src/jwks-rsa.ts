@@ -23,14 +23,14 @@ interface GivenKey {
   getPublicKey(): string;
 }
 
-// A call to a client without a timeout may hang forever, and each call holds a connection.
+// Limits the pending calls: a call to a client without a timeout may hang forever, and every call holds a connection.
 const MOST_PENDING = 4;
 
 /**
- * Creates a key source from the application's own `jwks-rsa` client, including its proxy agent and headers. Always requests
- * the whole set, under the rules of `createKeySetSource()`: one call at a time, with a deadline, a circuit breaker, stale
- * keys and a readiness check. The client itself limits body size, redirects and attempts. Keys from its `getKeysInterceptor`
- * are not in the set.
+ * Creates a key source from the application's own `jwks-rsa` client, including its proxy agent and headers. Always
+ * requests the whole set, under the rules of `createKeySetSource()`: one call at a time, with a deadline, a circuit
+ * breaker, stale keys and a readiness check. Body size, redirects and attempts are limited by the client itself. Keys
+ * from its `getKeysInterceptor` are not used.
  *
  * @throws ConfigurationError for invalid options, or a value that is not a client
  */
@@ -57,7 +57,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
   return refreshedKeys({ ...plan, place: "jwks-rsa", load });
 }
 
-// The client's message may contain the response body.
+// Replaces the message of the client, which may contain the response body.
 function clientFailure(error: unknown): unknown {
   return error instanceof Error && error.name === "JwksError"
     ? new KeySetError("the client of jwks-rsa failed, or returned no usable key")

@@ -20,16 +20,16 @@ import type { Verifier } from "./verifier.ts";
 export interface JwtAuth extends Middleware, AsyncDisposable {
   /** Verifies tokens from other sources, such as a queue, by the same rules. Does not check revocation. */
   readonly verifier: Verifier;
-  /** Creates the check `auth` for `/ready`. It never fetches or waits. */
+  /** Creates the readiness check `auth`, which never fetches or waits. */
   readiness(): ReadinessCheck;
   /**
-   * Stops the timer and the fetch of its own key source, but not of a source given as `keys`. Requests then use the current
-   * keys.
+   * Stops the timer and the fetch of its own key source, but not of a source given as `keys`. Requests continue to use
+   * the keys fetched so far.
    */
   stop(): void;
 }
 
-// Log one line per request, even when several instances refuse its token.
+// Requests whose refusal has been logged: one log record per request, even if several instances refuse its token.
 const told = new WeakSet<IncomingMessage>();
 
 type Next = (err?: unknown) => void;
@@ -39,12 +39,12 @@ type Refusal = ProblemError | undefined;
 
 /**
  * Verifies the bearer token of a request and puts the caller into its context (AUTH-1). A request without a valid token
- * continues without a caller (AUTH-12), and guards decide whether the route needs a caller. The reason for refusing a token
- * is only logged (AUTH-11). A caller that is already in the context is kept.
+ * continues without a caller (AUTH-12), and guards decide whether the route needs a caller. The reason for refusing a
+ * token is only logged (AUTH-11). A caller that is already in the context is kept.
  *
- * Responds itself only in three cases: with 503 to a valid token while the revocation store is down and `revocationFailOpen`
- * is false (REV-5), with 403 to an unsafe request from another origin with a token from `tokenFrom` (AUTH-34), and with 500
- * after an internal error.
+ * Rejects a request only in three cases: with 503 to a valid token while the revocation store is down and
+ * `revocationFailOpen` is false (REV-5), with 403 to an unsafe request from another origin with a token from
+ * `tokenFrom` (AUTH-34), and with 500 after an internal error.
  *
  * @throws ConfigurationError for unknown, invalid or forbidden options (AUTH-5, AUTH-31, AUTH-32)
  */
@@ -94,7 +94,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     found: Verification,
     fromElsewhere: boolean,
   ): Refusal | Promise<Refusal> {
-    // Test a property that refusals themselves have, because a polluted prototype could supply `principal`.
+    // Check `reason`, an own property of every refusal: a polluted prototype could supply `principal`.
     if (found.reason !== undefined) return ignored(req, context, found);
     if (fromElsewhere && !mayCarryCookies(req)) return crossSite();
     if (gate === undefined) {
@@ -145,7 +145,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
   }
 }
 
-/** The reason that is logged. */
+/** The reason and the claim or header that the log record contains. */
 interface Reason {
   readonly reason: string;
   readonly at?: string | undefined;
@@ -158,11 +158,11 @@ function leave(req: IncomingMessage, res: ServerResponse, next: Next, refusal: R
   enterContext(req, res, refusal === undefined ? next : () => next(refusal));
 }
 
-// The application's function may return any value; only a string can be a token.
+// `tokenFrom` is the application's and may return any value; only a string can be a token.
 function checkedToken(token: unknown): string | undefined {
   if (token === undefined || token === null || token === "") return undefined;
   if (typeof token === "string") return token;
-  // Reject every promise with the TypeError below; the promise's own unhandled rejection would end the process.
+  // A promise is not a token either. Handle its rejection, because an unhandled rejection would end the process.
   const isPromise = token instanceof Promise;
   if (isPromise) token.catch(() => undefined);
   throw new TypeError(

@@ -4,7 +4,7 @@ import type { Algorithm } from "./algorithms.ts";
 /** Shortest accepted RSA key, in bits (AUTH-25). */
 export const MIN_RSA_BITS = 2048;
 
-// OpenSSL does not verify with a longer key.
+// OpenSSL refuses to verify with a longer key.
 const MAX_RSA_BITS = 16_384;
 
 const curves: Readonly<Record<string, string>> = {

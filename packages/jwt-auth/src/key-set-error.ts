@@ -27,10 +27,10 @@ export class KeySetError extends Error {
   }
 }
 
-// Syntax of codes from sockets, the resolver and TLS; other values of `code` may contain arbitrary text.
+// Error codes of sockets, DNS and TLS have this form. A `code` of another form may contain arbitrary text.
 const CODE = /^[A-Z][A-Z0-9_]{2,40}$/;
 
-/** Converts an error of a fetch or client to one that is safe to show. */
+/** Converts an error of a fetch or of a `jwks-rsa` client to one that is safe to show. */
 export function keySetErrorOf(error: unknown): KeySetError {
   if (error instanceof KeySetError) return error;
   if (error instanceof DeadlineError) {

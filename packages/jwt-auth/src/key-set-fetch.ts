@@ -21,11 +21,11 @@ export interface FetchPlan {
 const HEADERS = { accept: "application/jwk-set+json, application/json" } as const;
 
 /**
- * Fetches a JSON document. Retries after 429, 5xx, network errors and attempts that hang (KEY-7, KEY-8), within one deadline
- * (KEY-6). Each attempt except the last gets an equal share of the remaining time, so that a hanging attempt leaves time for
- * the next.
+ * Fetches a JSON document. Retries after 429, 5xx, network errors and attempts that hang (KEY-7, KEY-8), within one
+ * deadline (KEY-6). Each attempt except the last gets an equal share of the remaining time, so that a hanging attempt
+ * leaves time for the next.
  *
- * @param signal from the caller; aborts at the deadline of the plan
+ * @param signal aborts at the deadline of the plan, or earlier if the source is stopped
  * @throws KeySetError when no attempt succeeds
  */
 export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promise<unknown> {
@@ -35,7 +35,7 @@ export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promi
   for (let made = 1; ; made++) {
     const left = endsAt - now();
     try {
-      // The signal ends the last attempt, so that the error names the whole timeout.
+      // The last attempt has no timeout of its own: `signal` ends it, with an error that names the whole timeout.
       return await tryOnce(plan, made === attempts ? Infinity : left / (attempts - made + 1), signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -51,7 +51,7 @@ export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promi
 function pauseMs(failure: KeySetError, usual: number, left: number): number | undefined {
   if (!failure.retryable || usual >= left) return undefined;
   const { retryAfterMs = 0 } = failure;
-  // Ignore a Retry-After beyond the deadline, and pause as usual.
+  // Ignore a Retry-After that is beyond the deadline, and use the usual pause.
   return retryAfterMs < left ? Math.max(usual, retryAfterMs) : usual;
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@svc/options";
 import { type Algorithm, checkAlgorithms, isSymmetric } from "./algorithms.ts";
 
-// checkAlgorithms() checks the list and gives a more precise message.
+// Accept any value here, because checkAlgorithms() checks the list and reports a more precise message.
 function isAnything(_value: unknown): _value is readonly Algorithm[] {
   return true;
 }
@@ -96,7 +96,7 @@ function* refreshFaults(
   yield fault("maxStaleSeconds", `must be at least twice ${least}; it is ${maxStaleSeconds}`);
 }
 
-/** Returns the options of a refresh as `refreshedKeys()` takes them, with times in milliseconds. */
+/** Converts the options of a refresh for `refreshedKeys()`, with times in milliseconds. */
 export function refreshPlan(options: ResolvedOptions<(typeof refreshOptions)["keys"]>) {
   const { algorithms, timeoutSeconds, breakerCoolDownSeconds, maxAgeSeconds, maxStaleSeconds } = options;
   const { breakerFailures, logger, now, random } = options;

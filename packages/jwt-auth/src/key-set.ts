@@ -19,13 +19,13 @@ export interface UsableKey {
 export interface KeySet {
   /** Number of usable keys. */
   readonly size: number;
-  /** Identical for sets with the same keys and ids, in any order. */
+  /** A string that is equal for sets with the same keys and ids, in any order. */
   readonly identity: string;
   /** Returns whether a key has this id. */
   has(kid: string): boolean;
-  /** Returns the key for a token. Allocates nothing, because every token calls it. */
+  /** Returns the key for a token. Allocates no memory, because it runs for every token. */
   find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;
-  /** Returns the key object for this `material`, or undefined. */
+  /** Returns the key object of the key with this `material`, or undefined. */
   known(material: string): KeyObject | undefined;
 }
 
@@ -72,7 +72,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
 // Private members of RFC 7518; a key with one of them was published by mistake.
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
 
-// An RSA key fits all RSA algorithms; the curve decides for other keys.
+// An RSA key fits all RSA algorithms; any other key fits the algorithm of its curve.
 const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
   ["RSA", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
   ["EC P-256", ["ES256"]],
@@ -131,7 +131,8 @@ function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate |
   return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
 }
 
-// Converting an object to text could throw, and one bad key would fail the whole set.
+// Check the types before building a string: converting an object could throw, and one bad key would make the whole
+// import fail.
 function kindOf(kty: unknown, crv: unknown): string {
   if (kty === "RSA") return kty;
   return typeof kty === "string" && typeof crv === "string" ? `${kty} ${crv}` : "";

@@ -6,7 +6,7 @@ import type { Algorithm } from "./algorithms.ts";
 export interface KeySource {
   /** Increases whenever a key is added, changed or removed, so that cached tokens are checked again. */
   readonly generation: number;
-  /** Algorithms that the source has keys for. Absent when the verifier decides. */
+  /** Algorithms that the source has keys for. Absent if the option `algorithms` of the verifier decides. */
   readonly algorithms?: readonly Algorithm[] | undefined;
   /** Returns the current key for a kid and algorithm. Never waits; returns the same object for the same key. */
   find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;
@@ -15,7 +15,7 @@ export interface KeySource {
    * when the keys cannot be fetched. Absent when the keys never change.
    */
   refresh?(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
-  /** Creates the check of the keys for `/ready`. Absent when the keys cannot become unavailable. */
+  /** Creates the readiness check of the keys. Absent when the keys cannot become unavailable. */
   readiness?(): ReadinessCheck;
   /** Stops timers and running requests. */
   stop?(): void;

@@ -4,7 +4,7 @@ import { jwtAuthOptions } from "./options.ts";
 const verifying = jwtAuthOptions.keys;
 const claim = k.string({ pattern: /^[^\s]{1,128}$/, expects: "the name of a claim" });
 
-/** The options of `[plugin.auth]` that verify tokens (AUTH-38). */
+/** The options of `[plugin.auth]` for verifying tokens (AUTH-38). */
 export const authOptions = defineOptions("[plugin.auth]", {
   /** The source of the keys. Default: jwks. */
   mode: { ...verifying.mode, kind: k.withDefault(k.oneOf("jwks", "public_key", "secret"), "jwks") },

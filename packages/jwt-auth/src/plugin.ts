@@ -9,7 +9,9 @@ import type { RevocationCheck } from "./revocation.ts";
 export { authOptions } from "./plugin-options.ts";
 export { reducedAuth, reducedMode } from "./reduced-profile.ts";
 
-/** What a plugin that signs tokens offers the verifier as `signing`; `refused` when its options have faults. */
+/**
+ * What a plugin that signs tokens provides to this plugin as the part `signing`; `refused` if its options are invalid.
+ */
 export type Signing =
   | "refused"
   | {
@@ -19,7 +21,10 @@ export type Signing =
       readonly store: RevocationCheck;
     };
 
-/** The stores that the verifier needs from a package of its own layer; a service offers them as `tokenStores`. */
+/**
+ * The revocation stores from a package of the same layer, which this package must not import. The service provides them
+ * as the part `tokenStores`.
+ */
 export interface RevocationStores {
   /** Returns the store of revoked tokens and sessions that all replicas share (REV-3); undefined without a cache. */
   readonly shared: (() => Promise<RevocationCheck>) | undefined;
@@ -35,7 +40,7 @@ export const authPlugin = definePlugin({
     const { env, profile } = service;
     refuseInReduced(context, "revocation", "keys");
     const signing = part<Signing>("signing");
-    // Without signing keys, the verifier would report a second error about missing keys.
+    // The signing plugin reports its invalid options. Without its keys, the verifier would report missing keys as well.
     if (signing === "refused") return {};
     const keys = options.keys ?? signing?.keys;
     const { jwtAuth } = await import("./jwt-auth.ts");
@@ -78,20 +83,21 @@ const passedOn = [
   "tokenFrom",
 ] as const;
 
-/** Returns the keys that verify tokens; given keys replace the mode's keys. */
+/** Returns the keys that verify tokens; if `keys` is set, it replaces the keys of the mode. */
 function keyMaterial(
   { mode, secret, publicKey, jwksUrl, ...settings }: AuthSettings,
   keys: KeySource | undefined,
 ): JwtAuthOptions {
   const algorithms = settings.algorithms as JwtAuthOptions["algorithms"];
   if (keys !== undefined) return { keys, algorithms: keys.algorithms ?? algorithms };
-  // A file of variables that several services share may contain keys for other modes.
+  // Pass only the key of this mode: an environment file that several services share may also contain keys for other
+  // modes.
   const material = { secret: { secret }, public_key: { publicKey }, jwks: { jwksUrl } }[mode];
   return { mode, ...material, algorithms };
 }
 
 /**
- * Refuses options in code that only the full profile has. The reduced profile does not check revocation, so revoked tokens
+ * Refuses options that exist only in the full profile. The reduced profile does not check revocation, so revoked tokens
  * would still work (PROF-3).
  *
  * @throws ConfigurationError

@@ -68,7 +68,7 @@ function namesIn(value: unknown): readonly string[] {
 function freezeDeeply(root: object): void {
   const open: object[] = [root];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    // Object.assign() would turn a member of this name into the prototype of the copy.
+    // Delete a `__proto__` member, because Object.assign() would make it the prototype of the copy.
     if (Object.hasOwn(each, "__proto__")) Reflect.deleteProperty(each, "__proto__");
     for (const value of Object.values(each) as unknown[]) {
       if (typeof value === "object" && value !== null) open.push(value);

@@ -3,8 +3,9 @@ import type { KeySource } from "./key-source.ts";
 import type { RevocationGate } from "./revocation.ts";
 
 /**
- * Creates the check `auth`, which reports the known state of the keys and of the revocation store. It never fetches or
- * waits. It is critical only when the key source says so, because then no token can be verified (RDY-11, RDY-14).
+ * Creates the readiness check `auth`, which reports the known state of the keys and of the revocation store. It never
+ * fetches or waits. It is critical only when the key source says so, because then no token can be verified (RDY-11,
+ * RDY-14).
  */
 export function authReadiness(
   keys: KeySource,

@@ -10,8 +10,8 @@ const keyVariables: readonly (readonly [Mode, string])[] = [
 ];
 
 /**
- * Returns the mode of the reduced profile, which `SVC_AUTH_MODE` or exactly one key chooses (AUTH-35); undefined without
- * authentication.
+ * Returns the mode of the reduced profile, from `SVC_AUTH_MODE` or the only key variable that is set (AUTH-35);
+ * undefined if neither is set.
  *
  * @throws ConfigurationError for settings that the profile cannot enforce (AUTH-37)
  */
@@ -33,13 +33,13 @@ export function reducedMode(
     );
   }
   if (mode === undefined) return undefined;
-  // Any other value is refused when the variable is read.
+  // A mode other than these two is refused when the plugin reads the variable.
   return mode === "secret" ? "secret" : "public_key";
 }
 
 /**
- * Returns the entries of `[plugin.auth]` with other defaults in the reduced profile: the key decides the mode, and the mode
- * the algorithm (AUTH-36).
+ * Returns the entries of `[plugin.auth]` with the defaults of the reduced profile: `mode` as the mode, and the
+ * algorithm that belongs to it (AUTH-36).
  */
 export function reducedAuth(mode: "secret" | "public_key") {
   const { keys } = authOptions;

@@ -10,18 +10,18 @@ import type { KeySource } from "./key-source.ts";
 /** Settings of the fetch and the cache of keys. */
 export interface RefreshPlan {
   /**
-   * Fetches all keys. Receives the previous keys, to reuse their objects. Its errors may contain unsafe text, which the
-   * caller removes.
+   * Fetches all keys. Receives the previous keys, to reuse their objects. The messages of its errors may be unsafe to
+   * log; the caller replaces them.
    */
   readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
-  /** Origin of the keys for log lines, without secrets. */
+  /** Origin of the keys for log messages, without secrets. */
   readonly place: string;
   readonly timeoutMs: number;
   /** Failures that open the breaker; 0 turns it off. */
   readonly breakerFailures: number;
   readonly coolDownMs: number;
   readonly maxAgeMs: number;
-  /** Age at which keys are dropped; Infinity keeps them. */
+  /** Age in milliseconds at which stale keys are dropped; Infinity: never. */
   readonly maxStaleMs: number;
   readonly logger: Logger | undefined;
   readonly now: () => number;
@@ -30,10 +30,14 @@ export interface RefreshPlan {
 
 /** A key source whose keys may change. */
 export interface RefreshedKeySource extends KeySource, Disposable {
-  /** Fetches the keys if the limits allow it; resolves with the key or undefined, or rejects with a KeySetError. */
+  /**
+   * Fetches the keys if the rate limit and the breaker allow it; resolves with the key or undefined, or rejects with a
+   * KeySetError.
+   */
   refresh(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
   /**
-   * Creates the check `auth` (RDY-14, RDY-24, RDY-25), which reports the current state and never fetches or waits.
+   * Creates the readiness check `auth` (RDY-14, RDY-24, RDY-25), which reports the current state and never fetches or
+   * waits.
    */
   readiness(): ReadinessCheck;
   /** Stops the timer and a running fetch. Keeps the current keys. */
@@ -47,8 +51,9 @@ const SHORTEST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
- * Creates a source that fetches its keys at once, again by age, and for an unknown key id. Each fetch replaces the whole
- * set, and all callers share a running fetch (KEY-5, KEY-15). A failed fetch leaves the keys unchanged (KEY-4).
+ * Creates a source that fetches its keys at once, again when they reach their maximum age, and for an unknown key id.
+ * Each fetch replaces the whole set, and all callers share a running fetch (KEY-5, KEY-15). A failed fetch leaves the
+ * keys unchanged (KEY-4).
  */
 export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
   const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, now, random } = plan;
@@ -97,7 +102,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       flight = undefined;
     });
     flight = started;
-    // A background fetch has no waiting caller; avoid an unhandled rejection.
+    // Handle the rejection here, because a background fetch does not have a caller that handles it.
     started.catch(() => undefined);
     return started;
   }
@@ -151,7 +156,9 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     outside(wait);
   }
 
-  /** Starts a fetch for an unknown key id; returns undefined when the limits do not allow one now. */
+  /**
+   * Starts a fetch for an unknown key id; returns undefined if the rate limit or the breaker does not allow one now.
+   */
   function lookUp(kid: string | undefined): Promise<void> | undefined {
     const at = now();
     if (keys.size === 0) return at - startedAt < COLD_MS ? undefined : start();
@@ -165,7 +172,8 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     dropStale();
     const found = keys.find(kid, algorithm);
     if (found !== undefined) return found;
-    // Do not fetch for a known id of another key type, or for a missing id while there are several keys.
+    // Do not fetch if the key with this id does not fit the algorithm, or if a token without an id could match several
+    // keys.
     if (keys.size > 0 && (kid === undefined || keys.has(kid))) return undefined;
     if (ended.signal.aborted) throw stopped();
     if (flight !== undefined) {
@@ -173,7 +181,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       const shared = keys.find(kid, algorithm);
       if (shared !== undefined) return shared;
     }
-    // The shared fetch may have started before the issuer published the key; fetch again if the limits allow it.
+    // The shared fetch may have started before the issuer published the key; fetch again if the rate limit allows it.
     const newer = flight ?? lookUp(kid);
     if (newer !== undefined) {
       await newer;

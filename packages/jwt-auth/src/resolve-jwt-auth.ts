@@ -10,7 +10,7 @@ import { createVerifier } from "./verifier.ts";
 const materials = { jwks: "jwksUrl", public_key: "publicKey", secret: "secret" } as const;
 type Material = (typeof materials)[keyof typeof materials] | "keys";
 
-// Option names of createKeySetSource(), with the names that jwtAuth() uses.
+// Maps the option names of createKeySetSource() to those of jwtAuth().
 const KEY_SET_NAMES: Readonly<Record<string, string>> = {
   url: "jwksUrl",
   timeoutSeconds: "jwksTimeoutSeconds",
@@ -109,7 +109,7 @@ function readKeys(
   algorithms: readonly Algorithm[] | undefined,
   faults: Fault[],
 ): KeySource | undefined {
-  // With algorithms of the wrong family, a message about the key would mislead.
+  // Skip the key if the algorithms are refused: a message that the key does not fit them would mislead.
   if (faults.some(({ key }) => key === "algorithms")) return undefined;
   return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms));
 }

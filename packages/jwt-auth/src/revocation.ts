@@ -10,7 +10,10 @@ import {
 } from "@svc/resilience";
 import type { Verified } from "./verification.ts";
 
-/** The values that a revocation can name: a token, a session, or all sessions that a person began before a time. */
+/**
+ * The values by which a token can be revoked: its id, its session, or its subject together with the time of the
+ * sign-in.
+ */
 export interface RevocableToken {
   /** Undefined for a token without an id (CLAIM-2). */
   readonly jti: string | undefined;
@@ -23,7 +26,9 @@ export interface RevocableToken {
 
 /** Reports revoked tokens. Called at every use of a token; the result is not cached. */
 export interface RevocationCheck {
-  /** Throws or rejects when the store does not respond. May return the result without a promise. */
+  /**
+   * Returns whether the token is revoked, directly or as a promise. Throws or rejects when the store does not respond.
+   */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
 }
 
@@ -102,7 +107,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
 
   /** Queries the store. Throws a TypeError when the result is neither true nor false: that is a bug, not an outage. */
   function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
-    // While the breaker is closed, a synchronous result needs no attempt object.
+    // While the breaker is closed, skip the attempt object; a store that returns a promise gets one below.
     const trial = breaker.state === "closed" ? undefined : breaker.attempt();
     if (trial === undefined && breaker.state !== "closed") {
       warn(log, undefined);

@@ -28,7 +28,7 @@ export function expressJwtSecret(
 export function passportJwtSecret(
   source: KeySource,
 ): (req: unknown, token: unknown, done: (error: unknown, secret?: string | Buffer) => void) => void {
-  // passport-jwt accepts only strings and bytes; exporting the key for every token would cost more than this look-up.
+  // Cache the exported keys: passport-jwt accepts only strings and bytes, and an export takes longer than a look-up.
   const written = new WeakMap<KeyObject, string | Buffer>();
 
   function secretOf(key: KeyObject): string | Buffer {

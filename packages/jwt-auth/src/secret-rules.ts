@@ -53,7 +53,7 @@ function isJwk(text: string): boolean {
 }
 
 function isDer(bytes: Buffer): boolean {
-  // Every such key is a DER SEQUENCE; skip the attempts for other data.
+  // Every DER key and certificate is a SEQUENCE, so skip the attempts for data of any other type.
   if (bytes[0] !== 0x30) return false;
   return [
     () => createPublicKey({ key: bytes, format: "der", type: "spki" }),

@@ -13,7 +13,7 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
-/** A parsed header, reused because tokens of one issuer and key share it. */
+/** A parsed header, kept for reuse because all tokens of one issuer and key have the same header. */
 export interface KnownHeader {
   /** The encoded header and the dot after it. */
   readonly prefix: string;
@@ -38,9 +38,10 @@ const endsOfOneByte = "AQgw";
 const endsOfTwoBytes = "AEIMQUYcgkosw048";
 
 /**
- * Parses a token and checks everything that needs no cryptography: its size (AUTH-20), three parts in canonical base64url of
- * valid UTF-8 without a byte order mark (AUTH-21), JSON objects as header and payload, an allowed `alg` (AUTH-3, AUTH-4),
- * the length of `kid` (AUTH-22), no `crit` (AUTH-24) and no unencoded payload. The last of several duplicate members counts.
+ * Parses a token and checks everything that needs no cryptography: its size (AUTH-20), three parts in canonical
+ * base64url of valid UTF-8 without a byte order mark (AUTH-21), JSON objects as header and payload, an allowed `alg`
+ * (AUTH-3, AUTH-4), the length of `kid` (AUTH-22), that `crit` is absent (AUTH-24), and that the payload is encoded.
+ * The last of several duplicate members counts.
  */
 export function parseToken(
   token: string,

@@ -1,6 +1,6 @@
 import type { Principal } from "@svc/context";
 
-/** Why a token was refused. For logs and programs, never for a client (AUTH-11). */
+/** Machine-readable reasons for refusing a token. For logs; never sent to a client (AUTH-11). */
 export const refusalReasons = [
   "too_large",
   "malformed",

@@ -7,7 +7,7 @@ export interface CachedToken {
   readonly verified: Verified;
   readonly header: TokenHeader;
   readonly key: KeyObject;
-  /** Valid from `from` until just before `until`, in seconds, leeway included. */
+  /** The token is valid from `from` until just before `until`, in seconds, leeway included. */
   readonly from: number;
   readonly until: number;
   /** Generation of the key source when it last contained `key`. */
@@ -91,7 +91,8 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number) {
     else newer.older = older;
     if (older === undefined) oldest = newer;
     else older.newer = newer;
-    // Clear the links of a removed entry: in the old generation it would keep live entries from being collected.
+    // Clear the links of a removed entry. In V8's old generation it would otherwise keep entries alive that are removed
+    // later, until a full garbage collection.
     link.newer = undefined;
     link.older = undefined;
   }

@@ -69,10 +69,10 @@ export const verifierOptions = defineOptions("createVerifier()", {
   /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   now: { kind: k.wallClock },
 }).withCheck(function* (options) {
-  // `grt` lists the rights of a session, not those of a request (CLAIM-5).
+  // `grt` must not be a claim name, because it lists the rights of a session, not those of a request (CLAIM-5).
   const grt = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
   yield* claims.filter((key) => options[key] === "grt").map((key) => fault(key, grt));
-  // Without `generation`, cached tokens would stay valid after their key was removed.
+  // Refuse a source without `generation`, because cached tokens would stay valid after their key was removed.
   const stale =
     "must have a numeric `generation` that increases when a key changes; use 0 if keys never change";
   if (typeof options.keys.generation !== "number") yield fault("keys", stale);

@@ -98,7 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     // The token may have expired during the wait.
     const late = checkClaims(seen.parsed.claims, settings, secondsNow());
     if (late.reason !== undefined) return late;
-    // Keep the generation from before the refresh, so that the first cached use looks up the key again.
+    // Keep the generation from before the refresh, so that the first use of the cached token looks up the key again.
     return withKey(seen, key);
   }
 
@@ -173,7 +173,7 @@ function createSignatureChecker({
 ) => boolean | Promise<boolean> | "wrong key" {
   const checks = new Map<Algorithm, SignatureCheck>();
   for (const algorithm of algorithms) checks.set(algorithm, signatureCheck(algorithm, useThreadPool));
-  // Cache the result, because reading the details of a key takes longer than this look-up.
+  // Remember the algorithms that a key fits, because reading the details of a key takes longer than this look-up.
   const fitting = new WeakMap<KeyObject, Set<Algorithm>>();
   function fits(key: KeyObject, algorithm: Algorithm): boolean {
     const known = fitting.get(key);

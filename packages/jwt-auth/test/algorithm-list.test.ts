@@ -28,7 +28,7 @@ describe("checkAlgorithms", () => {
     }
   });
 
-  it("rejects a mixed list, names both families and says to pick one (AUTH-5)", () => {
+  it("rejects a list of symmetric and asymmetric algorithms, and says to pick one family (AUTH-5)", () => {
     const message = refused(["RS256", "HS256", "ES384", "HS512"]);
     expect(message).to.contain("symmetric HS256, HS512 with the asymmetric RS256, ES384");
     expect(message).to.contain("pick one family");

@@ -17,7 +17,7 @@ const refused = (
   expect(judge(claims, options), JSON.stringify(claims)).to.deep.equal({ reason, at });
 };
 
-/** A token with a raw payload text, for JSON that JSON.stringify cannot write. */
+/** Verifies a token with these payload members as raw text, for JSON that JSON.stringify cannot write. */
 function judgeText(members: string, options = {}): unknown {
   const { sub, iat, exp } = goodClaims;
   const base = `"sub":${JSON.stringify(sub)},"iat":${String(iat)},"exp":${String(exp)}`;
@@ -25,7 +25,7 @@ function judgeText(members: string, options = {}): unknown {
 }
 
 describe("claims of a token", () => {
-  it("require exp, iat and sub (AUTH-9)", () => {
+  it("must include exp, iat and sub (AUTH-9)", () => {
     for (const name of ["exp", "iat", "sub"]) refused("claim_missing", name, { [name]: undefined });
   });
 
@@ -36,7 +36,7 @@ describe("claims of a token", () => {
     refused("expired", "exp", { exp: 0 });
   });
 
-  it("may have iat and nbf in the future by up to the leeway (AUTH-8, AUTH-29)", () => {
+  it("may have an iat or nbf that is in the future by at most the leeway (AUTH-8, AUTH-29)", () => {
     for (const ahead of [0, 29, 30]) {
       accepted({ iat: nowSeconds + ahead });
       accepted({ nbf: nowSeconds + ahead });
@@ -56,7 +56,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("have fractions of dates truncated (AUTH-28)", () => {
+  it("have dates that are truncated to whole seconds (AUTH-28)", () => {
     refused("expired", "exp", { exp: nowSeconds - 30 + 0.9 });
     accepted({ exp: nowSeconds - 29 + 0.1 });
     accepted({ iat: nowSeconds + 30.9, nbf: nowSeconds + 30.9 });
@@ -95,7 +95,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("may have any tenant id; an empty string means no tenant (AUTH-39)", () => {
+  it("may have any valid tenant id; an empty string means no tenant (AUTH-39)", () => {
     for (const tenant_id of goodTenantIds) {
       expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", tenant_id);
     }
@@ -105,13 +105,13 @@ describe("claims of a token", () => {
   });
 
   for (const [what, text] of Object.entries(badTenantIds)) {
-    it(`are refused for a tenant with ${what} (AUTH-39)`, () => {
+    it(`are refused if the tenant is a string with ${what} (AUTH-39)`, () => {
       refused("claim_type", "tenant_id", { tenant_id: text });
       refused("claim_type", "org", { org: text }, { tenantClaim: "org" });
     });
   }
 
-  it("are refused for sub, jti or fam with control characters or lone surrogates (AUTH-39)", () => {
+  it("are refused if sub, jti or fam contains control characters or lone surrogates (AUTH-39)", () => {
     for (const name of ["sub", "jti", "fam"]) {
       for (const text of ["a\0", "\r\n", "\u007f", "\u0085", "\ud800", "\udc00a", "\u001b[2J"]) {
         refused("claim_type", name, { [name]: text });
@@ -120,7 +120,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("accept exactly the tenants, subjects and ids that the definition allows (AUTH-39)", () => {
+  it("may have exactly the tenants, subjects and ids that isTenantId() and isPlainText() allow (AUTH-39)", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 260 }),
       fc
@@ -163,7 +163,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("need one of several configured audiences (AUTH-6)", () => {
+  it("must have at least one of several configured audiences in aud (AUTH-6)", () => {
     const audience = ["expenses", "reports"];
     for (const aud of ["reports", ["x", "expenses"]]) accepted({ aud }, { audience });
     refused("audience", "aud", { aud: "x" }, { audience });
@@ -174,19 +174,19 @@ describe("claims of a token", () => {
     accepted({}, { audience: [] });
   });
 
-  it("are refused for a refresh token in place of an access token (AUTH-10, CLAIM-4)", () => {
+  it("are refused when a refresh token is used as an access token (AUTH-10, CLAIM-4)", () => {
     refused("token_use", "typ", { typ: "refresh" });
     for (const typ of ["access", "JWT", undefined]) accepted({ typ });
   });
 
-  it("are refused for any other token in place of a refresh token (AUTH-10, CLAIM-4)", () => {
+  it("are refused when any other token is used as a refresh token (AUTH-10, CLAIM-4)", () => {
     accepted({ typ: "refresh" }, { tokenUse: "refresh" });
     for (const typ of ["access", undefined, "Refresh", ["refresh"]]) {
       refused("token_use", "typ", { typ }, { tokenUse: "refresh" });
     }
   });
 
-  it("are refused for a tenant that is not a string; null or an empty string means no tenant (CLAIM-1)", () => {
+  it("are refused if the tenant is neither a string nor null; null or an empty string means no tenant (CLAIM-1)", () => {
     for (const tenant_id of [1, true, ["acme"], {}]) refused("claim_type", "tenant_id", { tenant_id });
     for (const tenant_id of [null, "", undefined]) {
       expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", undefined);
@@ -203,7 +203,7 @@ describe("claims of a token", () => {
     }
   });
 
-  it("are not read from a member __proto__", () => {
+  it("are not read from a __proto__ member", () => {
     const hidden = `{"__proto__":{"sub":"eve"},"iat":${nowSeconds},"exp":${nowSeconds + 60}}`;
     const verification = verifierWith().verify(hs256({ rawPayload: hidden }));
     expect(verification).to.deep.equal({ reason: "claim_missing", at: "sub" });

@@ -25,7 +25,7 @@ describe("derSignature()", () => {
     });
   }
 
-  it("writes numbers with minimal length, adding a leading zero if a number would look negative", () => {
+  it("writes numbers with minimal length, with a leading zero if a number would look negative", () => {
     const zero = Buffer.alloc(4);
     expect(derSignature(zero).toString("hex")).to.equal("3006" + "020100" + "020100");
     expect(derSignature(Buffer.from("0080ff00", "hex")).toString("hex")).to.equal(
@@ -42,7 +42,7 @@ describe("derSignature()", () => {
     expect(der.length).to.equal(3 + 0x8a);
   });
 
-  it("refuses zeros and numbers beyond the order of the curve, as Node's own conversion does (AUTH-3)", () => {
+  it("converts zeros and numbers beyond the order of the curve to DER that OpenSSL refuses, as Node does (AUTH-3)", () => {
     const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const text = Buffer.from("text");
     for (const fill of [0x00, 0xff, 0x80, 0x7f]) {

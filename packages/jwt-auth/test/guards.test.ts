@@ -43,7 +43,7 @@ describe("guards", () => {
     }
   });
 
-  it("have a name for stack traces and three parameters for Express", () => {
+  it("have a function name for stack traces and the three parameters that Express expects", () => {
     const guards = [requireAuth(), requireScopes("a"), requireRoles("a"), optionalAuth()];
     expect(guards.map(({ name, length }) => [name, length])).to.eql([
       ["requireAuthGuard", 3],
@@ -93,7 +93,7 @@ describe("guards", () => {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`return 500 instead of hanging when passed without being called, on ${major}`, async () => {
+    it(`return 500 instead of hanging when they are mounted without being called, on ${major}`, async () => {
       const uncalled = [requireAuth, optionalAuth] as unknown as ReturnType<typeof requireAuth>[];
       for (const guard of uncalled) {
         const faults: unknown[] = [];
@@ -125,7 +125,7 @@ describe("guards", () => {
     expect(await run(requireScopes("a"), principal)).to.equal(undefined);
   });
 
-  it("fail with problems that have a code (AUTH-11, AUTH-13, ERR-13, ERR-14)", async () => {
+  it("reject requests with problems that have a code (AUTH-11, AUTH-13, ERR-13, ERR-14)", async () => {
     const codes = [];
     for (const [guard, caller] of [
       [requireAuth(), undefined],
@@ -146,7 +146,7 @@ describe("guards", () => {
     ]);
   });
 
-  it("return the error's status even without a problem handler (AUTH-11)", async () => {
+  it("return 401 with WWW-Authenticate even without a problem handler (AUTH-11)", async () => {
     for (const express of Object.values(expressMajors)) {
       const app = express();
       app.set("env", "test");

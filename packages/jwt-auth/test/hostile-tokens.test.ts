@@ -27,7 +27,7 @@ describe("hostile tokens", () => {
   for (const { name, tokens } of classes) {
     describe(name, () => {
       for (const row of tokens) {
-        it(`refuses ${row.defect}, and accepts the token without it (${row.rule})`, async () => {
+        it(`refuses ${row.defect}, and accepts the corrected token (${row.rule})`, async () => {
           const refused = await verifierOf(row).verify(row.token);
           expect(refused.reason).to.equal(row.reason);
           if (row.at !== undefined) expect(refused).to.have.property("at", row.at);
@@ -48,7 +48,7 @@ describe("hostile tokens", () => {
   }
 
   describe("a public key as the secret", () => {
-    // A modulus cannot be distinguished from a random secret.
+    // Skip the modulus, which cannot be distinguished from a random secret.
     const forms = Object.entries(secretsOfPublicKey()).filter(([how]) => how !== "its modulus");
     for (const [how, secret] of forms) {
       it(`is rejected in the form of ${how} (AUTH-32)`, () => {
@@ -62,7 +62,7 @@ describe("hostile tokens", () => {
       });
     }
 
-    it("verifies only the configured algorithms with a key without alg (AUTH-3)", async () => {
+    it("is used only for the configured algorithms if its JWK has no alg (AUTH-3)", async () => {
       const jwk = keyFixture("rsa2048").publicKey.export({ format: "jwk" });
       const set = await keySetFromJwks({ keys: [jwk] }, ["RS256"], noKeys);
       const keys: KeySource = { generation: 0, find: (kid, algorithm) => set.find(kid, algorithm) };
@@ -80,7 +80,7 @@ describe("hostile tokens", () => {
     }
   });
 
-  it("opens no connection for a token that names its own keys (AUTH-2)", async () => {
+  it("does not open a connection for a token that names its own keys (AUTH-2)", async () => {
     let opened = 0;
     const count = (): void => void opened++;
     subscribe("net.client.socket", count);

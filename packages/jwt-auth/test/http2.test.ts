@@ -11,7 +11,7 @@ import { forge, now } from "./support/forge.ts";
 const token = forge({ algorithm: "HS256" });
 
 describe("jwtAuth() over HTTP/2", () => {
-  it("reads the same headers, and compares the origin with :authority (AUTH-33, AUTH-34)", async () => {
+  it("accepts bearer and cookie tokens, and compares Origin with :authority (AUTH-33, AUTH-34)", async () => {
     const auth = jwtAuth({
       keys: everyKey(),
       algorithms: ["HS256"],

@@ -20,7 +20,7 @@ function clientOf(url: string): jwksRsa.JwksClient {
   return jwksRsa({ jwksUri: url, cache: false });
 }
 
-/** A token issued now, because the other libraries use the system clock. */
+/** Makes a token that is issued now, because express-jwt and passport-jwt use the system clock. */
 function tokenOf(forgery: Forgery = {}): string {
   const now = Math.floor(Date.now() / 1000);
   return forge({
@@ -64,7 +64,7 @@ describe("fromJwksRsa()", () => {
     expect(source.find(undefined, "RS256")).to.equal(source.find("otherRsa2048", "RS256"));
   });
 
-  it("fetches once a minute for unknown kids, and serves stale keys in an outage (KEY-1, KEY-4, RDY-24)", async () => {
+  it("fetches at most once a minute for unknown kids, and serves stale keys in an outage (KEY-1, KEY-4, RDY-24)", async () => {
     const clock = stoppedClock();
     const logger = collectingLogger();
     await using keys = await issuer(jwkOf("rsa2048"));
@@ -85,7 +85,7 @@ describe("fromJwksRsa()", () => {
     expect(logger.texts.join("\n")).not.to.include("no keys here");
   });
 
-  it("keeps the object of an unchanged key, and finds a new key for its first token (KEY-2)", async () => {
+  it("keeps the key object of an unchanged key, and finds a new key at its first use (KEY-2)", async () => {
     await using keys = await issuer(jwkOf("rsa2048"));
     using source = fromJwksRsa(clientOf(keys.url));
     const key = await source.refresh("rsa2048", "RS256");
@@ -95,7 +95,7 @@ describe("fromJwksRsa()", () => {
     expect(source.generation).to.equal(2);
   });
 
-  it("is critical with an empty set, and with keys that fit no algorithm (RDY-25)", async () => {
+  it("has a critical readiness check if the set is empty or its keys fit no algorithm (RDY-25)", async () => {
     for (const published of [[], [jwkOf("p256")], [{ kty: "oct", k: "AAAA" }]]) {
       await using keys = await issuer(...published);
       using source = fromJwksRsa(clientOf(keys.url));
@@ -123,7 +123,7 @@ describe("fromJwksRsa()", () => {
     expect(calls).to.equal(4);
     expect(reasons[3]).to.include("no complete answer within 0.05 s");
     expect(reasons[5]).to.include("4 calls of the client have not ended");
-    // It calls the client again once those calls have ended.
+    // After these calls have ended, the source calls the client again.
     release.reject(new Error("late"));
     await new Promise((resolve) => setImmediate(resolve));
     await rejection(source.refresh("rsa2048", "RS256"));
@@ -141,7 +141,7 @@ describe("fromJwksRsa()", () => {
   });
 });
 
-/** Applications of other libraries with keys from this package. */
+/** Middleware of other libraries that verifies tokens with keys from this package. */
 const guards: Readonly<
   Record<string, (source: KeySource) => (req: Request, res: Response, next: NextFunction) => void>
 > = {
@@ -171,7 +171,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         return (await request(server.url).get("/").set("authorization", `Bearer ${token}`)).status;
       }
 
-      it("accepts tokens of every key of the set, and of a new key (CLAIM-6, KEY-2)", async () => {
+      it("accepts tokens of a published key, and of a key that is published later (CLAIM-6, KEY-2)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"), jwkOf("p256"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         expect(await get(source, tokenOf())).to.equal(200);
@@ -183,7 +183,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("refuses tokens signed with other keys, without a fetch for each token (KEY-1)", async () => {
+      it("refuses tokens signed with unpublished keys, without a fetch for each token (KEY-1)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         const key = keyFixture("otherRsa2048").privateKey;
@@ -197,7 +197,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("refuses a token whose algorithm has no key, and a token signed with the public key as a secret (AUTH-26)", async () => {
+      it("refuses tokens with an alg for which the source has no key (AUTH-26)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         expect(await get(source, tokenOf({ algorithm: "HS256" }))).to.equal(401);
@@ -205,7 +205,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(await get(source, tokenOf({ header: { alg: "RS512" } }))).to.equal(401);
       });
 
-      it("works with other key sources, and refuses every token when keys cannot be fetched", async () => {
+      it("accepts a token of a shared-secret source, and rejects a token when keys cannot be fetched", async () => {
         const secret = "a secret of thirty-two bytes, at least";
         const shared = createSecretSource({ secret, algorithms: ["HS256"] });
         const key = createSecretKey(Buffer.from(secret));
@@ -216,7 +216,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(await get(source, tokenOf())).to.be.oneOf([401, 500]);
       });
 
-      it("works with the keys of a jwks-rsa client", async () => {
+      it("accepts a token with keys from a jwks-rsa client", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = fromJwksRsa(clientOf(keys.url));
         expect(await get(source, tokenOf())).to.equal(200);

@@ -58,7 +58,7 @@ for (const stack of stacks) {
       expect([status, body.caller, body.inContext]).to.eql([200, "ada", true]);
     });
 
-    it("makes guards return 401 when jwtAuth() is missing (AUTH-1, AUTH-14)", async () => {
+    it("makes guards return 401 if it is not mounted (AUTH-1, AUTH-14)", async () => {
       await using server = await serve(stack, [], routes);
       expect((await ask(`${server.url}/open`, bearer(token))).body.caller).to.equal(null);
       for (const path of ["/me", "/scoped", "/admin"]) {
@@ -67,7 +67,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/mixed`, bearer(token))).status).to.equal(200);
     });
 
-    it("ignores a bad token on an open and on a mixed route (AUTH-12, AUTH-17)", async () => {
+    it("ignores a bad token on a route without a guard and on one with optionalAuth() (AUTH-12, AUTH-17)", async () => {
       const revocation = { isRevoked: ({ jti }: { jti: string | undefined }) => jti === "revoked" };
       await using server = await serve(stack, [jwtAuth({ ...options, revocation })], routes);
       for (const [why, bad] of Object.entries(badTokens)) {
@@ -78,7 +78,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("passes the caller, if there is one, to a mixed route (AUTH-17)", async () => {
+    it("passes the caller, if there is one, to a route with optionalAuth() (AUTH-17)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/mixed`, bearer(token))).body.caller).to.equal("ada");
       expect((await ask(`${server.url}/mixed`)).body.caller).to.equal(null);
@@ -121,21 +121,21 @@ for (const stack of stacks) {
       }
     });
 
-    it("returns 401 without a caller, and 403 if a listed scope is missing (AUTH-13, AUTH-15)", async () => {
+    it("makes requireScopes() return 401 without a caller, and 403 if a listed scope is missing (AUTH-13, AUTH-15)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/scoped`)).status).to.equal(401);
       expect((await ask(`${server.url}/scoped`, bearer(token))).status).to.equal(200);
       expect((await ask(`${server.url}/write`, bearer(token))).status).to.equal(403);
     });
 
-    it("names the missing scopes, sorted and without duplicates (ERR-13)", async () => {
+    it("makes requireScopes() name the missing scopes, sorted and without duplicates (ERR-13)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { body } = await ask(`${server.url}/write`, bearer(token));
       expect(body.detail).to.equal("missing scope(s): delete, write");
       expect(body.missing_scopes).to.eql(["delete", "write"]);
     });
 
-    it("returns 401 without a caller, and 403 without any of the listed roles (AUTH-13, AUTH-16, ERR-14)", async () => {
+    it("makes requireRoles() return 401 without a caller, and 403 without any of the listed roles (AUTH-13, AUTH-16, ERR-14)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/admin`)).status).to.equal(401);
       const { status, body } = await ask(`${server.url}/admin`, bearer(token));
@@ -143,7 +143,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/role`, bearer(token))).status).to.equal(200);
     });
 
-    it("returns the caller, or throws the same 401, in currentPrincipal() (AUTH-18)", async () => {
+    it("makes currentPrincipal() return the caller, or throw the 401 of requireAuth() (AUTH-18)", async () => {
       const reads: Middleware = (_req, _res, next) => {
         setImmediate(() => {
           try {
@@ -260,7 +260,7 @@ for (const stack of stacks) {
       expect(logger.lines.slice(before), "one line a request").to.have.length(1);
     });
 
-    it("survives clients that disconnect while it waits", async () => {
+    it("survives clients that disconnect while it waits for a key", async () => {
       let release = (): void => undefined;
       const waiting = new Promise<void>((resolve) => (release = resolve));
       let arrived = 0;
@@ -291,7 +291,7 @@ for (const stack of stacks) {
 }
 
 describe("jwtAuth()", () => {
-  it("calls next synchronously when the verifier returns synchronously", async () => {
+  it("calls next() synchronously when the verifier returns synchronously", async () => {
     const auth = jwtAuth(options);
     const order: string[] = [];
     await using server = await listen((req, res) => {
@@ -304,7 +304,7 @@ describe("jwtAuth()", () => {
     expect(order).to.eql(["next", "after", "next", "after"]);
   });
 
-  it("prefers the logger of the context (AUTH-11)", async () => {
+  it("prefers the logger of the context to the logger option (AUTH-11)", async () => {
     const own = collectingLogger();
     const logger = collectingLogger();
     const gives: Middleware = (req, _res, next) => {

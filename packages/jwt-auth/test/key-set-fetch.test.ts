@@ -16,7 +16,10 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
   return createKeySetSource({ url, env: "local", algorithms: ["ES256"], random: () => 0, ...options });
 }
 
-/** Returns why a fetch from an endpoint with this answer fails, after waiting for `cut`. */
+/**
+ * Returns the reason for which a fetch fails if the endpoint responds with `answer`. Waits for `cut` before it stops
+ * the endpoint.
+ */
 async function reasonOf(
   answer: Answer,
   options: Partial<KeySetOptions> = {},
@@ -97,7 +100,7 @@ describe("the fetch of a key set", () => {
 
   describe("with an injected clock", () => {
     let clock = 0;
-    // The pause between two attempts stays real.
+    // The pause between two attempts still takes real time, because its timer is not mocked.
     beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
     afterEach(() => mock.timers.reset());
 
@@ -108,7 +111,7 @@ describe("the fetch of a key set", () => {
       for (let turns = 0; turns < 10; turns++) await turn();
     }
 
-    /** A fetch whose first attempts get no answer; the later ones get the key set. */
+    /** Returns a `fetch` that hangs for the first attempts and returns the key set for the later ones. */
     function hangingFirst(hanging: number): {
       readonly fetch: typeof fetch;
       readonly signals: AbortSignal[];
@@ -145,7 +148,7 @@ describe("the fetch of a key set", () => {
         const options = { fetch, now, maxAgeSeconds: 1, random: () => 0.5 };
         using source = sourceOf("http://127.0.0.1:9/", options);
         await source.refresh("p256", ES);
-        // The timer is due 1000 ms after the fetch; it fires before the clock says so.
+        // The timer fires after 1,000 ms, but the clock shows that less time has passed.
         clock -= early;
         stepMs = 0.3;
         await pass(1000);
@@ -155,7 +158,7 @@ describe("the fetch of a key set", () => {
       }
     });
 
-    it("ends at the overall deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
+    it("fails at the overall deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
       const { fetch, signals } = hangingFirst(Infinity);
       const options = { fetch, timeoutSeconds: 2, attempts: 2, now: () => clock };
       using source = sourceOf("http://127.0.0.1:9/", options);
@@ -185,7 +188,7 @@ describe("the fetch of a key set", () => {
       using source = sourceOf(keys.url, { random: () => random, timeoutSeconds: 20 });
       await rejection(source.refresh("p256", ES));
       const [first = 0, second = 0] = arrivals;
-      // Check the lower bound closely; a busy machine may be much later.
+      // Check only the lower bound closely, because a busy machine may retry much later.
       expect(second - first).to.be.within(least - 5, most + 15_000);
     }
   });
@@ -221,9 +224,9 @@ describe("the fetch of a key set", () => {
     expect(tries).to.equal(1);
   });
 
-  it("ends at the deadline when the endpoint hangs, and closes the connection (KEY-6)", async () => {
+  it("fails at the deadline when the endpoint hangs, and closes the connection (KEY-6)", async () => {
     const cut = Promise.withResolvers<void>();
-    // Long enough for the request to arrive; otherwise there is no connection to close.
+    // The timeout is long enough for the request to arrive; otherwise there would be no connection to close.
     const reason = await reasonOf(
       (_req, res) => void res.once("close", cut.resolve),
       { timeoutSeconds: 2 },
@@ -232,7 +235,7 @@ describe("the fetch of a key set", () => {
     expect(reason).to.equal("no complete answer within 2 s");
   });
 
-  it("ends at the deadline when the body arrives slowly, and closes the connection (KEY-6)", async () => {
+  it("fails at the deadline when the body arrives slowly, and closes the connection (KEY-6)", async () => {
     const cut = Promise.withResolvers<void>();
     const reason = await reasonOf(
       (_req, res) => {
@@ -249,7 +252,7 @@ describe("the fetch of a key set", () => {
     expect(reason).to.equal("no complete answer within 2 s");
   });
 
-  it("ends at the deadline when fetch ignores its signal (KEY-6)", async () => {
+  it("fails at the deadline when fetch ignores its signal (KEY-6)", async () => {
     using source = sourceOf("http://127.0.0.1:9/", {
       timeoutSeconds: 0.1,
       fetch: () => new Promise(() => undefined),
@@ -257,7 +260,7 @@ describe("the fetch of a key set", () => {
     expect((await rejection(source.refresh("p256", ES))).message).to.include("no complete answer");
   });
 
-  it("stops after 1 MiB of a body of 64 MiB, and closes the connection (KEY-13)", async () => {
+  it("fails after 1 MiB of a 64 MiB body, and closes the connection (KEY-13)", async () => {
     let sent = 0;
     const cut = Promise.withResolvers<void>();
     const endless: Answer = (_req, res) => {
@@ -269,7 +272,7 @@ describe("the fetch of a key set", () => {
       pipeline(chunks(), res, () => undefined);
     };
     expect(await reasonOf(endless, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
-    // The system's buffers hold more than the bound.
+    // Allow more than 1 MiB, because the socket buffers hold part of what the server has sent.
     expect(sent).to.be.below(32 * MIB);
   });
 
@@ -283,7 +286,7 @@ describe("the fetch of a key set", () => {
     expect(await reasonOf(announcing, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
   });
 
-  it("applies the limit to the decompressed body (KEY-13)", async () => {
+  it("applies the 1 MiB limit to the decompressed body (KEY-13)", async () => {
     const packed = gzipSync(Buffer.alloc(64 * MIB, " "));
     expect(packed.length).to.be.below(MIB);
     const reason = await reasonOf((_req, res) => {
@@ -293,7 +296,7 @@ describe("the fetch of a key set", () => {
     expect(reason).to.equal("the answer is larger than 1 MiB");
   });
 
-  it("accepts a set of exactly 1 MiB (KEY-13)", async () => {
+  it("accepts exactly 1 MiB, and refuses one byte more (KEY-13)", async () => {
     await using keys = await issuer();
     const body = JSON.stringify({ keys: [jwkOf("p256")] }).padEnd(MIB, " ");
     keys.answer((_req, res) => res.end(body));
@@ -303,7 +306,7 @@ describe("the fetch of a key set", () => {
     expect((await rejection(source.refresh("another", ES))).message).to.include("larger than 1 MiB");
   });
 
-  it("does not follow a redirect, not even to itself", async () => {
+  it("rejects a redirect instead of following it", async () => {
     await using elsewhere = await issuer(jwkOf("p256"));
     for (const status of [301, 302, 303, 307, 308]) {
       const answer = failing(status, { location: elsewhere.url });
@@ -353,7 +356,7 @@ describe("the fetch of a key set", () => {
     expect(shown.join("\n")).not.to.include("hush");
   });
 
-  it("requests JSON and sends no credentials", async () => {
+  it("requests JSON without sending credentials", async () => {
     await using keys = await issuer();
     const seen: object[] = [];
     keys.answer((req, res) => {

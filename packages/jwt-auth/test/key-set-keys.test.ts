@@ -18,7 +18,7 @@ const asymmetric: readonly Algorithm[] = [
   "EdDSA",
 ];
 
-/** Returns a source after the fetch of these keys. */
+/** Returns a source that has fetched these keys. */
 async function fetched(
   keys: readonly unknown[],
   algorithms: readonly Algorithm[] = asymmetric,
@@ -45,7 +45,7 @@ async function refused(...keys: readonly unknown[]): Promise<void> {
 
 const good = jwkOf("p384", { kid: "good" });
 
-describe("the keys of a key set", () => {
+describe("createKeySetSource() with a published key set", () => {
   it("uses a key without alg for all configured algorithms of its type (AUTH-26)", async () => {
     const keys = [jwkOf("rsa2048"), jwkOf("p256"), jwkOf("p384"), jwkOf("p521"), jwkOf("ed25519")];
     const all = await fetched(keys);
@@ -65,7 +65,7 @@ describe("the keys of a key set", () => {
     expect(servedBy(source, "rsa2048")).to.deep.equal(["PS384"]);
   });
 
-  it("skips keys for other purposes, and imports the remaining keys (KEY-12)", async () => {
+  it("skips keys that cannot verify a signature, and imports the remaining keys (KEY-12)", async () => {
     const others: readonly object[] = [
       jwkOf("p256", { use: "enc" }),
       jwkOf("p256", { use: null }),
@@ -94,14 +94,14 @@ describe("the keys of a key set", () => {
     for (const other of others) {
       const source = await fetched([other, good]);
       expect(servedBy(source, "good"), JSON.stringify(other)).to.deep.equal(["ES384"]);
-      // The only usable key of the set.
+      // A token without kid gets the only usable key of the set.
       expect(servedBy(source), JSON.stringify(other)).to.deep.equal(["ES384"]);
       expect(servedBy(source, "p256"), JSON.stringify(other)).to.deep.equal([]);
       await refused(other);
     }
   });
 
-  it("imports keys that are marked for verifying (KEY-12)", async () => {
+  it("imports a key with use sig and with verify in key_ops (KEY-12)", async () => {
     const source = await fetched([jwkOf("p256", { use: "sig", key_ops: ["sign", "verify"], alg: "ES256" })]);
     expect(servedBy(source, "p256")).to.deep.equal(["ES256"]);
   });
@@ -119,7 +119,7 @@ describe("the keys of a key set", () => {
     expect(servedBy(source, "weak")).to.deep.equal([]);
   });
 
-  it("skips each key with invalid numbers", async () => {
+  it("skips every key with invalid parameters", async () => {
     const zeros = Buffer.alloc(32).toString("base64url");
     const broken: readonly object[] = [
       jwkOf("rsa2048", { n: "" }),

@@ -3,7 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 
 const url = "https://issuer.test/.well-known/jwks.json";
-// Construction alone must not call the issuer.
+// The fetch hangs, because these tests must not call the issuer.
 const options = { url, fetch: () => new Promise<never>(() => undefined) } satisfies KeySetOptions;
 
 function faultOf(given: object): string {
@@ -20,7 +20,7 @@ function take(given: object): void {
   createKeySetSource({ ...options, ...given } as KeySetOptions).stop();
 }
 
-describe("the options of createKeySetSource()", () => {
+describe("createKeySetSource() and its options", () => {
   it("rejects plain http in prod, the default env (KEY-14)", () => {
     const plain = "http://issuer.test/jwks";
     expect(faultOf({ url: plain })).to.include("url must begin with https:// in prod");

@@ -17,7 +17,7 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
 }
 
 describe("a key set during an outage", () => {
-  it("is critical until the first successful fetch, and its check sends no request (RDY-14, RDY-25)", async () => {
+  it("is critical until the first successful fetch, and its check does not send a request (RDY-14, RDY-25)", async () => {
     await using keys = await issuer();
     keys.answer(failing());
     const clock = stoppedClock();
@@ -51,7 +51,7 @@ describe("a key set during an outage", () => {
     expect(await readinessOf(source)).to.include({ healthy: true, critical: false });
   });
 
-  it("keeps its keys with a failing logger before, during and after an outage (KEY-4)", async () => {
+  it("works with a logger that throws, before, during and after the outage (KEY-4)", async () => {
     const broken = (): never => {
       throw new Error("disk full");
     };
@@ -178,7 +178,7 @@ describe("a key set during an outage", () => {
     await stuck;
   });
 
-  it("has no breaker when breakerFailures is 0 (KEY-9)", async () => {
+  it("never opens a breaker when breakerFailures is 0 (KEY-9)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
     keys.answer(failing());
@@ -221,7 +221,7 @@ describe("a key set during an outage", () => {
     expect(source.generation).to.equal(1);
   });
 
-  it("drops keys at maxStaleSeconds, if set, and is then critical", async () => {
+  it("drops its keys at the age of maxStaleSeconds, if set, and is then critical", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, maxStaleSeconds: 3600 });

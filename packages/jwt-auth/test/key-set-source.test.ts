@@ -101,7 +101,7 @@ describe("createKeySetSource()", () => {
     expect(source.find("p256", ES)).to.equal(key);
   });
 
-  it("counts the minute from the start of a refresh, even a failed one (KEY-1)", async () => {
+  it("fetches for an unknown kid again a minute after the start of the last fetch, even a failed one (KEY-1)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, attempts: 1 });
@@ -117,7 +117,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(3);
   });
 
-  it("does not refresh for a known kid with another algorithm, or for a missing kid (KEY-1)", async () => {
+  it("does not fetch for a known kid with another algorithm, or for a missing kid (KEY-1)", async () => {
     await using keys = await issuer(jwkOf("p256"), jwkOf("rsa2048"));
     using source = sourceOf(keys.url, { algorithms: ["ES256", "RS256", "PS256"] });
     await source.refresh("p256", ES);
@@ -126,7 +126,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
-  it("shares one fetch among a thousand callers of a cold set (KEY-15)", async () => {
+  it("shares the first fetch among a thousand callers (KEY-15)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     const calls = Array.from({ length: 1000 }, () => source.refresh("p256", ES));
@@ -210,7 +210,7 @@ describe("createKeySetSource()", () => {
     expect((await verifier.verify(token)).reason).to.equal("unknown_key");
   });
 
-  it("fetches again by age, without any request", async () => {
+  it("fetches again at the maximum age of its keys, without any call", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { maxAgeSeconds: 1 });
     await source.refresh("p256", ES);

@@ -11,7 +11,7 @@ import { keyFixture, keyFor, pemOf } from "./support/key-fixtures.ts";
 const secret = "s".repeat(32);
 const publicKey = pemOf("rsa2048");
 
-/** The faults of a configuration, as `option: message`. */
+/** Returns the faults of a configuration, each as `option: message`. */
 function faultsOf(options: object): readonly string[] {
   try {
     jwtAuth(options as JwtAuthOptions).stop();
@@ -24,7 +24,7 @@ function faultsOf(options: object): readonly string[] {
   return [];
 }
 
-describe("the options of jwtAuth()", () => {
+describe("the option checks of jwtAuth()", () => {
   it("accept a mode with its key, or the key alone (AUTH-2)", async () => {
     const sharedKey = keyFor("HS256").privateKey.export();
     for (const [options, algorithm] of [
@@ -69,7 +69,7 @@ describe("the options of jwtAuth()", () => {
     }
   });
 
-  it("reject algorithms of both families, and name them (AUTH-5)", () => {
+  it("reject a list of symmetric and asymmetric algorithms, and name them (AUTH-5)", () => {
     for (const key of [{ secret }, { publicKey }, { jwksUrl: "https://x.invalid/" }, { keys: everyKey() }]) {
       const faults = faultsOf({ ...key, algorithms: ["RS256", "HS256", "ES256", "HS512"] });
       expect(faults).to.have.length(1);
@@ -201,7 +201,7 @@ describe("the options of jwtAuth()", () => {
     expect(() => jwtAuth(undefined as never)).to.throw(ConfigurationError, "jwksUrl: is missing");
   });
 
-  it("warn once at construction when no audience is configured (AUTH-7)", () => {
+  it("log one warning at construction when no audience is configured (AUTH-7)", () => {
     for (const audience of [undefined, "", []]) {
       const logger = collectingLogger();
       const auth = jwtAuth({ secret, audience, logger });
@@ -216,7 +216,7 @@ describe("the options of jwtAuth()", () => {
     expect(logger.lines).to.eql([]);
   });
 
-  it("reach the verifier (AUTH-6, AUTH-8, CLAIM-1)", async () => {
+  it("pass valid values to the verifier (AUTH-6, AUTH-8, CLAIM-1)", async () => {
     const { verifier } = jwtAuth({
       keys: everyKey(),
       algorithms: ["HS256"],
@@ -237,8 +237,8 @@ describe("the options of jwtAuth()", () => {
   });
 });
 
-describe("the key source and members of jwtAuth()", () => {
-  /** A source that counts calls of stop(). */
+describe("jwtAuth() and its key source", () => {
+  /** Returns a key source that counts the calls of stop(). */
   function counted(): KeySource & { stopped: number } {
     return {
       ...everyKey(),
@@ -265,7 +265,7 @@ describe("the key source and members of jwtAuth()", () => {
     expect(keys.stopped).to.equal(0);
   });
 
-  it("stops its own key set, and can be stopped twice", async () => {
+  it("stops its own key source, and can be stopped twice", async () => {
     await using auth = jwtAuth({ jwksUrl: "https://issuer.invalid/jwks", jwksAttempts: 1 });
     auth.stop();
     auth.stop();
@@ -276,7 +276,7 @@ describe("the key source and members of jwtAuth()", () => {
     const issuer = createServer();
     await using server = await listen(issuer);
     const asked = once(issuer, "request");
-    // Longer than the test's timeout, so that only stop() can end the fetch in time.
+    // The timeout is longer than the test's own, so that only stop() can end the fetch.
     const auth = jwtAuth({ jwksUrl: server.url, jwksTimeoutSeconds: 60, jwksAttempts: 1, env: "local" });
     const [, response] = (await asked) as [IncomingMessage, ServerResponse];
     const gone = once(response, "close");

@@ -111,7 +111,7 @@ describe("createPemSource", () => {
       pem + pem,
       `# key\n${pem}`,
       pem.slice(0, -5),
-      // Include the dashes, because the base64 of a key may contain the three letters.
+      // Replace the word together with its dashes, because the base64 of a key may contain END.
       pem.replace("-----END", "-----BEGIN"),
     ]) {
       expect(refused({ publicKey })).to.contain("must be one PEM");
@@ -128,7 +128,7 @@ describe("createPemSource", () => {
     expect(refused({})).to.contain("publicKey: is required");
   });
 
-  it("returns the same object every time, and undefined for other algorithms (AUTH-2)", () => {
+  it("returns the same key object for every kid, and undefined for algorithms that are not configured (AUTH-2)", () => {
     const source = createPemSource({ publicKey: pemOf("rsa2048"), algorithms: ["RS256"] });
     expect(source.find("a", "RS256")).to.equal(source.find(undefined, "RS256"));
     expect(source.find("a", "RS512")).to.equal(undefined);

@@ -9,14 +9,14 @@ import { ask, bearer, serve } from "./support/stacks.ts";
 
 const { signal } = new AbortController();
 
-/** A key source with a given readiness result. */
+/** Returns a key source with the given readiness result. */
 function source(result: CheckResult | Promise<CheckResult>, critical = true): KeySource {
   const check: ReadinessCheck = { name: "keys", critical, check: () => result };
   return { ...everyKey(), readiness: () => check };
 }
 
-describe("the check auth", () => {
-  it("is healthy and not critical when keys cannot fail", async () => {
+describe("the readiness check `auth`", () => {
+  it("is healthy and not critical when the keys are configured instead of fetched", async () => {
     const check = jwtAuth({ keys: everyKey() }).readiness();
     expect([check.name, check.critical]).to.eql(["auth", false]);
     expect(await check.check(signal)).to.eql({
@@ -26,14 +26,14 @@ describe("the check auth", () => {
     });
   });
 
-  it("is critical when the key source is, and reports its detail (RDY-14)", async () => {
+  it("is critical when the check of the key source is critical, and reports its detail (RDY-14)", async () => {
     const never = { healthy: false, detail: "no key was ever fetched" };
     const check = jwtAuth({ keys: source(never) }).readiness();
     expect([check.name, check.critical]).to.eql(["auth", true]);
     expect(await check.check(signal)).to.eql({ ...never, critical: true });
   });
 
-  it("is not critical while old keys are in use, and reports their age (RDY-14)", async () => {
+  it("is not critical while stale keys are in use, and reports their age (RDY-14)", async () => {
     const old = { healthy: false, critical: false, detail: "the keys are 900 s old", meta: { keys: 2 } };
     const check = jwtAuth({ keys: source(old) }).readiness();
     expect(await check.check(signal)).to.eql(old);
@@ -53,7 +53,7 @@ describe("the check auth", () => {
     }
   });
 
-  it("is critical before a key set is fetched, and healthy afterwards (RDY-14)", async () => {
+  it("is critical until a key set has been fetched, and then healthy (RDY-14)", async () => {
     const { publicKey } = keyFixture("rsa2048");
     const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k" }];
     let isUp = false;

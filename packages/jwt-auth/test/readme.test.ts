@@ -21,7 +21,7 @@ function bearer(each: string): RequestInit {
 }
 
 describe("the README of @svc/jwt-auth", () => {
-  it("verifies tokens with a key set and guards a route (AUTH-1, AUTH-13, AUTH-15)", async () => {
+  it("has a sample that verifies tokens with a key set and guards a route (AUTH-1, AUTH-13, AUTH-15)", async () => {
     const { privateKey, publicKey } = keyFixture("rsa2048");
     const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }];
     await using issuer = await listen((_req, res) => res.end(JSON.stringify({ keys })));
@@ -46,14 +46,14 @@ describe("the README of @svc/jwt-auth", () => {
     expect(statuses).to.eql([200, 403, 401]);
   });
 
-  it("refuses a revoked session on a bare server (CLAIM-3, REV-1)", async () => {
+  it("has a sample with a bare server that refuses a revoked session (CLAIM-3, REV-1)", async () => {
     await using sample = await runSample(readme, 1);
     const url = await sample.url;
     const said = async (fam: string) => (await fetch(url, bearer(token({ fam })))).text();
     expect([await said("session-7"), await said("session-8")]).to.eql(["nobody", "ada"]);
   });
 
-  it("accepts a cookie from a page of the same origin, and refuses it from another origin (AUTH-33, AUTH-34)", async () => {
+  it("has a sample that accepts a cookie from a page of the same origin, and refuses it from another origin (AUTH-33, AUTH-34)", async () => {
     await using sample = await runSample(readme, 2);
     const url = `${await sample.url}/orders`;
     const Cookie = `__Host-session=${token()}`;
@@ -65,7 +65,7 @@ describe("the README of @svc/jwt-auth", () => {
     expect([await post("same-origin"), await post("cross-site")]).to.eql([200, 403]);
   });
 
-  it("verifies a token without HTTP", async () => {
+  it("has a sample that verifies a token without HTTP", async () => {
     for (const [argument, expected] of [
       ['"not a token"', "refused: malformed"],
       [JSON.stringify(token()), "ada"],

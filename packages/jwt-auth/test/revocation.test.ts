@@ -48,7 +48,7 @@ function answering(revoked: ReadonlySet<string>): Readonly<Record<string, Revoca
 for (const stack of stacks) {
   describe(`revocation on ${stack}`, () => {
     for (const [how, check] of Object.entries(answering(new Set(["gone", "session"])))) {
-      it(`refuses a revoked token and a revoked session, with a store that ${how} (CLAIM-2, REV-1)`, async () => {
+      it(`refuses a revoked token and a token of a revoked session, with a store that ${how} (CLAIM-2, REV-1)`, async () => {
         const logger = collectingLogger();
         await using server = await serve(stack, [jwtAuth({ ...options, revocation: check, logger })], routes);
         const good = await ask(`${server.url}/me`, bearer(token));
@@ -173,7 +173,7 @@ describe("the revocation check", () => {
   });
 
   for (const how of ["at once", "later"]) {
-    it(`counts only consecutive failures, and closes the breaker when a trial succeeds ${how} (REV-8)`, async () => {
+    it(`counts only consecutive failures, and closes the breaker when a trial succeeds, with a store that answers ${how} (REV-8)`, async () => {
       let asked = 0;
       let isDown = true;
       const time = clock();
@@ -202,7 +202,7 @@ describe("the revocation check", () => {
     });
   }
 
-  it("lets one of 50 requests per cool-down wait while the store hangs (REV-8)", async () => {
+  it("queries a hanging store only once per cool-down, and accepts all tokens (REV-8)", async () => {
     let asked = 0;
     const time = clock();
     const revocation = {
@@ -241,7 +241,7 @@ describe("the revocation check", () => {
   });
 
   for (const failOpen of [true, false]) {
-    it(`checks again within one cool-down after the store responds (REV-${failOpen ? "4" : "5"})`, async () => {
+    it(`checks tokens again within one cool-down after the store has recovered (REV-${failOpen ? "4" : "5"})`, async () => {
       let isDown = true;
       const revoked = new Set<string>();
       const time = clock();
@@ -266,7 +266,7 @@ describe("the revocation check", () => {
       expect(logger.at("info")).to.include("the revocation store answers again");
     });
 
-    it(`degrades the check auth while the store is down, without making it critical (RDY-22, REV-${failOpen ? "4" : "5"})`, async () => {
+    it(`makes the auth readiness check unhealthy but not critical while the store is down (RDY-22, REV-${failOpen ? "4" : "5"})`, async () => {
       let isDown = true;
       const time = clock();
       const revocation = {
@@ -290,7 +290,7 @@ describe("the revocation check", () => {
     });
   }
 
-  it("calls next synchronously when the store returns synchronously", async () => {
+  it("calls next() synchronously when the store returns synchronously", async () => {
     const order: string[] = [];
     const auth = jwtAuth({ ...options, revocation: { isRevoked: () => false } });
     await using server = await serve(

@@ -133,7 +133,7 @@ describe("createSecretSource", () => {
     expect(refused({ secret: pemOf("p256") })).not.to.contain("MFkw");
   });
 
-  it("keeps its key when the given bytes change later", () => {
+  it("keeps its key when the caller overwrites the given bytes", () => {
     const bytes = Buffer.from(good);
     const verifier = createVerifier({ keys: createSecretSource({ secret: bytes }), now });
     bytes.fill(0);

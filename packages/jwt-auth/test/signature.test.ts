@@ -15,7 +15,7 @@ import { base64url, forge, now, partsOf } from "./support/forge.ts";
 import { keyFixture, keyFor, type KeyName } from "./support/key-fixtures.ts";
 import { thrownBy } from "./support/verifying.ts";
 
-/** A source that returns one key for any kid and algorithm. */
+/** Returns a source with one key for any kid and algorithm. */
 function only(key: KeyObject): KeySource {
   return { generation: 0, find: () => key };
 }
@@ -97,7 +97,7 @@ describe("signatures", () => {
   for (const algorithm of ["PS256", "PS384", "PS512"] as const) {
     it(`are refused for ${algorithm} without their leading zero (AUTH-26)`, async () => {
       let token = "";
-      // One in 256 signatures begins with a zero, because each has a new salt.
+      // Sign until the signature begins with a zero: because of its random salt, one in 256 does.
       const beginsWithZero = (): boolean => Buffer.from(partsOf(token)[2] ?? "", "base64url")[0] === 0;
       do token = forge({ algorithm });
       while (!beginsWithZero());
@@ -134,7 +134,7 @@ describe("signatures", () => {
   });
 });
 
-describe("keys that do not fit", () => {
+describe("createVerifier() with a key that does not fit", () => {
   function wrongFor(algorithm: Algorithm): readonly KeyName[] {
     if (algorithm.startsWith("HS")) return ["rsa2048", "p256", "ed25519"];
     if (algorithm === "ES256") return ["p384", "p521", "secp256k1", "rsa2048", "ed25519", "secret"];
@@ -192,7 +192,7 @@ describe("keys that do not fit", () => {
     }
   });
 
-  it("refuses a key of type rsa-pss, which may fix another hash (AUTH-26)", () => {
+  it("refuses a key of type rsa-pss, which may be restricted to another hash (AUTH-26)", () => {
     const { publicKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha512" });
     for (const algorithm of rsa) expect(keyFault(publicKey, algorithm)).to.contain("type rsa, not rsa-pss");
   });

@@ -53,7 +53,7 @@ describe("toPrincipal", () => {
     expect(read(["a", 1, null, "", ["b"]])).to.deep.equal(["a"]);
   });
 
-  it("reads the configured claims (CLAIM-1)", () => {
+  it("reads scopes, roles and tenant from the configured claims (CLAIM-1)", () => {
     const other = { scopeClaim: "scp", rolesClaim: "https://example/roles", tenantClaim: "org" };
     const claims = {
       sub: "a",
@@ -71,7 +71,7 @@ describe("toPrincipal", () => {
     });
   });
 
-  it("ignores inherited members as claims (CLAIM-1)", () => {
+  it("does not read claims from inherited members (CLAIM-1)", () => {
     const odd = { scopeClaim: "constructor", rolesClaim: "toString", tenantClaim: "valueOf" };
     expect(toPrincipal({ sub: "a" }, odd)).to.deep.include({ scopes: [], roles: [], tenant: undefined });
   });

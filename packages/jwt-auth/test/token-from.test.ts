@@ -17,14 +17,14 @@ const bob = forge({ algorithm: "HS256", claims: { sub: "bob" } });
 
 for (const stack of stacks) {
   describe(`tokenFrom on ${stack}`, () => {
-    it("finds the caller by a cookie, which is ignored without tokenFrom (AUTH-33)", async () => {
+    it("finds the caller from a cookie, which jwtAuth() ignores without tokenFrom (AUTH-33)", async () => {
       await using pages = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${pages.url}/me`, cookie)).body.caller).to.equal("ada");
       await using plain = await serve(stack, [jwtAuth({ ...options, tokenFrom: undefined })], routes);
       expect((await ask(`${plain.url}/me`, cookie)).status).to.equal(401);
     });
 
-    it("is not called for a request with a bearer header, good or bad (AUTH-33)", async () => {
+    it("is not called for a request with a valid or invalid bearer header (AUTH-33)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const both = { ...cookie, ...bearer(bob) };
       expect((await ask(`${server.url}/me`, both)).body.caller).to.equal("bob");
@@ -40,7 +40,7 @@ for (const stack of stacks) {
       expect(body.caller).to.equal("ada");
     });
 
-    it("admits safe methods from any origin (AUTH-34)", async () => {
+    it("authenticates safe methods from any origin (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       for (const method of ["GET", "OPTIONS"]) {
         const headers = { ...cookie, "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" };
@@ -49,7 +49,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("admits an unsafe method from a page of the same origin (AUTH-34)", async () => {
+    it("authenticates an unsafe method from a page of the same origin (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const own: readonly Readonly<Record<string, string>>[] = [
         { "Sec-Fetch-Site": "same-origin" },
@@ -65,7 +65,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("returns 403 for an unsafe method from another origin, even on open routes (AUTH-34)", async () => {
+    it("causes a 403 for an unsafe method from another origin, even on routes without a guard (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { port } = new URL(server.url);
       const foreign: readonly Readonly<Record<string, string>>[] = [
@@ -101,7 +101,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ignores a bad cookie, and does not check the origin without a cookie (AUTH-12, AUTH-34)", async () => {
+    it("does not cause an origin check without a session cookie or with an invalid one (AUTH-12, AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       for (const headers of [{ Cookie: "__Host-session=nonsense" }, { Cookie: "theme=dark" }]) {
         expect((await ask(`${server.url}/open`, headers, "POST")).status).to.equal(200);
@@ -109,7 +109,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("returns 500 when the function throws or does not return a string, and logs why", async () => {
+    it("causes a 500 when it throws or does not return a string, and the reason is logged", async () => {
       const faults: readonly (() => unknown)[] = [
         () => {
           throw new Error("a bug");
@@ -130,7 +130,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("treats null and an empty string as no token", async () => {
+    it("may return undefined, null or an empty string for no token", async () => {
       for (const nothing of [null, "", undefined]) {
         const auth = jwtAuth({ ...options, tokenFrom: () => nothing as undefined });
         await using server = await serve(stack, [auth], routes);
@@ -140,8 +140,8 @@ for (const stack of stacks) {
   });
 }
 
-describe("tokenFrom behind a proxy that ends TLS", () => {
-  it("refuses an http page when Express knows that the request used TLS (AUTH-34)", async () => {
+describe("tokenFrom behind a proxy that terminates TLS", () => {
+  it("causes a 403 for an http Origin when Express knows that the request used TLS (AUTH-34)", async () => {
     for (const express of Object.values(expressMajors)) {
       const app = express();
       app.set("trust proxy", "loopback");

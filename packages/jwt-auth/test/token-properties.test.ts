@@ -10,7 +10,10 @@ import { base64url, forge, now } from "./support/forge.ts";
 const settings = { seed: 20_261_121, numRuns: 2000 } as const;
 const every = new Set<string>(algorithms);
 
-/** Texts that resemble tokens to different degrees: any text, three parts, JSON parts, changed good tokens. */
+/**
+ * Strings that resemble tokens to different degrees: any string, three parts, parts of JSON, valid tokens with a
+ * change.
+ */
 const texts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 300 }),
   fc.stringMatching(/^[\w-]{0,80}\.[\w-]{0,80}\.[\w-]{0,80}$/),
@@ -28,8 +31,8 @@ const texts: fc.Arbitrary<string> = fc.oneof(
   }),
 );
 
-describe("any string", () => {
-  it("is parsed or refused, and never makes the parser throw (AUTH-21)", () => {
+describe("any input", () => {
+  it("is parsed or refused, and never makes parseToken() throw (AUTH-21)", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const parsed = parseToken(text, every);
@@ -40,7 +43,7 @@ describe("any string", () => {
     );
   });
 
-  it("is accepted or refused, and never makes the verifier throw or reject (AUTH-11)", async () => {
+  it("is accepted or refused, and never makes verify() throw or reject (AUTH-11)", async () => {
     const verifiers = createVerifiers();
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
@@ -54,7 +57,7 @@ describe("any string", () => {
     );
   });
 
-  it("is refused when the value is not a string (AUTH-11)", async () => {
+  it("is refused when it is not a string (AUTH-11)", async () => {
     for (const value of [undefined, null, 7, {}, [], Symbol("token"), Buffer.from(forge())]) {
       for (const verifier of createVerifiers()) {
         const found = await (verifier as { verify(token: unknown): ReturnType<Verifier["verify"]> }).verify(
@@ -85,7 +88,7 @@ describe("a token that is accepted", () => {
     );
   });
 
-  it("yields the signed claims, and the same object the second time (AUTH-19)", async () => {
+  it("yields the signed claims, both at its first and at its second use (AUTH-19)", async () => {
     const [, verifier] = createVerifiers();
     await fc.assert(
       fc.asyncProperty(claims, async (given) => {
@@ -111,7 +114,7 @@ describe("a token that is accepted", () => {
   });
 });
 
-/** One verifier per family; the second one has a cache. */
+/** Creates one verifier per family of algorithms; only the second verifier, for HMAC, has a cache. */
 function createVerifiers(): readonly [Verifier, Verifier] {
   return [
     createVerifier({ keys: everyKey(), algorithms: asymmetric, now, cacheTokens: 0 }),

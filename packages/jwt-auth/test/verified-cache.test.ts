@@ -7,7 +7,7 @@ import { keyFixture, keyFor } from "./support/key-fixtures.ts";
 import { createRandom } from "./support/random.ts";
 import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
 
-/** A source with a changeable key and generation, which counts calls of find(). */
+/** Creates a source with a changeable key and generation, which counts calls of find(). */
 function changing(
   key: KeyObject | undefined,
 ): KeySource & { generation: number; key: typeof key; asked: number } {
@@ -36,7 +36,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(1);
   });
 
-  it("holds tokens of every kind, including those verified in the thread pool (AUTH-3)", async () => {
+  it("holds tokens verified synchronously and tokens verified in the thread pool (AUTH-3)", async () => {
     for (const algorithm of ["RS256", "ES256", "EdDSA"] as const satisfies readonly Algorithm[]) {
       const verifier = verifierWith({ keys: changing(keyFor(algorithm).publicKey), algorithms: [algorithm] });
       const token = forge({ algorithm });
@@ -46,7 +46,7 @@ describe("the cache of verified tokens", () => {
     }
   });
 
-  it("keeps two tokens with equal sub and jti apart (CLAIM-2)", () => {
+  it("distinguishes two tokens with equal sub and jti (CLAIM-2)", () => {
     const verifier = verifierWith();
     const weak = hs256({ claims: { jti: "1", scope: "read" } });
     const strong = hs256({ claims: { jti: "1", scope: "read write" } });
@@ -81,7 +81,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("refuses a cached token as of the second in which it expires (AUTH-30)", () => {
+  it("refuses a cached token from the second in which it expires (AUTH-30)", () => {
     let seconds = nowSeconds;
     const verifier = verifierWith({ now: () => seconds * 1000 });
     const token = hs256({ claims: { exp: nowSeconds + 10 } });
@@ -127,7 +127,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.verify(token)).to.deep.equal({ reason: "signature" });
   });
 
-  it("keeps a token when other keys change, and looks up its key once per change (CLAIM-6)", () => {
+  it("keeps a token when only other keys change, and looks up its key once per change (CLAIM-6)", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256();
@@ -137,7 +137,7 @@ describe("the cache of verified tokens", () => {
     expect(keys.asked).to.equal(2);
   });
 
-  it("refuses a cached token when the source throws after a change (CLAIM-6)", () => {
+  it("refuses a cached token when the source throws after its generation changed (CLAIM-6)", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256();
@@ -149,7 +149,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.verify(token)).to.deep.equal({ reason: "keys_unavailable" });
   });
 
-  it("refuses a token at its second use when its key was removed during the first (CLAIM-6)", async () => {
+  it("refuses a token at its second use when its key was removed during its first verification (CLAIM-6)", async () => {
     const keys = changing(keyFor("ES256").publicKey);
     const verifier = verifierWith({ keys, algorithms: ["ES256"] });
     const token = forge({ algorithm: "ES256" });
@@ -179,7 +179,7 @@ describe("the cache of verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("takes its bounds from validated options", () => {
+  it("is bounded by the options cacheTokens and cacheBytes, which are validated", () => {
     expect(thrownBy(() => verifierWith({ cacheTokens: 1.5 })).message).to.contain("cacheTokens");
     expect(thrownBy(() => verifierWith({ cacheBytes: 1 })).message).to.contain("cacheBytes");
     const verifier = verifierWith({ cacheBytes: 65_536 });
@@ -210,7 +210,7 @@ describe("createVerifiedCache", () => {
     expect(cache.get("97999")).to.equal(undefined);
   });
 
-  it("holds the same entries as a plain list ordered by last use", () => {
+  it("when bounded to four entries and 1,000 bytes, holds the same entries as a plain list ordered by last use", () => {
     const random = createRandom(7);
     const cache = createVerifiedCache(4, 1000);
     let list: { readonly id: string; readonly token: CachedToken }[] = [];
@@ -241,7 +241,7 @@ describe("createVerifiedCache", () => {
     cache.set("used", entry(1));
     for (let index = 0; index < 10_000; index++) {
       cache.set(`other-${index}`, entry(1));
-      // Used twice per 800 other tokens, which is the capacity.
+      // The token is used once per 400 other tokens, and the cache holds 800.
       if (index % 400 === 0) expect(cache.get("used"), `after ${index}`).not.equal(undefined);
     }
     expect(cache.size).equal(800);
@@ -276,7 +276,7 @@ describe("createVerifiedCache", () => {
     expect(cacheCost(6400, lists)).to.be.above(1500 * 64);
     const nested = JSON.parse("[".repeat(2000) + "]".repeat(2000)) as object;
     expect(cacheCost(6400, nested)).to.be.above(2000 * 64);
-    // Measured: 85,000 bytes per token, because the engine stores one shape per set of member names.
+    // Measured: 85,000 bytes per token, because V8 stores one hidden class per set of member names.
     const named = { d: Array.from({ length: 450 }, (_, index) => ({ [index.toString(36)]: 1 })) };
     expect(cacheCost(6733, named)).to.be.above(85_000);
   });

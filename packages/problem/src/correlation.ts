@@ -4,8 +4,8 @@ import { isRequestId, mintRequestId, openContext } from "@svc/context";
 const HEADER = "X-Request-ID";
 
 /**
- * Returns the id of a failed request (ERR-5): the id that was already set, else the id that another library set on the
- * response, else the caller's id if it is acceptable, else a new id. Also sets it on the response and in the context.
+ * Returns the id of a failed request (ERR-5), and sets it on the response and in the context: the id in the context,
+ * else the id that another library set on the response, else the caller's id if it is acceptable, else a new id.
  */
 export function correlate(req: IncomingMessage, res: ServerResponse): string {
   const context = openContext(req);
@@ -20,7 +20,10 @@ export function correlate(req: IncomingMessage, res: ServerResponse): string {
   return context.requestId;
 }
 
-/** Returns an id that may be echoed, or undefined (COR-6, COR-7). Node joins a repeated header with a space. */
+/**
+ * Returns an id that may be echoed, or undefined (COR-6, COR-7). Rejects a repeated header, whose values Node joins
+ * with a comma and a space.
+ */
 export function acceptable(id: unknown): string | undefined {
   return isRequestId(id) ? id : undefined;
 }

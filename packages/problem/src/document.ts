@@ -4,7 +4,7 @@ import { defaultDetail, statusPhrase } from "./statuses.ts";
 /** The members of a problem document that do not follow from its status. */
 export interface ProblemFields {
   readonly status: number;
-  /** Default: `authentication required` for 401, the generic sentence for 500, else the phrase. */
+  /** Default: `authentication required` for 401, the generic sentence for 500, else the phrase of the status. */
   readonly detail?: string | undefined;
   readonly type?: string | undefined;
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
@@ -48,7 +48,7 @@ function memberText(extensions: Readonly<Record<string, unknown>>, name: string)
     value = extensions[name];
     return JSON.stringify(value);
   } catch {
-    // Send the error response even for a cycle, a bigint or a toJSON that throws.
+    // Send the error response even if an extension has a cycle, a bigint or a toJSON that throws.
     return JSON.stringify(jsonSafe(value));
   }
 }

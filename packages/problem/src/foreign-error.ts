@@ -3,7 +3,8 @@ import { ProblemError } from "./problem-error.ts";
 import { GENERIC_DETAIL, defaultDetail } from "./statuses.ts";
 import type { SendableProblem } from "./send.ts";
 
-// body-parser's message for malformed JSON quotes the body; the message of a decoding error quotes the path.
+// These replace messages that quote the request: the message of body-parser for malformed JSON quotes the body, and the
+// message of a decoding error quotes the path.
 const MALFORMED_JSON = "the body is not valid JSON";
 const UNDECODABLE_PATH = "the path is not validly percent-encoded";
 

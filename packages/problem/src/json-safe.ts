@@ -6,9 +6,9 @@ const MAX_VALUES = 2_000;
 export const MAX_TEXT = 512;
 
 /**
- * Returns a copy of any value that `JSON.stringify` accepts: limited in depth, entries, text length and size, without
- * cycles; placeholders in angle brackets replace what cannot be shown. Runs no code of the value except its getters, and
- * handles their errors.
+ * Copies any value into one that `JSON.stringify` accepts: without cycles, and limited in depth, entries, text length
+ * and size. Placeholders in angle brackets replace what cannot be shown. Of the value's own code only getters run, and
+ * their errors are caught.
  */
 export function jsonSafe(value: unknown): unknown {
   return copy(value, 0, { left: MAX_VALUES });

@@ -4,15 +4,15 @@ const LINGER_MS = 2_000;
 
 const lingering = new WeakSet<ServerResponse>();
 
-/** Whether a response is complete except that ending it waits for the client. */
+/** Returns whether a response is written completely and ends once its client has finished sending. */
 export function isLingering(res: ServerResponse): boolean {
   return lingering.has(res);
 }
 
 /**
- * Sends a complete response to a client that is still sending, and closes the connection at the end of the request, at the
- * latest after two seconds. If it closed earlier, the operating system would reset the connection, and many clients would
- * not read the response.
+ * Sends a complete response to a client that is still sending, and closes the connection at the end of the request, at
+ * the latest after two seconds. An earlier close would make the operating system reset the connection, and many clients
+ * would not read the response.
  */
 export function lingerThenEnd(req: IncomingMessage, res: ServerResponse, body: Uint8Array): void {
   lingering.add(res);

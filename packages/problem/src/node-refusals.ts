@@ -46,7 +46,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
     answerClientError(error, socket, note);
   });
   server.on("connect", (req: IncomingMessage, socket: Socket) => {
-    // Another listener handles CONNECT.
+    // The application has its own listener that handles CONNECT.
     if (server.listenerCount("connect") > 1) return;
     note("CONNECT", 405);
     socket.on("error", () => socket.destroy());
@@ -61,7 +61,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
 }
 
 type Note = (code: string, status: number) => void;
-// Node's own response to a bad request uses this private property; without it, Node responds in these two cases.
+// The response in progress on a connection. Node itself uses this private property when it refuses a request.
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function guardRequests(
@@ -80,7 +80,7 @@ function guardRequests(
   });
 }
 
-// A server with captureRejections uses the return value of the listener.
+// Returns the result of the listener: a server with captureRejections handles its rejection.
 function callAll(
   server: Server,
   listeners: readonly RequestListener[],
@@ -144,7 +144,7 @@ function endWithProblem(req: IncomingMessage, res: ServerResponse): void {
 
 const NOTE_INTERVAL_MS = 1_000;
 
-// At most one line per second and server, so that many bad requests do not flood the log.
+// Logs at most one record per second and server, so that many bad requests do not flood the log.
 function noteOncePerSecond(logger: Logger | undefined): Note {
   let last = -Infinity;
   let suppressed = 0;
@@ -162,11 +162,11 @@ function noteOncePerSecond(logger: Logger | undefined): Note {
   };
 }
 
-// No handler would catch an error of the application's function here, so a client could end the process with it.
+// Nothing else catches errors here: if the logger or `requestIdFrom` threw, a client could end the process.
 function orUndefined<T>(call: () => T): T | undefined {
   try {
     const answer = call();
-    // The same is true of a rejection by an async function.
+    // The rejection of an async function would end the process too.
     if (answer instanceof Promise) answer.catch(() => undefined);
     return answer;
   } catch {

@@ -18,7 +18,7 @@ export const problemHandlerOptions = defineOptions("problemHandler()", {
 export type ProblemHandlerOptions = OptionsOf<typeof problemHandlerOptions>;
 
 export const attachProblemsOptions = defineOptions("attachProblems()", {
-  /** Receives at most one debug line per second: `code`, `http_status`, `suppressed`. Default: none. */
+  /** Receives at most one debug record per second, with `code`, `http_status` and `suppressed`. Default: none. */
   logger: { kind: logger },
   /**
    * Returns the id of a request that is refused before any middleware; a result other than 1 to 128 visible ASCII characters

@@ -4,7 +4,10 @@ const PROBLEM: unique symbol = Symbol.for("@svc/problem/1") as never;
 
 /** Options of a problem besides its status and detail. */
 export interface ProblemOptions {
-  /** For programs and logs, never sent to clients. Default: the code of the status. */
+  /**
+   * Machine-readable code for logs and for code that handles the error; never sent to clients. Default: the code of the
+   * status.
+   */
   readonly code?: ProblemCode | (string & {}) | undefined;
   /** Headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
@@ -39,12 +42,13 @@ export class ProblemError extends Error {
   declare readonly headers: Readonly<Record<string, string | number | readonly string[]>> | undefined;
   declare readonly extensions: Readonly<Record<string, unknown>> | undefined;
   declare readonly type: string;
-  /** Tells the error handlers of other libraries that they may show `message`. */
+  /** Marks `message` as safe to show, for the error handlers of other libraries. */
   declare readonly expose: true;
 
   /**
    * @param status 400 to 599
-   * @param detail default: `authentication required` for 401, the generic sentence for 500, else the phrase
+   * @param detail default: `authentication required` for 401, the generic sentence for 500, else the phrase of the
+   *   status
    */
   constructor(status: number, detail?: string, options?: ProblemOptions) {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
@@ -77,14 +81,14 @@ export class ProblemError extends Error {
   }
 }
 
-// On the prototype, because own properties would add cost to every error.
+// Define these on the prototype, because own properties would add cost to every error.
 Object.defineProperties(ProblemError.prototype, {
   [PROBLEM]: { value: true },
   name: { value: "ProblemError", writable: true, configurable: true },
   expose: { value: true, writable: true, configurable: true },
 });
 
-/** Whether a value is a problem of this or another copy of the package. Never throws. */
+/** Returns whether a value is a problem created by this or another copy of the package. Never throws. */
 export function isProblemError(value: unknown): value is ProblemError {
   try {
     return typeof value === "object" && value !== null && (value as Marked)[PROBLEM] === true;

@@ -67,7 +67,8 @@ const ABORTS: ReadonlySet<unknown> = new Set([
   "ERR_SVC_BODY_INCOMPLETE",
 ]);
 
-// Check both: a reset by a database has the same code, and a bug may appear after the client disconnects.
+// Check the socket and the error: a reset by a database has the same code, and an unrelated error may follow after the
+// client has disconnected.
 function isClientGone(error: unknown, req: IncomingMessage): boolean {
   return (
     read(req.socket, "destroyed") === true &&
@@ -107,7 +108,7 @@ function settled(answer: unknown): void {
   if (answer instanceof Promise) answer.catch(() => undefined);
 }
 
-// The thrown value may be a whole request.
+// Limits the logged message, because the thrown value may be large, such as a whole request.
 const LONGEST_MESSAGE = 2_000;
 
 function described(error: unknown): object {

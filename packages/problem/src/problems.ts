@@ -62,9 +62,9 @@ export const unsupportedMediaType = problemWith(415);
 
 /** One fault in the input of a client (ERR-16). */
 export interface ValidationIssue {
-  /** A short, stable identifier for programs: `missing`, `string_too_short`. */
+  /** A short, stable, machine-readable identifier, such as `missing` or `string_too_short`. */
   readonly type: string;
-  /** The location of the fault: `["body", "items", 0, "price"]`. */
+  /** The location of the fault, such as `["body", "items", 0, "price"]`. */
   readonly loc: readonly (string | number)[];
   /** A human-readable message. */
   readonly msg: string;

@@ -25,8 +25,8 @@ export function rawProblem(
 }
 
 /**
- * Writes the last bytes of a connection and closes it when the client closes it, at the latest after one second. Closing
- * with unread bytes would reset the connection, and the reset may arrive before the response.
+ * Writes the last bytes of a connection, and closes it after the client has, at the latest after one second. Closing a
+ * connection with unread input would reset it, and the reset may arrive before the response.
  */
 export function answerAndClose(socket: Socket, bytes: Buffer): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

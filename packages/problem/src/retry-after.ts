@@ -1,7 +1,7 @@
 import { ProblemError } from "./problem-error.ts";
 import type { ReadyOptions } from "./problems.ts";
 
-/** The state of a limit that was exceeded. */
+/** The state of a rate limit that the caller has exceeded. */
 export interface ExceededLimit {
   /** Requests allowed per window. */
   readonly limit: number;
@@ -13,7 +13,7 @@ export interface ExceededLimit {
   readonly resetSeconds?: number | undefined;
 }
 
-/** 429 with `Retry-After` and `RateLimit-*` headers, and the same numbers as members. */
+/** 429 with `Retry-After` and `RateLimit-*` headers, and with `limit`, `remaining` and `retry_after` as members. */
 export function tooManyRequests(exceeded: ExceededLimit, options?: ReadyOptions): ProblemError {
   const { limit, remaining = 0, retryAfterSeconds, resetSeconds = retryAfterSeconds } = exceeded;
   const retryAfter = wholeSeconds(retryAfterSeconds);

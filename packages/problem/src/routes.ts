@@ -31,14 +31,17 @@ function collect(router: unknown, path: string, found: Set<string>, nesting: num
   }
 }
 
-// `_all` is not a method: its handlers usually run in addition to the handlers that respond. `app.all` registers every
-// method, `route.all` only this entry.
+// Skip handlers for all methods, because they usually run in addition to the handlers that respond: `app.all` registers
+// every method, `route.all` only the entry `_all`, which is not a method.
 function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<string>): void {
   if (methods["connect"] === true && methods["trace"] === true) return;
   for (const method of Object.keys(methods)) if (method !== "_all") found.add(method.toUpperCase());
 }
 
-/** Returns the part of the path that a layer matches, or undefined. Older versions store it on the layer itself. */
+/**
+ * Returns the part of the path that a layer matches, or undefined. Older routers return a boolean and store the part on
+ * the layer.
+ */
 function prefixMatched(layer: Layer, path: string): string | undefined {
   try {
     const match = layer.match(path);
@@ -71,7 +74,7 @@ interface MountedApp {
   readonly mountpath?: unknown;
 }
 
-/** Returns the path as an application sees it: without the prefixes of its parents. */
+/** Returns a path as a mounted application sees it: without the prefixes at which it and its parents are mounted. */
 export function pathWithin(app: unknown, path: string): string {
   let cut = 0;
   for (

@@ -23,7 +23,7 @@ export function silence(res: ServerResponse): void {
     return true;
   };
   res.end = (...args: unknown[]) => {
-    // A problem to a client that is still sending is written but not ended yet.
+    // The response to a client that is still sending its request may be written but not yet ended.
     if (!res.writableEnded) end();
     callBack(...args);
     return res;
@@ -36,7 +36,7 @@ function callBack(...args: unknown[]): void {
   if (callback !== undefined) process.nextTick(callback);
 }
 
-// Stop the source of a late `source.pipe(res)`, which may never end; its output is discarded.
+// Destroy a source that is piped into the response: its output is discarded, and it may never end by itself.
 function letGo(this: ServerResponse, source: Readable): void {
   source.unpipe(this);
   source.destroy();

@@ -46,8 +46,8 @@ const STATUSES = {
 } as const satisfies Readonly<Record<number, readonly [phrase: string, code?: string]>>;
 
 /**
- * The problem codes of this package. Other packages add their own codes, in the same form. A code is for programs and logs;
- * clients never see it. `ERR_SVC_PROBLEM` stands for every other status.
+ * The problem codes of this package. Other packages add their own codes, in the same form. Codes are for logs and for
+ * code that handles errors; clients never see them. A status without its own code has `ERR_SVC_PROBLEM`.
  */
 export type ProblemCode =
   | Extract<(typeof STATUSES)[keyof typeof STATUSES], readonly [string, string]>[1]

@@ -99,7 +99,7 @@ for (const stack of stacks) {
       expect(seen).to.deep.equal([]);
     });
 
-    it("serves an Upgrade without a listener as a normal request", async () => {
+    it("serves an Upgrade request as a normal request when the server has no upgrade listener", async () => {
       const { seen, listening } = await guarded(stack);
       await using server = listening;
       const upgrade = "Connection: Upgrade, close\r\nUpgrade: websocket\r\n";
@@ -117,7 +117,7 @@ for (const stack of stacks) {
       expect(seen).to.deep.equal(["GET /a", "GET /b"]);
     });
 
-    it("ERR-21 responds to a request that arrives too slowly with a 408 problem and one debug line", async () => {
+    it("ERR-21 responds with a 408 problem to a request that arrives too slowly, and logs one debug record", async () => {
       const logger = collectingLogger();
       const { listening } = await guarded(
         stack,
@@ -146,7 +146,7 @@ describe("attachProblems", () => {
     );
   });
 
-  it("ERR-21 responds to an invalid chunk while the request is being read", async () => {
+  it("ERR-21 responds with a 400 problem to an invalid chunk in a body", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);
     await using listening = await listen(server);
@@ -155,7 +155,7 @@ describe("attachProblems", () => {
     expect(body.instance).to.equal("/up");
   });
 
-  it("ERR-21 responds to chunk extensions over the limit with a 413 problem", async () => {
+  it("ERR-21 responds with a 413 problem to chunk extensions over the limit", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);
     await using listening = await listen(server);
@@ -163,7 +163,7 @@ describe("attachProblems", () => {
     expectProblem(await rawRequest(listening.port, `${head}2;a=${"x".repeat(20_000)}`), 413);
   });
 
-  it("ERR-21 responds to a request beyond the limit of its connection with a 503 problem", async () => {
+  it("ERR-21 responds with a 503 problem to a request beyond maxRequestsPerSocket", async () => {
     let served = 0;
     const server = createServer(problemServerOptions, (_req, res) => {
       served += 1;
@@ -203,7 +203,7 @@ describe("attachProblems", () => {
     }
   });
 
-  it("ERR-21 refuses transfer codings other than chunked that Node reads as chunked", async () => {
+  it("ERR-21 refuses a Transfer-Encoding other than a single `chunked`, even if Node accepts it", async () => {
     const server = createServer(problemServerOptions, (_req, res) => void res.end("reached"));
     attachProblems(server);
     await using listening = await listen(server);
@@ -223,7 +223,7 @@ describe("attachProblems", () => {
     expect((await post("transfer-encoding: Chunked")).body).to.equal("reached");
   });
 
-  it("ERR-21 never writes into a response that has begun, or in place of a pending response", async () => {
+  it("ERR-21 never writes a problem into a response that has begun, or in place of a pending response", async () => {
     const server = createServer(problemServerOptions, (req, res) => {
       if (req.url === "/open") {
         res.writeHead(200, { "Content-Length": "100" });
@@ -238,7 +238,7 @@ describe("attachProblems", () => {
     expect(owed.text).to.equal("");
   });
 
-  it("ERR-21 responds to a pipelined bad request after the response to a good request", async () => {
+  it("ERR-21 responds to a valid request before it refuses the malformed request pipelined after it", async () => {
     const server = createServer(problemServerOptions, (_req, res) => void res.end("fine"));
     attachProblems(server);
     await using listening = await listen(server);
@@ -250,7 +250,7 @@ describe("attachProblems", () => {
     expect(text.match(/HTTP\/1\.1 /g)).to.have.lengthOf.at.most(2);
   });
 
-  it("COR-1 ERR-21 uses the caller's id, or the id from requestIdFrom", async () => {
+  it("COR-1 ERR-21 uses the id from requestIdFrom, or else the caller's id", async () => {
     const plain = createServer(problemServerOptions, notFound());
     attachProblems(plain);
     const told = createServer(problemServerOptions, notFound());
@@ -291,7 +291,7 @@ describe("attachProblems", () => {
     expect(text).to.not.contain("reached");
   });
 
-  it("leaves CONNECT to another listener", async () => {
+  it("leaves CONNECT to the application's own connect listener", async () => {
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server);
     server.on("connect", (_req, socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n"));
@@ -300,7 +300,7 @@ describe("attachProblems", () => {
     expect(text).to.equal("HTTP/1.1 200 OK\r\n\r\n");
   });
 
-  it("ERR-21 responds even when requestIdFrom or the logger throws, which could end the process", async () => {
+  it("ERR-21 responds, and the process survives, when requestIdFrom or the logger throws or rejects", async () => {
     const fail = (): never => {
       throw new Error("the application's");
     };
@@ -320,7 +320,7 @@ describe("attachProblems", () => {
     expectProblem(await rawRequest(last.port, "GET / HTTP/1.1\r\n\r\n"), 400);
   });
 
-  it("ERR-21 writes one debug line for many bad requests", async () => {
+  it("ERR-21 logs fewer debug records than it refuses bad requests", async () => {
     const logger = collectingLogger();
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server, { logger });

@@ -6,7 +6,7 @@ import { ask, serve, stacks } from "./support/stacks.ts";
 
 for (const stack of stacks) {
   describe(`notFound on ${stack}`, () => {
-    it("ERR-11 responds to an unknown path with a 404 problem", async () => {
+    it("ERR-11 responds with a 404 problem to an unknown path", async () => {
       await using server = await serve(stack, (_req, _res, next) => next());
       const { status, body } = await ask(`${server.url}/nowhere?x=1`);
       expect(status).to.equal(404);
@@ -19,7 +19,7 @@ const ok: RequestHandler = (_req, res) => void res.send("ok");
 
 for (const [major, express] of Object.entries(expressMajors)) {
   describe(`notFound and the routes of ${major}`, () => {
-    it("ERR-9 ERR-10 responds to a path that exists for another method with 405 and Allow", async () => {
+    it("ERR-9 ERR-10 responds with 405 and Allow to a path that exists for another method", async () => {
       const app = express();
       app.all("/things", (_req, _res, next) => next());
       app.get("/things", ok);
@@ -35,7 +35,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/things/1/2`)).status).to.equal(404);
     });
 
-    it("ERR-9 finds methods in routers, under mounts with parameters and for arrays of paths", async () => {
+    it("ERR-9 finds the methods of nested routers, of mount paths with parameters and of arrays of paths", async () => {
       const inner = express.Router();
       inner.get("/:id", ok);
       const outer = express.Router({ mergeParams: true });
@@ -53,7 +53,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect(await allow("/items/5")).to.equal(null);
     });
 
-    it("ERR-9 works inside a mounted application and inside a router", async () => {
+    it("ERR-9 returns 405 and Allow inside a mounted application and inside a router", async () => {
       const sub = express();
       sub.post("/y", ok);
       sub.use(notFound());
@@ -91,7 +91,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/unknown`, { method: "OPTIONS" })).status).to.equal(404);
     });
 
-    it("ERR-11 responds to a path that cannot be decoded with 404", async () => {
+    it("ERR-11 responds with 404 to a path that cannot be decoded", async () => {
       const app = express();
       app.get("/known/:id", ok);
       const passOn: ErrorRequestHandler = (error, _req, _res, next) => {

@@ -134,7 +134,7 @@ describe("the functions that create problems", () => {
     expect(error.extensions).to.deep.equal({ missing_scopes: ["a", "b"] });
   });
 
-  it("ERR-14 return a 403 with the roles, of which the caller needs one", () => {
+  it("ERR-14 return a 403 with the list of roles of which the caller needs one", () => {
     expect(missingRoles(["x", "y"]).detail).to.equal("requires one of: x, y");
   });
 
@@ -198,7 +198,7 @@ describe("the functions that create problems", () => {
     expect(shown(JSON.parse('{"__proto__":{"a":1},"b":2}'))).to.deep.equal({ b: 2 });
   });
 
-  it("ERR-17 limit the copy of an input whose objects are referenced many times", () => {
+  it("ERR-17 limit the size of the copied input when its objects reference each other many times", () => {
     const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
     for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
     let reads = 0;

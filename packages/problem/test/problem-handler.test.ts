@@ -44,7 +44,7 @@ for (const stack of stacks) {
       expect(logger.lines[0]?.fields["request_id"]).to.equal(headers.get("x-request-id"));
     });
 
-    it("ERR-7 shows the message in debug, never the stack", async () => {
+    it("ERR-7 shows the message but never the stack with `debug: true`", async () => {
       await using server = await serve(
         stack,
         () => {
@@ -57,7 +57,7 @@ for (const stack of stacks) {
       expect(JSON.stringify(body)).to.not.contain(".ts:");
     });
 
-    it("ERR-1 sends a ProblemError unchanged, and logs it only from status 500 on", async () => {
+    it("ERR-1 sends a ProblemError unchanged, and logs it only for a status of 500 or higher", async () => {
       const logger = collectingLogger();
       await using server = await serve(
         stack,
@@ -153,7 +153,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("COR-4 logs through the logger of the request's context without a logger option", async () => {
+    it("COR-4 uses the logger in the request's context when the logger option is not set", async () => {
       const logger = collectingLogger();
       await using server = await serve(stack, (req, _res, next) => {
         openContext(req).log = logger;
@@ -214,7 +214,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
-    it("ERR-8 limits the log of a thrown value that is not an error and has many references to itself", async () => {
+    it("ERR-8 limits the size of the log record for a thrown object with many circular references", async () => {
       const logger = collectingLogger();
       const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
       for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
@@ -225,7 +225,7 @@ for (const stack of stacks) {
       expect(JSON.stringify(line?.fields).length).to.be.within(1_000, 10_000);
     });
 
-    it("stores the error for telemetry", async () => {
+    it("makes the thrown error available through responseError(), for telemetry", async () => {
       const thrown = new Error("x");
       let seen: unknown;
       await using server = await serve(stack, (_req, res, next) => {
@@ -240,8 +240,8 @@ for (const stack of stacks) {
 }
 
 for (const [major, express] of Object.entries(expressMajors)) {
-  describe(`problemHandler and ${major} itself`, () => {
-    it("ERR-1 responds to a path that cannot be decoded with a problem", async () => {
+  describe(`problemHandler with errors from ${major}`, () => {
+    it("ERR-1 responds with a problem to a path that cannot be decoded", async () => {
       const app = express();
       app.get("/items/:id", (_req, res) => void res.send("x"));
       app.use(problemHandler());
@@ -251,7 +251,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect(body.detail).to.equal("the path is not validly percent-encoded");
     });
 
-    it("ERR-1 ERR-19 responds to errors from express.json with a problem that does not quote the body", async () => {
+    it("ERR-1 ERR-19 responds with a problem that does not quote the body to errors from express.json", async () => {
       const app = express();
       app.use(express.json({ limit: 20 }));
       app.use(problemHandler());
@@ -263,7 +263,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await post(JSON.stringify("x".repeat(50)))).body).to.include({ status: 413 });
     });
 
-    it("leaves status and headers to Express itself without problemHandler", async () => {
+    it("when not mounted, lets Express send the status and headers of a ProblemError", async () => {
       const app = express();
       app.set("env", "test");
       app.get("/", (_req, _res, next) => next(new ProblemError(409, "x", { headers: { "X-A": "1" } })));

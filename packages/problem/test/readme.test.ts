@@ -21,7 +21,7 @@ describe("the README", () => {
     expect((await ask(`${await sample.url}/orders/7`, { method: "PUT" })).status).to.equal(405);
   });
 
-  it("ERR-21 has a sample that responds with problems in place of Node", async () => {
+  it("ERR-21 has a sample that sends problems for requests that Node itself would refuse", async () => {
     await using sample = await runSample(readme, 1);
     const port = Number(new URL(await sample.url).port);
     const { status, headers } = await rawRequest(port, "GET / HTTP/1.1\r\n\r\n");

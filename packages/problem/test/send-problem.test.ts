@@ -9,7 +9,7 @@ import { ask, serve, stacks } from "./support/stacks.ts";
 
 for (const stack of stacks) {
   describe(`sendProblem on ${stack}`, () => {
-    it("ERR-1 ERR-2 sends the six members under the exact media type", async () => {
+    it("ERR-1 ERR-2 sends the six members as exactly application/problem+json", async () => {
       await using server = await serve(stack, (req, res) =>
         sendProblem(req, res, new ProblemError(403, "no")),
       );
@@ -66,7 +66,7 @@ for (const stack of stacks) {
       expect(answers).to.deep.equal(["/a/b", "/c/d", "/", '/q"\\', "//evil/x"]);
     });
 
-    it("ERR-5 uses the id that was set, or mints an id", async () => {
+    it("ERR-5 uses the id in the context or on the response, else mints an id", async () => {
       await using server = await serve(stack, (req, res) => {
         if (req.url === "/set") openContext(req).requestId = "from-context";
         if (req.url === "/header") res.setHeader("X-Request-ID", "from-header");
@@ -141,7 +141,7 @@ for (const stack of stacks) {
       expect(body).to.equal("");
     });
 
-    it("ERR-1 drops headers about the body that is not sent, and invalid headers", async () => {
+    it("ERR-1 drops headers that describe the body of the handler, and invalid headers", async () => {
       await using server = await serve(stack, (req, res) => {
         res.setHeader("ETag", '"x"');
         res.setHeader("Content-Encoding", "gzip");
@@ -168,7 +168,7 @@ for (const stack of stacks) {
       expect(text).to.not.contain("problem");
     });
 
-    it("ERR-1 responds at once while the client is still sending, and closes when it has sent everything", async () => {
+    it("ERR-1 responds at once while the client is still sending, and closes the connection when the client is done", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");
@@ -182,7 +182,7 @@ for (const stack of stacks) {
       expect(JSON.parse(text.slice(text.indexOf("{")))).to.include({ status: 413, detail: "too much" });
     });
 
-    it("ERR-1 closes the connection of a client that never sends the rest", async () => {
+    it("ERR-1 closes the connection of a client that never sends the rest of its body", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");
@@ -219,7 +219,7 @@ for (const stack of stacks) {
 
 for (const stack of stacks) {
   describe(`silence() on ${stack}`, () => {
-    it("lets a late handler respond without an error or a second response, and calls its callbacks", async () => {
+    it("lets the handler respond afterwards without an error or a second response, and calls its callbacks", async () => {
       const { promise, resolve } = Promise.withResolvers<unknown>();
       await using server = await serve(stack, (req, res) => {
         sendProblem(req, res, new ProblemError(504));

@@ -9,7 +9,7 @@ export interface BoundedFetchOptions {
   readonly maxBytes: number;
   /** Whether redirects are followed. By default, a redirect is returned like any other response. Default: false. */
   readonly followRedirects?: boolean | undefined;
-  /** Checks status and headers before the body is read; an exception ends the request. Default: none. */
+  /** Checks status and headers before the body is read; if it throws, the request is aborted. Default: none. */
   readonly accept?: ((response: Response) => void) | undefined;
   /** Aborts the request; the call then throws the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined;

@@ -21,8 +21,8 @@ export interface BreakerOptions {
   /** Failures in a row that open the breaker, at least 1. Required. */
   readonly failures: number;
   /**
-   * Milliseconds for which an open breaker refuses every call; after that time another trial may replace a slow trial.
-   * Required.
+   * Milliseconds for which an open breaker refuses every call; also the time after which another trial may replace one
+   * that has not settled. Required.
    */
   readonly coolDownMs: number;
   /**
@@ -40,7 +40,9 @@ export interface BreakerOptions {
 export interface Attempt {
   succeeded(): void;
   failed(): void;
-  /** The call ended without an outcome; if it was the trial, the next call may become the trial at once. */
+  /**
+   * Reports that the call ended without an outcome; if it was the trial, the next call may become the trial at once.
+   */
   cancelled(): void;
 }
 
@@ -50,11 +52,14 @@ export interface Breaker {
    * @throws BreakerOpenError at once, without running `call`, while the breaker is open
    */
   run<T>(call: () => T | Promise<T>): Promise<T>;
-  /** Returns an attempt when a call is allowed, else undefined. For callers that report the outcome later, in other code. */
+  /**
+   * Returns an attempt when a call is allowed, else undefined. For callers that report the outcome elsewhere in their
+   * code.
+   */
   attempt(): Attempt | undefined;
   /**
-   * Whether a call is allowed now. If the breaker was open, that call is the trial. Report its outcome with `succeeded()` or
-   * `failed()`. They cannot distinguish calls: use `attempt()` if calls overlap.
+   * Returns whether a call is allowed now. If the breaker was open, that call is the trial. Report its outcome with
+   * `succeeded()` or `failed()`. They cannot distinguish calls: use `attempt()` if calls overlap.
    */
   allows(): boolean;
   succeeded(): void;

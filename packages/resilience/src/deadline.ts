@@ -14,7 +14,7 @@ export class DeadlineError extends Error {
 }
 
 export interface DeadlineOptions {
-  /** Rejects with its reason when it aborts before the deadline. Default: none. */
+  /** Ends the wait when it aborts before the deadline: the promise rejects with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Called once at the deadline, before the rejection; an error that it throws replaces the DeadlineError. Default: none. */
   readonly onTimeout?: (() => void) | undefined;
@@ -76,7 +76,7 @@ export async function withDeadline<T>(
     };
     const timer = setTimeout(timeUp, Math.min(ms, LONGEST_TIMER_MS));
     outer?.addEventListener("abort", aborted, { once: true });
-    // Handle both outcomes here, so that a late rejection is not unhandled.
+    // Handle a rejection even after the deadline, so that it is not reported as unhandled.
     started(run, controller.signal).then(
       (value) => {
         release();

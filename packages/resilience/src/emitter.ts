@@ -38,7 +38,7 @@ export function createEmitter<E>(
       throw new OptionError(`createEmitter(): at most ${LISTENERS_AT_MOST} listeners; remove unused ones`);
     }
     const entry = (event: E): unknown => added(event);
-    // A new list, so that a change during an event affects only later events.
+    // Replace the list, so that a change during an event affects only later events.
     listeners = [...listeners, entry];
     return () => {
       listeners = listeners.filter((each) => each !== entry);
@@ -49,7 +49,7 @@ export function createEmitter<E>(
     for (const each of listeners) {
       try {
         const answer = each(event);
-        // TypeScript accepts an async function where void is expected.
+        // A listener may be async, because TypeScript accepts an async function where void is expected.
         if (answer instanceof Promise) answer.catch(report);
       } catch (error) {
         report(error);

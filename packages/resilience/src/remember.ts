@@ -2,7 +2,7 @@ import { checkFunction, checkNames, checkNumber, type Clock, monotonic } from ".
 import { singleFlight } from "./single-flight.ts";
 
 export interface RememberOptions {
-  /** Milliseconds for which a failure is reused; 0 calls again at once. Default 0. */
+  /** Milliseconds for which a failure is reused; 0: the next call calls `ask` again. Default 0. */
   readonly failureTtlMs?: number | undefined;
   /** Clock in milliseconds. Default `performance.now`. */
   readonly now?: Clock | undefined;

@@ -5,8 +5,8 @@ type LogMethods = Record<
 >;
 
 /**
- * Returns a logger that never throws: a failed log call must not fail a request, a job or an event. Drops rejections of
- * async methods and lines of a level that the logger lacks.
+ * Returns a logger that never throws: a failed log call must not fail a request, a job or an event. Ignores rejections
+ * of async methods, and calls of a level that the logger does not have.
  *
  * @param logger if undefined, returns undefined
  */

@@ -1,4 +1,4 @@
-/** A function with concurrent callers that share one call. */
+/** A function whose concurrent callers share one call. */
 export interface SingleFlight<T> {
   (): Promise<T>;
   /** Whether a call is running. */
@@ -17,7 +17,8 @@ export function singleFlight<T>(call: () => T | Promise<T>): SingleFlight<T> {
   }
 
   function shared(): Promise<T> {
-    // The callback of finally() runs asynchronously even when the call throws, so it never clears too early.
+    // finally() runs its callback asynchronously even when the call throws, so `current` is assigned before it is
+    // cleared.
     current ??= start().finally(() => {
       current = undefined;
     });

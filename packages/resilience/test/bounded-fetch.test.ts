@@ -32,7 +32,7 @@ describe("boundedFetch", () => {
     }
   });
 
-  it("ends at the deadline while the body is missing, and with the reason of the signal", async () => {
+  it("rejects at the deadline while the body is incomplete, and with the reason of an aborted signal", async () => {
     await using server = await listen((_req, res) => void res.write("x"));
     const late = await rejection(boundedFetch(server.url, {}, { ...limits, timeoutMs: 50 }));
     expect(late).to.be.instanceOf(DeadlineError).and.include({ ms: 50 });
@@ -41,7 +41,7 @@ describe("boundedFetch", () => {
     expect(await rejection(boundedFetch(server.url, {}, { ...limits, signal }))).to.equal(reason);
   });
 
-  it("returns a redirect as a response, and follows it on request", async () => {
+  it("returns a redirect as a response, unless followRedirects is set", async () => {
     await using server = await listen((req, res) => {
       if (req.url === "/") res.writeHead(302, { location: "/target" }).end();
       else res.end("arrived");
@@ -60,7 +60,7 @@ describe("boundedFetch", () => {
     expect(await rejection(boundedFetch(server.url, {}, { ...limits, accept }))).to.equal(refusal);
   });
 
-  it("uses another fetch, and passes on its errors", async () => {
+  it("uses the given fetch, and rejects with its errors", async () => {
     const failure = new TypeError("fetch failed");
     const fetch = async (): Promise<Response> => Promise.reject(failure);
     expect(await rejection(boundedFetch("https://idp.example", {}, { ...limits, fetch }))).to.equal(failure);

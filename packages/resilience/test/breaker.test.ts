@@ -24,7 +24,7 @@ function setup({ failures = 3, coolDownMs = 1_000 } = {}) {
 }
 
 describe("createBreaker", () => {
-  it("drops the errors and rejections of onChange, so that they do not reach the call", async () => {
+  it("ignores errors and rejections of onChange", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
@@ -124,7 +124,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("closed");
   });
 
-  it("ignores the outcome of calls that began before it opened", () => {
+  it("ignores the failure of a call that began before it opened", () => {
     const { breaker, clock } = setup({ failures: 1 });
     const [early, late, first] = [breaker.attempt(), breaker.attempt(), breaker.attempt()];
     first?.failed();
@@ -139,7 +139,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("closed");
   });
 
-  it("ignores a late success of a call that began before it opened", () => {
+  it("ignores the success of a call that began before it opened", () => {
     const { breaker, clock } = setup({ failures: 1 });
     const [old, first] = [breaker.attempt(), breaker.attempt()];
     first?.failed();
@@ -200,7 +200,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("open");
   });
 
-  it("counts an error as a failure when outcomeOf throws or returns an unknown value, and rejects with it", async () => {
+  it("counts an error as a failure when outcomeOf throws or returns an unknown value, and rejects with that error", async () => {
     const nonsense = [
       () => "nonsense" as never,
       () => {
@@ -247,7 +247,7 @@ describe("createBreaker", () => {
       expect(breaker.state).to.equal("closed");
     });
 
-    it("do not end a trial that belongs to an attempt", () => {
+    it("do not end a trial that attempt() started", () => {
       const { breaker, clock } = setup({ failures: 1 });
       breaker.failed();
       clock.at += 1_000;
@@ -267,14 +267,14 @@ describe("createBreaker", () => {
     [{ failures: 1, coolDownMs: 1, coolDown: 1 }, "coolDown is unknown"],
     [undefined, "the options must be an object"],
   ] as const) {
-    it(`refuses ${JSON.stringify(wrong)}`, () => {
+    it(`refuses the options ${JSON.stringify(wrong)}`, () => {
       expect(() => createBreaker(wrong as never))
         .to.throw(OptionError, `createBreaker(): ${message}`)
         .with.property("code", "ERR_SVC_CONFIGURATION");
     });
   }
 
-  it("agrees with a plain model for any order of calls, results and time", () => {
+  it("agrees with a reference model for any sequence of calls, outcomes and clock steps", () => {
     type Step = { start: true } | { settle: number; outcome: "succeeded" | "failed" } | { wait: number };
     const steps = fc.array(
       fc.oneof<fc.Arbitrary<Step>[]>(

@@ -65,28 +65,29 @@ describe("withDeadline", () => {
     expect(listeners()).to.deep.equal({ added: 3, left: 0 });
   });
 
-  it("keeps the process alive while it waits, and no longer", async () => {
-    // A timer that is not cleared would delay the first exit by a minute; an unref'd one would end the second at once.
+  it("keeps the process alive only while it waits", async () => {
+    // If the timer were not cleared, the first process would exit a minute later; if it were unref'd, the second
+    // process would exit at once.
     expect(await run('withDeadline(60_000, async () => "done").then(console.log)')).to.equal("done");
     const hung = "withDeadline(30, () => new Promise(() => {})).catch((error) => console.log(error.code))";
     expect(await run(hung)).to.equal("ERR_SVC_DEADLINE");
   }).timeout(30_000);
 
-  it("does not run the call when no time is left", async () => {
+  it("rejects without running the call when the time limit is negative", async () => {
     let called = false;
     const error = await failure(withDeadline(-3, () => (called = true)));
     expect(error).to.be.instanceOf(DeadlineError);
     expect(called).to.equal(false);
   });
 
-  it("waits for a time that is too long for setTimeout", async () => {
+  it("accepts a time limit that is too long for setTimeout", async () => {
     const call = deferred<string>();
     setImmediate(() => setTimeout(() => call.resolve("done"), 5));
     expect(await withDeadline(Infinity, () => call.promise)).to.equal("done");
     expect(await withDeadline(2 ** 40, () => Promise.resolve("done"))).to.equal("done");
   });
 
-  it("ends early with the reason of the outer signal", async () => {
+  it("rejects before the deadline with the reason of the outer signal", async () => {
     const outer = new AbortController();
     const reason = new Error("client went away");
     let inner: AbortSignal | undefined;
@@ -131,7 +132,7 @@ describe("withDeadline", () => {
     expect(told).to.equal(1);
   });
 
-  it("refuses an invalid time and unknown options", async () => {
+  it("refuses an invalid time limit and unknown options", async () => {
     const wrong = await failure(withDeadline(Number.NaN, never));
     expect(wrong).to.be.instanceOf(OptionError);
     expect((wrong as Error).message).to.equal("withDeadline(): ms must be a number; it is NaN");
@@ -161,7 +162,7 @@ async function run(statement: string): Promise<string> {
 }
 
 describe("endsWithin", () => {
-  it("returns true for a promise that resolves in time", async () => {
+  it("returns true for a promise that resolves within the time limit", async () => {
     expect(await endsWithin(60_000, Promise.resolve("result"))).to.equal(true);
   });
 
@@ -171,14 +172,14 @@ describe("endsWithin", () => {
     resolve();
   });
 
-  it("rejects with the reason of a promise that rejects in time", async () => {
+  it("rejects with the reason of a promise that rejects within the time limit", async () => {
     const fault = new Error("refused");
     expect(await failure(endsWithin(60_000, Promise.reject(fault)))).to.equal(fault);
   });
 });
 
 describe("isThenable", () => {
-  it("returns true for promises and for objects with a then method only", () => {
+  it("returns true only for promises and other objects with a then method", () => {
     const member = "then" as string;
     const withThen = (value: unknown): object => ({ [member]: value });
     const thenable = withThen(() => undefined);

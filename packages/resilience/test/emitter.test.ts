@@ -19,7 +19,7 @@ describe("createEmitter", () => {
     ]);
   });
 
-  it("reports the first error that a listener throws, calls the others, and does not throw it to the caller", () => {
+  it("when a listener throws, calls the other listeners, and reports the error instead of throwing it", () => {
     const failed: unknown[][] = [];
     const heard: string[] = [];
     const { emit, on } = createEmitter<string>(
@@ -46,7 +46,7 @@ describe("createEmitter", () => {
     expect(failed).to.deep.equal(["a"]);
   });
 
-  it("does not call a listener that is added during an event for that event", () => {
+  it("calls a listener that is added during an event only for later events", () => {
     const heard: string[] = [];
     const { emit, on } = createEmitter<number>(
       () => void on(() => heard.push("late")),
@@ -58,7 +58,7 @@ describe("createEmitter", () => {
     expect(heard).to.deep.equal(["late"]);
   });
 
-  it("does nothing without a listener, and rejects values that are not functions and too many listeners", () => {
+  it("does nothing without a listener, and refuses a listener that is not a function and more than 100 listeners", () => {
     const { emit, on } = createEmitter<number>(undefined, () => undefined);
     expect(emit(1)).to.equal(undefined);
     const wrong = "createEmitter(): listener must be a function";

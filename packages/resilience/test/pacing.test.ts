@@ -106,7 +106,7 @@ describe("atMostEvery", () => {
     expect(calls).to.equal(1);
   });
 
-  it("uses the clock of the process by default", () => {
+  it("uses the monotonic clock by default", () => {
     let calls = 0;
     const act = atMostEvery(3_600_000, () => calls++);
     act();

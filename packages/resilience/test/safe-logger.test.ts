@@ -35,7 +35,7 @@ describe("safeLogger", () => {
     expect(calls).to.equal(3);
   });
 
-  it("drops the rejection of an async method, and lines of a level that the logger lacks", async () => {
+  it("ignores the rejection of an async method, and calls of a level that the logger does not have", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);

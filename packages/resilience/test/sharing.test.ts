@@ -89,7 +89,7 @@ describe("remember", () => {
     expect(await Promise.all(waiting)).to.deep.equal(["at last", "at last", "at last"]);
   });
 
-  it("does not return an old result while a newer call is running", async () => {
+  it("does not return the old result while a newer call is running, even if the clock goes back", async () => {
     const { clock, asked, answer } = setup();
     const first = answer();
     asked[0]?.resolve("old");
@@ -127,7 +127,7 @@ describe("remember", () => {
     expect(await second).to.equal("fine");
   });
 
-  it("refuses an invalid time and unknown options", () => {
+  it("refuses invalid times to live and unknown options", () => {
     expect(() => remember(-1, () => 1)).to.throw(
       OptionError,
       "remember(): ttlMs must be a number of at least 0",

@@ -1,14 +1,17 @@
 import { type Cache, type CacheOptions, createCache } from "@svc/cache";
 import { until } from "@svc/test-support";
 
-/** Deadlines for a Redis that answers or fails at once, longer than any pause of a busy machine. */
+/** Deadlines that are longer than any stall of a busy machine, for tests in which Redis replies or fails at once. */
 export const PATIENT = {
   commandTimeoutMs: 15_000,
   connectTimeoutMs: 15_000,
   readinessTimeoutMs: 15_000,
 } as const;
 
-/** Returns a cache that has set these keys and is idle. Tries again with another cache when the machine was too slow. */
+/**
+ * Returns an idle cache that has set these keys. Retries with a new cache when the machine was too slow for the
+ * deadlines.
+ */
 export function warmCache(options: CacheOptions, keys: readonly string[] = ["kept"]): Promise<Cache> {
   return until("it is connected, and all is quiet", async () => {
     const cache = createCache(options);

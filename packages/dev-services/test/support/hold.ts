@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A process that holds a server, and the data it reported. */
+/** A child process that holds a server, and the data that it reported about the server. */
 export interface Holder extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly held: Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-// A child process of tests. It holds the server named by its arguments, reports it in one JSON line, and ends when its
-// standard input closes, unless it is killed first.
+// A child process of tests. It starts or joins the server named by its arguments, prints the data about it as one JSON
+// line, and exits when its standard input closes.
 import { openTestDatabase, openTestRedis, startPostgres, type PostgresOptions } from "@svc/dev-services";
 
 const [what, options = "{}"] = process.argv.slice(2);

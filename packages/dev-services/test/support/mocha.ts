@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const mocha = join(dirname(createRequire(import.meta.url).resolve("mocha/package.json")), "bin/mocha.js");
 
-/** The result of one test file in a separate mocha. */
+/** The result of running one test file in a separate mocha process. */
 export interface MochaRun {
   readonly status: number | null;
   readonly passes: number;
@@ -21,9 +21,9 @@ export interface MochaRun {
 }
 
 /**
- * Runs a test file in a separate mocha, with the reporter of `npm test`.
+ * Runs a test file in a separate mocha process, with the reporter of `npm test`.
  *
- * @param source JavaScript, which imports by URL because it is outside of the repository
+ * @param source JavaScript; its file is outside the repository, so it must import by URL
  */
 export function runMocha(source: string, { isParallel = false, isCounted = true } = {}): MochaRun {
   const folder = mkdtempSync(join(tmpdir(), "svc-mocha-"));

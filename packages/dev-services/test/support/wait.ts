@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Waits until a condition holds; the limit only ends a failing test. */
+/** Waits until a condition holds. Throws after `ms` milliseconds, which is only reached when a test fails. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,

@@ -4,7 +4,7 @@ import { partsOf, signatureOf } from "../support/forge.ts";
 import { keyFor } from "../support/key-fixtures.ts";
 import type { Subject } from "./compare.ts";
 
-/** Broken verifiers; the comparison must detect each of them. */
+/** Verifiers with one bug each; the comparison must detect every one of them. */
 export const brokenVerifiers: Readonly<Record<string, (subject: Subject) => Subject>> = {
   "broken-crit": (subject) => forgiving(subject, "critical_header"),
   "broken-base64": (subject) => forgiving(subject, "encoding"),
@@ -12,7 +12,7 @@ export const brokenVerifiers: Readonly<Record<string, (subject: Subject) => Subj
   "broken-strict": refusingExtraMembers,
 };
 
-/** Ignores one reason: for such a token it checks the signature only. */
+/** Accepts tokens that should be refused for this reason, if their signature is valid. */
 function forgiving(subject: Subject, reason: Verification["reason"]): Subject {
   return async (token) => {
     const found = await subject(token);
@@ -33,7 +33,7 @@ function isSigned(token: string): boolean {
   return verify(hash, Buffer.from(text), { key, dsaEncoding: "ieee-p1363" }, bytes);
 }
 
-/** Caches by the signed text instead of the whole token. */
+/** Caches results by the signed text instead of the whole token. */
 function cachedByPayload(subject: Subject): Subject {
   const known = new Map<string, Verification>();
   return async (token) => {
@@ -45,7 +45,7 @@ function cachedByPayload(subject: Subject): Subject {
   };
 }
 
-/** Refuses a header member that any issuer may set. */
+/** Refuses tokens with an unknown header member, which issuers may set. */
 function refusingExtraMembers(subject: Subject): Subject {
   return (token) => ("x" in objectIn(partsOf(token)[0]) ? { reason: "header" } : subject(token));
 }

@@ -10,22 +10,22 @@ import { audience, type Draft, finish, goodDraft, issuer, knownKid, leewaySecond
 import { combinable, kinds, mutations } from "./mutations.ts";
 import { classOf, isOfAClass, isSubSecond } from "./stricter.ts";
 
-/** Verifies a token; the function under test. */
+/** The function under test, which verifies a token. */
 export type Subject = (token: string) => Verification | Promise<Verification>;
 
 export interface Comparison {
   readonly cases: number;
-  /** Tokens that both accept. */
+  /** Number of tokens that both libraries accept. */
   readonly valid: number;
   readonly refusedByBoth: number;
-  /** Tokens that jose accepts and this package refuses, by class. */
+  /** Number of tokens that jose accepts and this package refuses, by class. */
   readonly stricter: ReadonlyMap<string, number>;
-  /** Tokens that only jose refuses, because of a fraction of a second. */
+  /** Number of tokens that only jose refuses, because `nbf` is a fraction of a second beyond the leeway. */
   readonly subSecond: number;
   readonly perAlgorithm: ReadonlyMap<string, number>;
   readonly perKind: ReadonlyMap<string, number>;
   readonly perReason: ReadonlyMap<string, number>;
-  /** Results that are wrong. */
+  /** Unexpected differences between the libraries, and other wrong results. */
   readonly faults: readonly Fault[];
 }
 
@@ -40,13 +40,13 @@ export interface Fault {
 export interface CompareOptions {
   readonly cases: number;
   readonly seed: number;
-  /** Breaks the verifiers, to show that the comparison notices it. Default: unchanged verifiers. */
+  /** Replaces the verifiers by broken ones, to show that the comparison detects them. Default: unchanged verifiers. */
   readonly wrap?: ((subject: Subject) => Subject) | undefined;
 }
 
 /**
  * Generates tokens and verifies each with this package and with jose, with the same keys, algorithms, issuer, audience,
- * leeway and clock. Equal seeds make equal headers, claims and mutations; keys and signatures are new in every run.
+ * leeway and clock. Equal seeds yield equal headers, claims and mutations; keys and signatures are new in every run.
  */
 export async function compare({
   cases,
@@ -60,7 +60,7 @@ export async function compare({
     const algorithm = pickAlgorithm(index, random);
     const side = random.pick(sides.filter((each) => each.algorithms.includes(algorithm)));
     const { token, kind, mustRefuse, original } = makeToken(algorithm, index, random);
-    // Verify the original first, so that the cache may hold it.
+    // Verify the unchanged token first, so that the cache holds it when the changed token is verified.
     if (original !== undefined) await side.ours(original);
     const ours = await side.ours(token);
     const again = await side.ours(token);
@@ -135,16 +135,17 @@ function isSameClaims({ principal }: Verification, theirs: JWTPayload): boolean 
 interface Side {
   readonly algorithms: readonly Algorithm[];
   readonly ours: Subject;
-  /** The claims, or undefined for a refusal. */
+  /** Returns the claims that jose verified, or undefined if it refuses the token. */
   theirs(token: string): Promise<JWTPayload | undefined>;
 }
 
-/** Creates both verifiers per family: with issuer, audience and cache, and without them. */
+/** Creates two pairs of verifiers per family of algorithms: one with issuer, audience and cache, one without. */
 function createSides(wrap: (subject: Subject) => Subject): readonly Side[] {
   return [asymmetric, symmetric].flatMap((family) =>
     [true, false].map((isChecked): Side => {
       const expected = isChecked ? { issuer, audience } : {};
-      // A secret or a pinned key fits every kid; a key set has fixed kids.
+      // One source returns its key for every kid, as for a secret or a pinned key; the other has fixed kids, as a key
+      // set does.
       const keys = isChecked
         ? everyKey()
         : fixedKeys(family.map((each) => ({ kid: knownKid, algorithm: each, key: keyFor(each).publicKey })));
@@ -197,7 +198,7 @@ interface Made {
 
 function makeToken(algorithm: Algorithm, index: number, random: Random): Made {
   const draft = goodDraft(algorithm, random);
-  // All kinds are equally frequent; three in ten tokens are unchanged.
+  // Three in ten tokens are unchanged; the other tokens are spread evenly over all kinds of mutations.
   const kind = random.chance(0.3) ? "none" : (kinds[index % kinds.length] ?? "none");
   if (combinable.includes(kind) && random.chance(0.2)) apply(random.pick(combinable), draft, random);
   const original =

@@ -50,7 +50,7 @@ const types: readonly unknown[] = [
 
 /** Mutations of the content of header and claims. */
 export const contentMutations: Mutations = {
-  // Header.
+  // Mutations of the header.
   crit: (draft, random) => {
     draft.header["crit"] = random.pick<unknown>([
       ["b64"],
@@ -154,7 +154,7 @@ export const contentMutations: Mutations = {
       "main\u0000",
     ]);
     draft.header["kid"] = kid;
-    // Half of the verifiers accept any kid.
+    // An unknown kid need not be refused, because half of the verifiers accept any kid.
     return typeof kid !== "string" || kid.length > 256;
   },
   "typ of the header": (draft, random) => {
@@ -162,7 +162,7 @@ export const contentMutations: Mutations = {
     return false;
   },
 
-  // Claims.
+  // Mutations of the claims.
   exp: (draft, random) => claim(draft, "exp", random.pick(dates)),
   iat: (draft, random) => claim(draft, "iat", random.pick(dates)),
   nbf: (draft, random) => claim(draft, "nbf", random.pick(dates)),

@@ -14,7 +14,7 @@ export interface Draft {
   readonly claims: Record<string, unknown>;
   /** Overrides the arguments that `finish` passes to `forge`. */
   readonly forgery: { -readonly [Name in keyof Forgery]: Forgery[Name] };
-  /** Changes of the whole token's text, applied in order. */
+  /** Changes to the text of the signed token, applied in order. */
   readonly after: ((token: string) => string)[];
 }
 

@@ -1,13 +1,13 @@
 import type { Random } from "../support/random.ts";
 import type { Draft } from "./draft.ts";
 
-/** A kind of change. Returns true when the changed token must be refused, regardless of other changes. */
+/** Changes a draft. Returns true when the changed token must be refused, regardless of other changes. */
 export type Mutation = (draft: Draft, random: Random) => boolean;
 
 /** Kinds of changes by name. */
 export type Mutations = Readonly<Record<string, Mutation>>;
 
-/** Characters that are invalid in a part of a token, or that end it. */
+/** Characters that are invalid in a part of a token, or that separate parts. */
 export const odd = [" ", "\n", "\t", "\r\n", "=", "+", "/", "é", "%20", "\u0000", "Ａ", ".", '"', "\u200b"];
 
 export function inserted(text: string, what: string, random: Random): string {

@@ -5,10 +5,10 @@ import { leewaySeconds } from "./draft.ts";
 
 /** A class of tokens that this package refuses and that another library may accept. */
 interface StricterClass {
-  /** The reason in the refusal. */
+  /** The reason with which this package refuses the tokens. */
   readonly reason: Refused["reason"];
   readonly at?: readonly string[];
-  /** Returns whether the token is in this class, independent of the verifier. */
+  /** Returns whether the token is in this class, without using the verifier. */
   holds(token: Opened): boolean;
 }
 
@@ -125,7 +125,7 @@ export function isOfAClass(token: string): boolean {
   return Object.values(stricterClasses).some((each) => each.holds(opened));
 }
 
-/** Returns whether jose alone refuses the token: its `nbf` is past the leeway only by a fraction of a second. */
+/** Returns whether only jose refuses the token, because its `nbf` is beyond the leeway by less than a second. */
 export function isSubSecond(token: string): boolean {
   const nbf = open(token).claims["nbf"];
   return typeof nbf === "number" && !Number.isInteger(nbf) && Math.floor(nbf) === nowSeconds + leewaySeconds;

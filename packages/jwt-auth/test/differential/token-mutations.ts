@@ -9,7 +9,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 export const tokenMutations: Mutations = {
   none: () => false,
 
-  // The text of the token, after signing.
+  // Mutations of the token text, after signing.
   "another character in the header": (draft, random) => replaceIn(draft, random, 0),
   "another character in the payload": (draft, random) => replaceIn(draft, random, 1),
   "another character in the signature": (draft, random) => replaceIn(draft, random, 2),
@@ -40,7 +40,7 @@ export const tokenMutations: Mutations = {
     encoded(draft, "encodedSignature", (part) => (part.length % 4 < 2 ? `${part}=` : nonCanonical(part))),
   "a signature in other bytes": (draft, random) => otherSignature(draft, random),
 
-  // The encoding, signed as changed.
+  // Mutations of the encoding, before signing: the signature covers the changed part.
   "an odd character in the signed payload": (draft, random) =>
     encoded(draft, "encodedPayload", (part) => inserted(part, random.pick(odd), random)),
   "an odd character in the signed header": (draft, random) =>

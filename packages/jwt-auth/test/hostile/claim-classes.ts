@@ -26,20 +26,20 @@ function date(claim: string, rule: string, how: string, value: string): HostileT
   const text = JSON.stringify(rest).slice(0, -1);
   return hostile(
     rule,
-    `${claim} ${how}`,
+    `${claim} that is ${how}`,
     ["claim_type", claim],
     { rawPayload: `${text},"${claim}":${value}}` },
     { rawPayload: `${text},"${claim}":${JSON.stringify(known)}}` },
   );
 }
 
-/** Tokens that are one second or less beyond the leeway. */
+/** Tokens with dates beyond the leeway, most of them by at most one second. */
 const skew: HostileClass = {
   name: "the edges of the leeway",
   tokens: [
     edge("AUTH-30", "exp 30 s ago", "expired", "exp", -30, -29),
     edge("AUTH-30", "exp 31 s ago", "expired", "exp", -31, -29),
-    edge("AUTH-30", "exp 29.5 s and a fraction ago", "expired", "exp", -30 + 0.5, -29 + 0.5),
+    edge("AUTH-30", "exp 29.5 s ago, which is truncated to 30 s", "expired", "exp", -30 + 0.5, -29 + 0.5),
     edge("AUTH-30", "exp an hour ago", "expired", "exp", -3600, -29),
     edge("AUTH-8", "nbf in 31 s", "not_yet_valid", "nbf", 31, 30),
     edge("AUTH-8", "nbf in an hour", "not_yet_valid", "nbf", 3600, 29),
@@ -78,10 +78,12 @@ const missing: HostileClass = {
   name: "missing claims",
   tokens: [
     ...["exp", "iat", "sub"].map((claim) =>
-      hostile("AUTH-9", `no ${claim}`, ["claim_missing", claim], { claims: { [claim]: undefined } }),
+      hostile("AUTH-9", `a token without ${claim}`, ["claim_missing", claim], {
+        claims: { [claim]: undefined },
+      }),
     ),
-    hostile("AUTH-9", "no claim at all", ["claim_missing"], { rawPayload: "{}" }),
-    looksLike("Exp in upper case", "exp", "Exp"),
+    hostile("AUTH-9", "a token without claims", ["claim_missing"], { rawPayload: "{}" }),
+    looksLike("Exp with a capital letter", "exp", "Exp"),
     looksLike("sub with a letter of another alphabet", "sub", "ѕub"),
     looksLike("iat with a dotless i", "iat", "ıat"),
     looksLike("exp with a trailing space", "exp", "exp "),
@@ -105,22 +107,22 @@ function looksLike(defect: string, claim: string, as: string): HostileToken {
 const types: HostileClass = {
   name: "claims of the wrong type",
   tokens: [
-    type("sub", "sub a number", 1, "ada"),
-    type("sub", "sub null", null, "ada"),
-    type("sub", "sub a list", ["ada"], "ada"),
-    type("sub", "sub an object", { id: "ada" }, "ada"),
-    type("sub", "sub empty", "", "ada"),
-    type("sub", "sub true", true, "ada"),
+    type("sub", "sub that is a number", 1, "ada"),
+    type("sub", "sub that is null", null, "ada"),
+    type("sub", "sub that is a list", ["ada"], "ada"),
+    type("sub", "sub that is an object", { id: "ada" }, "ada"),
+    type("sub", "sub that is empty", "", "ada"),
+    type("sub", "sub that is true", true, "ada"),
     ...["jti", "fam", "iss"].flatMap((claim) => [
-      type(claim, `${claim} a number`, 7, "seven"),
-      type(claim, `${claim} a list`, ["a"], "a"),
-      type(claim, `${claim} an object`, { a: 1 }, "a"),
-      type(claim, `${claim} null`, null, "a"),
+      type(claim, `${claim} that is a number`, 7, "seven"),
+      type(claim, `${claim} that is a list`, ["a"], "a"),
+      type(claim, `${claim} that is an object`, { a: 1 }, "a"),
+      type(claim, `${claim} that is null`, null, "a"),
     ]),
-    type("aud", "aud a number", 7, "seven"),
-    type("aud", "aud an object", { 0: "expenses" }, "expenses"),
-    type("aud", "aud a list with a number in it", ["expenses", 7], ["expenses", "seven"]),
-    type("aud", "aud null", null, "expenses"),
+    type("aud", "aud that is a number", 7, "seven"),
+    type("aud", "aud that is an object", { 0: "expenses" }, "expenses"),
+    type("aud", "aud that is a list with a number in it", ["expenses", 7], ["expenses", "seven"]),
+    type("aud", "aud that is null", null, "expenses"),
   ],
 };
 
@@ -162,19 +164,26 @@ function type(claim: string, defect: string, bad: unknown, good: unknown): Hosti
 const issuer = "https://issuer.example";
 
 const issuers: HostileClass = {
-  name: "issuer",
+  name: "a missing or wrong issuer",
   tokens: [
     iss("another issuer", "https://evil.example"),
-    iss("with a trailing slash", `${issuer}/`),
-    iss("in upper case", issuer.toUpperCase()),
-    iss("with a longer domain", `${issuer}.evil.example`),
-    iss("without its scheme", "issuer.example"),
-    iss("empty", ""),
-    iss("with a letter of another alphabet", issuer.replace("e", "е")),
-    hostile("AUTH-6", "missing", ["claim_missing", "iss"], {}, { claims: { iss: issuer } }, { issuer }),
+    iss("the issuer with a trailing slash", `${issuer}/`),
+    iss("the issuer in upper case", issuer.toUpperCase()),
+    iss("the issuer with a longer domain", `${issuer}.evil.example`),
+    iss("the issuer without its scheme", "issuer.example"),
+    iss("an empty issuer", ""),
+    iss("the issuer with a letter of another alphabet", issuer.replace("e", "е")),
+    hostile(
+      "AUTH-6",
+      "a token without an issuer",
+      ["claim_missing", "iss"],
+      {},
+      { claims: { iss: issuer } },
+      { issuer },
+    ),
     hostile(
       "AUTH-28",
-      "as a list",
+      "the issuer in a list",
       ["claim_type", "iss"],
       { claims: { iss: [issuer] } },
       { claims: { iss: issuer } },
@@ -197,18 +206,25 @@ function iss(defect: string, value: string): HostileToken {
 const audience = "expenses";
 
 const audiences: HostileClass = {
-  name: "audience",
+  name: "a missing or wrong audience",
   tokens: [
     aud("another audience", "audience", "billing"),
-    aud("in upper case", "audience", "EXPENSES"),
+    aud("the audience in upper case", "audience", "EXPENSES"),
     aud("a string that contains the audience", "audience", "expenses,billing"),
     aud("a list without the audience", "audience", ["billing", "users"]),
     aud("an empty list", "audience", []),
-    aud("empty", "audience", ""),
-    aud("a list in a list", "claim_type", [[audience]]),
+    aud("an empty audience", "audience", ""),
+    aud("the audience in a nested list", "claim_type", [[audience]]),
     aud("a number", "claim_type", 1),
     aud("a list with the audience and a number", "claim_type", [audience, 1]),
-    hostile("AUTH-6", "missing", ["claim_missing", "aud"], {}, { claims: { aud: audience } }, { audience }),
+    hostile(
+      "AUTH-6",
+      "a token without an audience",
+      ["claim_missing", "aud"],
+      {},
+      { claims: { aud: audience } },
+      { audience },
+    ),
     { ...aud("a list with only another audience", "audience", ["billing"], [audience, "billing"]) },
   ],
 };

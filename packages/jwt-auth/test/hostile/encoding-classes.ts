@@ -88,13 +88,13 @@ function signaturePart(defect: string, encodedSignature: (part: string) => strin
 const shapes: HostileClass = {
   name: "shape and size",
   tokens: [
-    shape("nothing", "malformed", ""),
+    shape("an empty string", "malformed", ""),
     shape("two dots", "malformed", ".."),
-    shape("no dot", "malformed", good.replaceAll(".", "")),
+    shape("a token without its dots", "malformed", good.replaceAll(".", "")),
     shape("two parts", "malformed", `${goodHeader}.${goodPayload}`),
     shape("four parts", "malformed", `${good}.`),
-    shape("no header", "malformed", `.${goodPayload}.${goodSignature}`),
-    shape("no payload", "malformed", `${goodHeader}..${goodSignature}`),
+    shape("a token without a header", "malformed", `.${goodPayload}.${goodSignature}`),
+    shape("a token without a payload", "malformed", `${goodHeader}..${goodSignature}`),
     shape("a token with the scheme before it", "encoding", `Bearer ${good}`),
     shape("two tokens", "malformed", `${good},${good}`),
     shape("a token without its last six characters", "signature", good.slice(0, -6)),
@@ -119,8 +119,8 @@ const shapes: HostileClass = {
       `${goodHeader}.${goodPayload}.${base64url(createHash("sha256").update(good).digest())}`,
     ),
     size("one character more than 8 KiB", 8193),
-    size("200 KB", 200_000),
-    size("5 MB", 5_000_000),
+    size("a token of 200 KB", 200_000),
+    size("a token of 5 MB", 5_000_000),
     {
       ...shape("8,193 characters that are not a token", "too_large", "x".repeat(8193)),
       rule: "AUTH-20",
@@ -139,7 +139,7 @@ function shape(defect: string, reason: RefusalReason, token: string): HostileTok
   return { rule: "AUTH-21", defect, reason, token, repaired: good };
 }
 
-/** Makes a token that is too long; the repaired one has exactly 8,192 characters. */
+/** Makes a token that is too long; the corrected one has exactly 8,192 characters. */
 function size(defect: string, length: number): HostileToken {
   return { rule: "AUTH-20", defect, reason: "too_large", token: sized(length), repaired: sized(8192) };
 }

@@ -18,8 +18,8 @@ const unknownKids: HostileClass = {
   tokens: [
     unknownKid("a path", "../../../../dev/null"),
     unknownKid("an absolute path", "/etc/passwd"),
-    unknownKid("SQL", "main' UNION SELECT 'AAAA' -- "),
-    unknownKid("a command", "main|/usr/bin/id"),
+    unknownKid("an SQL injection", "main' UNION SELECT 'AAAA' -- "),
+    unknownKid("a shell command", "main|/usr/bin/id"),
     unknownKid("__proto__", "__proto__"),
     unknownKid("constructor", "constructor"),
     unknownKid("hasOwnProperty", "hasOwnProperty"),
@@ -28,7 +28,7 @@ const unknownKids: HostileClass = {
     unknownKid("the kid in another case", "MAIN"),
     unknownKid("a letter of another alphabet", "mаin"),
     unknownKid("a URL", "http://127.0.0.1:19009/keys.json"),
-    unknownKid("an empty text", ""),
+    unknownKid("an empty string", ""),
     unknownKid("256 characters", "k".repeat(256)),
   ],
 };
@@ -61,7 +61,7 @@ const kidShapes: HostileClass = {
     hostile("AUTH-28", "false", ["kid"], { header: { kid: false } }, { header: { kid: "false" } }),
     hostile(
       "KEY-11",
-      "no kid when the source has two keys",
+      "a token without kid when the source has two keys",
       ["unknown_key"],
       {},
       { header: { kid: "main" } },
@@ -93,16 +93,16 @@ const kidShapes: HostileClass = {
 const criticalHeaders: HostileClass = {
   name: "crit and b64",
   tokens: [
-    crit("an extension that the header has", { crit: ["exp"], exp: 1 }),
-    crit("an extension that the header lacks", { crit: ["x-unknown"] }),
-    crit("b64 true", { crit: ["b64"], b64: true }),
-    crit("b64 false", { crit: ["b64"], b64: false }),
-    crit("an empty list", { crit: [] }),
-    crit("a text", { crit: "exp" }),
-    crit("null", { crit: null }),
-    crit("itself", { crit: ["crit"] }),
-    crit("alg", { crit: ["alg"] }),
-    crit("numbers", { crit: [1] }),
+    crit("crit with an extension that the header contains", { crit: ["exp"], exp: 1 }),
+    crit("crit with an extension that the header does not contain", { crit: ["x-unknown"] }),
+    crit("crit with b64, and b64 true", { crit: ["b64"], b64: true }),
+    crit("crit with b64, and b64 false", { crit: ["b64"], b64: false }),
+    crit("crit that is an empty list", { crit: [] }),
+    crit("crit that is a string", { crit: "exp" }),
+    crit("crit that is null", { crit: null }),
+    crit("crit that names itself", { crit: ["crit"] }),
+    crit("crit that names alg", { crit: ["alg"] }),
+    crit("crit that is a list of numbers", { crit: [1] }),
     hostile(
       "AUTH-24",
       "b64 false without crit",
@@ -120,14 +120,14 @@ function crit(defect: string, header: Readonly<Record<string, unknown>>): Hostil
 }
 
 const headerShapes: HostileClass = {
-  name: "the JSON of the header",
+  name: "a header that is not a JSON object",
   tokens: [
     raw("header", "a list", '[{"alg":"RS256"}]'),
     raw("header", "a string", '"RS256"'),
     raw("header", "null", "null"),
     raw("header", "a number", "1"),
-    raw("header", "no JSON", "alg=RS256"),
-    raw("header", "JSON that is cut off", '{"alg":"RS256"'),
+    raw("header", "text that is not JSON", "alg=RS256"),
+    raw("header", "truncated JSON", '{"alg":"RS256"'),
     raw("header", "two objects", '{"alg":"RS256"}{}'),
     raw("header", "JSON with a comment", '{"alg":"RS256"/**/}'),
     raw("header", "single quotes", "{'alg':'RS256'}"),
@@ -151,7 +151,7 @@ const otherForms: HostileClass = {
       "malformed",
       [base64url('{"alg":"dir","enc":"A128GCM"}'), "", "aaaa", "aaaa", "aaaa"].join("."),
     ),
-    form("the JSON form", "malformed", jsonForm()),
+    form("a token in the JSON serialization", "malformed", jsonForm()),
     form("a detached payload", "malformed", `${partsOf(good)[0]}..${partsOf(good)[2]}`),
     form("a token within a token", "payload", forge({ rawPayload: good, header: { cty: "JWT" } })),
     form("a token as a JSON string", "payload", forge({ rawPayload: JSON.stringify(good) })),

@@ -1,10 +1,10 @@
 import type { Algorithm, createVerifier, RefusalReason } from "@svc/jwt-auth";
 import { base64url, forge, type Forgery } from "../support/forge.ts";
 
-/** Options of a row's verifier, apart from the clock. */
+/** Options of the verifier of a test case, except the clock. */
 export type Settings = Omit<Parameters<typeof createVerifier>[0], "now">;
 
-/** A token with one defect, and the same token without it. */
+/** A test case: a token with one defect, and the corrected token. */
 export interface HostileToken {
   /** The id of the rule that the token breaks. */
   readonly rule: string;
@@ -12,11 +12,11 @@ export interface HostileToken {
   readonly defect: string;
   readonly token: string;
   readonly reason: RefusalReason;
-  /** The claim or header in the refusal, if any. */
+  /** The expected name of the claim or header in the refusal, if any. */
   readonly at?: string | undefined;
-  /** The token without the defect, accepted by the same verifier. */
+  /** The corrected token, which the same verifier accepts. */
   readonly repaired: string;
-  /** Default: all asymmetric algorithms, with the fixture keys. */
+  /** Options of the verifier. Default: all asymmetric algorithms, with the fixture keys. */
   readonly settings?: Partial<Settings> | undefined;
 }
 
@@ -44,7 +44,7 @@ export const symmetric: readonly Algorithm[] = ["HS256", "HS384", "HS512"];
 /** Settings of a verifier with shared secrets. */
 export const sharedSecret: Partial<Settings> = { algorithms: symmetric };
 
-/** Makes a row; `forgery` makes the bad token, `repair` the accepted one. */
+/** Makes a test case: `forgery` describes the refused token, `repair` the accepted token. */
 export function hostile(
   rule: string,
   defect: string,

@@ -68,7 +68,7 @@ function broken(before: string, bytes: readonly number[], after: string): Uint8A
   return Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
 }
 
-/** The last of duplicate members counts, so the last one here has the defect. */
+/** The last of duplicate members counts, so the defect is in the last one. */
 const members: HostileClass = {
   name: "duplicate members, and members of __proto__",
   tokens: [

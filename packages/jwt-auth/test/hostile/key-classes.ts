@@ -24,7 +24,7 @@ export const wrongKeys: HostileClass = {
   ],
 };
 
-/** Makes a row whose source has the bad key for one kid, and the right key for the kid `good`. */
+/** Makes a test case whose key source has the bad key for one kid, and the right key for the kid `good`. */
 function withKey(
   rule: string,
   defect: string,
@@ -48,7 +48,7 @@ function withKey(
   );
 }
 
-/** Makes a row whose source has the signing key, so that only the check of the key can refuse the token. */
+/** Makes a test case whose key source has the signing key, so that only the check of the key can refuse the token. */
 function signedBy(
   rule: string,
   defect: string,

@@ -10,7 +10,7 @@ import {
   withParts,
 } from "./hostile-token.ts";
 
-/** Encodings of a public RSA key that vulnerable verifiers accepted as an HMAC secret. */
+/** Returns encodings of a public RSA key that vulnerable verifiers have accepted as an HMAC secret. */
 export function secretsOfPublicKey(): Readonly<Record<string, Buffer>> {
   const key = createPublicKey(keyFixture("rsa2048").privateKey);
   const spki = pemOf("rsa2048");
@@ -91,7 +91,7 @@ const algorithmConfusion: HostileClass = {
 const noSignature: HostileClass = {
   name: "missing signatures and weak keys",
   tokens: [
-    // The check of the shape refuses an empty signature before the check of the algorithm.
+    // The shape is checked before the algorithm, so an empty signature is refused as malformed.
     {
       rule: "AUTH-4",
       defect: "alg none and no signature",
@@ -109,7 +109,7 @@ const noSignature: HostileClass = {
       encodedSignature: () => "AAAA",
     }),
     hostile("AUTH-4", "an empty alg", ["algorithm_not_allowed", "alg"], { header: { alg: "" } }),
-    hostile("AUTH-4", "no alg", ["header", "alg"], { header: { alg: undefined } }),
+    hostile("AUTH-4", "a header without alg", ["header", "alg"], { header: { alg: undefined } }),
     hostile("AUTH-4", "alg null", ["header", "alg"], { header: { alg: null } }),
     hostile("AUTH-4", "alg as a list", ["header", "alg"], { header: { alg: ["RS256"] } }),
     {
@@ -147,8 +147,8 @@ const noSignature: HostileClass = {
 };
 
 /**
- * The URL of the keys in hostile tokens. No server listens there, because test servers get higher ports, and `fetch` does
- * not block this port.
+ * The URL of the keys in hostile tokens. No server listens on this port, because test servers get higher ones. It is
+ * not a port that `fetch` blocks.
  */
 export const attackersUrl = "http://127.0.0.1:19009/keys.json";
 
@@ -169,14 +169,17 @@ function broughtAlong(): readonly (readonly [string, Readonly<Record<string, unk
   const jwk = createPublicKey(keyFixture("otherRsa2048").privateKey).export({ format: "jwk" });
   const certificate = base64url(keyFixture("otherRsa2048").publicKey.export({ type: "spki", format: "der" }));
   return [
-    ["jwk", { jwk }],
-    ["jwk with the algorithm and a kid", { jwk: { ...jwk, alg: "RS256", kid: "mine", use: "sig" } }],
-    ["jku", { jku: attackersUrl }],
-    ["jku to a file", { jku: "file:///etc/hostname" }],
-    ["x5u", { x5u: attackersUrl }],
-    ["x5c", { x5c: [certificate] }],
-    ["x5t of an unknown certificate", { x5t: "AAAAAAAAAAAAAAAAAAAAAAAAAAA" }],
-    ["a key set in the header", { keys: [jwk] }],
+    ["a key in jwk", { jwk }],
+    [
+      "a key in jwk, with its algorithm and a kid",
+      { jwk: { ...jwk, alg: "RS256", kid: "mine", use: "sig" } },
+    ],
+    ["the URL of a key set in jku", { jku: attackersUrl }],
+    ["a file URL in jku", { jku: "file:///etc/hostname" }],
+    ["the URL of a certificate in x5u", { x5u: attackersUrl }],
+    ["a certificate in x5c", { x5c: [certificate] }],
+    ["the thumbprint of an unknown certificate in x5t", { x5t: "AAAAAAAAAAAAAAAAAAAAAAAAAAA" }],
+    ["a key set in keys", { keys: [jwk] }],
   ];
 }
 
@@ -186,14 +189,14 @@ const ecdsa: HostileClass = {
   name: "ECDSA and EdDSA signatures",
   tokens: [
     es256("in DER", (bytes) => derOf(bytes)),
-    es256("r = s = 0", () => Buffer.alloc(64)),
+    es256("with r = s = 0", () => Buffer.alloc(64)),
     es256("of 63 bytes", (bytes) => bytes.subarray(0, 63)),
     es256("of 65 bytes", (bytes) => Buffer.concat([bytes, Buffer.alloc(1)])),
     es256("with a leading zero", (bytes) => Buffer.concat([Buffer.alloc(1), bytes])),
     es256("with r = 0", (bytes) => Buffer.concat([Buffer.alloc(32), bytes.subarray(32)])),
     es256("with s = 0", (bytes) => Buffer.concat([bytes.subarray(0, 32), Buffer.alloc(32)])),
     es256("with r and s swapped", (bytes) => Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
-    es256("r = s = the order of the curve", () => Buffer.concat([order, order])),
+    es256("with r = s = the order of the curve", () => Buffer.concat([order, order])),
     es256("of r only", (bytes) => bytes.subarray(0, 32)),
     hostile(
       "AUTH-3",
@@ -245,7 +248,7 @@ const ecdsa: HostileClass = {
 function es256(defect: string, signature: (bytes: Buffer) => Uint8Array): HostileToken {
   return hostile(
     "AUTH-3",
-    `ES256 ${defect}`,
+    `an ES256 signature ${defect}`,
     ["signature"],
     { algorithm: "ES256", signature },
     { algorithm: "ES256" },

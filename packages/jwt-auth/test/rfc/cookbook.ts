@@ -58,7 +58,7 @@ const secretId = "018c0ae5-4d9b-471b-bfd6-eef314bc7037";
 const noClaims = {
   refused: "payload",
   rule: "AUTH-9",
-  why: "its payload is text without claims",
+  why: "its payload is not a JSON object",
 } as const;
 const notCompact = {
   refused: "malformed",

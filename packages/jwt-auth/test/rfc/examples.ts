@@ -9,7 +9,7 @@ export interface RfcExample {
   readonly what: string;
   /** The token as in an Authorization header. */
   readonly token: string;
-  /** The signed text and its signature, if there is one to check. */
+  /** The signed text and its signature, if the example contains a signature that can be checked. */
   readonly signed?: { readonly text: string; readonly signature: string } | undefined;
   readonly algorithm: Algorithm;
   readonly key: keyof typeof rfcKeys;
@@ -49,12 +49,12 @@ const noIat = { refused: "claim_missing", at: "iat", rule: "AUTH-9", why: "it ha
 const noClaims = {
   refused: "payload",
   rule: "AUTH-9",
-  why: "its payload is text without claims",
+  why: "its payload is not a JSON object",
 } as const;
 const notCompact = {
   refused: "malformed",
   rule: "AUTH-33",
-  why: "a bearer token has the compact form",
+  why: "only the compact form is accepted",
 } as const;
 const encrypted = {
   refused: "malformed",
@@ -62,7 +62,7 @@ const encrypted = {
   why: "it is encrypted, and no allowed algorithm encrypts",
 } as const;
 
-/** An example in the compact form. */
+/** Returns the token and the signed text of an example in the compact form. */
 function compact(header: string, payload: string, signature: string): Pick<RfcExample, "token" | "signed"> {
   const text = `${header}.${payload}`;
   return { token: `${text}.${signature}`, signed: { text, signature } };

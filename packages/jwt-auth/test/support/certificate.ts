@@ -1,7 +1,7 @@
 import { sign } from "node:crypto";
 import { keyFixture, type KeyName } from "./key-fixtures.ts";
 
-/** Returns a self-signed certificate of an RSA key that was valid for one day in 2020. */
+/** Returns a self-signed certificate of an RSA key. The certificate was valid for one day in 2020. */
 export function certificateOf(name: KeyName): string {
   const { publicKey, privateKey } = keyFixture(name);
   const sha256WithRsa = sequence(Buffer.from("06092a864886f70d01010b0500", "hex"));

@@ -10,7 +10,10 @@ export interface FixedKey {
   readonly key: KeyObject;
 }
 
-/** Creates a source of these keys. Without a kid it returns the only key of the algorithm, if there is exactly one. */
+/**
+ * Creates a source of these keys. For a token without a kid, it returns the key of the algorithm if there is exactly
+ * one.
+ */
 export function fixedKeys(keys: readonly FixedKey[]): KeySource {
   return {
     generation: 0,
@@ -23,7 +26,7 @@ export function fixedKeys(keys: readonly FixedKey[]): KeySource {
   };
 }
 
-/** Creates a source that returns the fixture of each algorithm, for any kid. */
+/** Creates a source that returns the fixture key of each algorithm, for any kid. */
 export function everyKey(): KeySource {
   const keys = new Map(algorithms.map((each) => [each, keyFor(each).publicKey]));
   return { generation: 0, find: (_, algorithm) => keys.get(algorithm) };

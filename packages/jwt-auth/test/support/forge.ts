@@ -15,11 +15,11 @@ export const goodClaims: Readonly<Record<string, unknown>> = {
   exp: nowSeconds + 900,
 };
 
-/** How to make a token; omitted members keep the valid value. */
+/** Describes the token to make; an omitted member has its valid value. */
 export interface Forgery {
   /** Algorithm that signs, independent of the header. Default: RS256. */
   readonly algorithm?: Algorithm | undefined;
-  /** Default: the key of the algorithm. */
+  /** Key that signs. Default: the fixture key of the algorithm. */
   readonly key?: KeyObject | undefined;
   /** Merged into `{alg, typ}`; undefined removes a member. */
   readonly header?: Readonly<Record<string, unknown>> | undefined;

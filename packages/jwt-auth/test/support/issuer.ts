@@ -6,14 +6,14 @@ import { type KeyName, keyFixture } from "./key-fixtures.ts";
 
 export type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** A test server that publishes a key set, or answers in another given way. */
+/** A test server that publishes a key set, or responds as a test specifies. */
 export interface Issuer extends AsyncDisposable {
   readonly url: string;
   /** Number of requests so far. */
   readonly requests: number;
   /** Resolves when this many requests have arrived. */
   arrived(requests: number): Promise<void>;
-  /** Sets the function that answers all further requests. */
+  /** Sets the function that responds to all further requests. */
   answer(by: Answer): void;
   /** Replaces the published key set. */
   publish(...keys: readonly unknown[]): void;
@@ -62,7 +62,7 @@ function publishing(keys: readonly unknown[]): Answer {
   };
 }
 
-/** Returns a function that answers with a status and no key set. */
+/** Returns a function that responds with this status and no key set. */
 export function failing(status = 503, headers: Readonly<Record<string, string>> = {}): Answer {
   return (_req, res) => {
     res.writeHead(status, headers);

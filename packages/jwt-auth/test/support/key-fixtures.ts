@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, generateKeyPairSync, hkdfSync, type KeyObject } from "node:crypto";
 import type { Algorithm } from "../../src/algorithms.ts";
 
-/** The signing key and the verifying key: the same object for a shared secret. */
+/** A signing key and its verifying key, which are the same object for a shared secret. */
 export interface KeyFixture {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
@@ -27,7 +27,7 @@ export type KeyName = keyof typeof makers;
 
 const made = new Map<KeyName, KeyFixture>();
 
-/** Returns a key by name; generated at first use and kept for the rest of the run. */
+/** Returns the key pair with this name, which is generated at its first use and kept for the rest of the run. */
 export function keyFixture(name: KeyName): KeyFixture {
   const known = made.get(name);
   if (known !== undefined) return known;
@@ -62,7 +62,7 @@ export function pemOf(name: KeyName, type: "spki" | "pkcs1" = "spki"): string {
   return createPublicKey(keyFixture(name).privateKey).export({ type, format: "pem" }).toString();
 }
 
-/** Long enough for HS512, and the same in every run. */
+/** Derives a secret that is long enough for HS512 and the same in every run. */
 function shared(info: string): KeyFixture {
   const key = createSecretKey(Buffer.from(hkdfSync("sha256", "svc tests", "", info, 64)));
   return { privateKey: key, publicKey: key };

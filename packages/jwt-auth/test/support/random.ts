@@ -1,13 +1,13 @@
 /** Pseudorandom choices, equal for equal seeds. */
 export interface Random {
-  /** Returns an integer from 0 to below `below`. */
+  /** Returns an integer from 0 to `below` - 1. */
   whole(below: number): number;
   chance(share: number): boolean;
   pick<T>(values: readonly T[]): T;
 }
 
 export function createRandom(seed: number): Random {
-  // mulberry32
+  // The generator is mulberry32.
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

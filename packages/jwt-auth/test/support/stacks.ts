@@ -15,7 +15,7 @@ export interface Seen {
   readonly inContext: boolean;
 }
 
-/** The middleware in front of the answering route, by path. */
+/** The middleware of each route, by path. The handler that responds runs after it. */
 export type Routes = Readonly<Record<string, readonly Middleware[]>>;
 
 const answer: Middleware = (req, res, next) => {
@@ -31,7 +31,7 @@ const answer: Middleware = (req, res, next) => {
   });
 };
 
-/** A server of one kind: the middleware, then the routes, then the problem handler. */
+/** Starts a bare or Express server with the middleware, then the routes, then the problem handler. */
 export function serve(
   stack: Stack,
   middleware: readonly Middleware[],

@@ -6,7 +6,7 @@ import { notFound, problemHandler, type ProblemHandlerOptions } from "@svc/probl
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** A server of one kind that runs `handler`, then notFound(), then the error handler for every request. */
+/** Starts a bare or Express server that runs `handler`, then `notFound()`, and `problemHandler()` for errors. */
 export function serve(
   stack: Stack,
   handler: Middleware,
