@@ -97,9 +97,9 @@ describe("service.schema.json", () => {
     const auth = schema.properties?.["plugin"]?.properties?.["auth"]?.properties;
     const provider = auth?.["providers"]?.additionalProperties as Schema;
     const textOf = (name: string): string | undefined => provider.properties?.[name]?.description;
-    expect(textOf("algorithms")).to.match(/^Accepted algorithms of its ID tokens/);
+    expect(textOf("algorithms")).to.match(/^Accepted algorithms for ID tokens/);
     expect(textOf("issuer")).to.match(/^Expected `iss`;/);
-    expect(textOf("authorization_parameters")).to.match(/^Further parameters/);
+    expect(textOf("authorization_parameters")).to.match(/^Additional parameters/);
     expect(auth?.["algorithms"]?.description).to.match(/^Accepted signature algorithms/);
   });
 });
