@@ -14,7 +14,7 @@ export interface Output {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** The exit code when no rule failed but the run saw less than required. */
+/** The exit code if no rule failed but the run judged less than required. */
 const tooLittleSeen = 3;
 
 /** Options that exist only on the command line. */

@@ -14,7 +14,7 @@ export type Verdict =
   | {
       readonly status: "not applicable";
       readonly reason: string;
-      /** What the run lacked, by the names that `--require` accepts. Default: none. */
+      /** Unmet needs of the check, by the names that `--require` accepts. Default: none. */
       readonly lacks?: readonly string[] | undefined;
       /** Whether the service's settings exclude every case of the rule, so that no run can judge it. Default: false. */
       readonly ruledOut?: true | undefined;

@@ -70,7 +70,7 @@ function past(kit: Kit): Claims {
   return { iat: exp - 3600, nbf: exp - 3600, exp };
 }
 
-/** Whether two family ids are numbers close to each other, as if counted. */
+/** Whether two family ids are numbers close to each other, as a counter would generate them. */
 function areCounted(...fams: readonly [string, string]): boolean {
   if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
   const apart = BigInt(fams[0]) - BigInt(fams[1]);
