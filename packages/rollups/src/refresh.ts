@@ -16,12 +16,12 @@ export interface Refreshed {
   readonly removed: number;
 }
 
-/** Result for one bucket of several. */
+/** Result of a refresh of several buckets, for one of them. */
 export interface RefreshedBucket extends Refreshed {
   readonly tenant: string | null;
 }
 
-/** The statements of a rollup, prepared once. */
+/** The operations of a rollup on buckets, with statements that are built once. */
 export interface Refresher {
   /** Refreshes each bucket once and returns the results in locking order. */
   refresh(tx: Queryable, moments: readonly Moment[]): Promise<RefreshedBucket[]>;
@@ -94,7 +94,10 @@ export function createRefresher(definition: Definition): Refresher {
   };
 }
 
-/** @throws RollupError with the reason if a recompute changed nothing because a check failed */
+/**
+ * Checks the result of a recompute.
+ * @throws RollupError with the reason if a check failed, so that the recompute changed nothing
+ */
 export function checkAnswer(
   definition: Definition,
   tenant: string | null | undefined,
@@ -116,7 +119,10 @@ export function checkAnswer(
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_ZONE`, `ERR_SVC_ROLLUP_SCHEMA` */
+/**
+ * Checks the time zone that is stored for the totals.
+ * @throws RollupError `ERR_SVC_ROLLUP_ZONE`, `ERR_SVC_ROLLUP_SCHEMA`
+ */
 export function checkZoneOf({ name, zone }: Definition, stored: string | null): void {
   if (stored === null) {
     throw new RollupError(
@@ -131,7 +137,10 @@ export function checkZoneOf({ name, zone }: Definition, stored: string | null): 
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_TENANT`; `tenant` is undefined for a call over all tenants */
+/**
+ * Checks that row security hides no row of the tenant; `tenant` is undefined for a call over all tenants.
+ * @throws RollupError `ERR_SVC_ROLLUP_TENANT`
+ */
 export function checkSecured(
   answer: Pick<Recomputed, "secured" | "as_tenant">,
   tenant: string | null | undefined,
