@@ -1,4 +1,4 @@
-/** Finds in the text of a source how it reads the environment. */
+/** Detects reads of the environment in the text of a source file. */
 
 const MODULE = String.raw`["'](?:node:)?process["']`;
 const GLOBAL = String.raw`(?:globalThis|global)`;
@@ -6,7 +6,7 @@ const GLOBAL = String.raw`(?:globalThis|global)`;
 /** Returns whether a source reads `process.env` or `import.meta.env`, in any form of JavaScript. */
 export function readsEnvironment(source: string): boolean {
   if (/\bimport\s*\.\s*meta\s*\.\s*env\b/.test(source)) return true;
-  // The result of a dynamic import may be assigned to any variable.
+  // Count every dynamic import, because its result may be assigned to any variable.
   if (new RegExp(String.raw`\b(?:require|import|getBuiltinModule)\s*\(\s*${MODULE}`).test(source))
     return true;
   // import { env } from "node:process", export { env } from, export * from
@@ -30,7 +30,7 @@ function readsEnvironmentOf(name: string, source: string): boolean {
   return new RegExp(String.raw`\(\s*(?:${GLOBAL}\s*\.\s*)?${it}\s*,\s*["'\x60]env["'\x60]`).test(source);
 }
 
-/** Returns `process` and the other names that a source gives to it. */
+/** Returns `process` and the other names under which a source uses it. */
 function namesOfProcess(source: string): readonly string[] {
   const forms = [
     String.raw`\bimport\s+([\w$]+)\s*(?:,[^;]*)?\bfrom\s*${MODULE}`,

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** The bytes received over the socket before it closed. */
+/** The response bytes that arrived before the connection closed. */
 export interface RawAnswer {
   /** All received bytes, as latin1 text. */
   readonly text: string;
@@ -14,8 +14,8 @@ export interface RawAnswer {
 const LATE_MS = 20;
 
 /**
- * Sends exactly these bytes, and reads until the server closes or sends no byte for `idleMs` milliseconds after its first
- * bytes, at most for `endMs`. For requests that no HTTP client would send.
+ * Sends exactly these bytes, for requests that no HTTP client would send. Reads until the server closes the connection,
+ * or sends no byte for `idleMs` milliseconds after its first bytes, for at most `endMs`.
  */
 export function rawRequest(
   port: number,
