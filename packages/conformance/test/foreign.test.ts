@@ -87,7 +87,7 @@ describe("a service that was written without these packages", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("is not judged by AUTH-15 when the probe `scoped` names only one scope", async () => {
+  it("gets no verdict on whether all scopes are required when the probe `scoped` names one scope", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)

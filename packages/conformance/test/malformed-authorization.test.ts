@@ -43,7 +43,7 @@ describe("malformed Authorization headers", () => {
     expect(Math.max(...[...headers].map(({ length }) => length))).to.be.above(9000);
   });
 
-  it("fail LOG-2 when the service logs them without a message", async () => {
+  it("fail the check of log lines when the service logs them without a message", async () => {
     const { report } = await judged((header) =>
       header === "Bearer a b" ? { at: "authorization", "[redacted]": "token refused" } : { message: "ok" },
     );
@@ -54,7 +54,7 @@ describe("malformed Authorization headers", () => {
       .that.matches(/^a line without message: \{.*"at":"authorization"/);
   });
 
-  it("fail LOG-2 when the access line of their request has no request_id", async () => {
+  it("fail the check of log lines when the access line of their request has no request_id", async () => {
     const { report } = await judged((header) =>
       header === "Basic x" ? { message: "request", http_path: "/health" } : { message: "ok" },
     );
