@@ -22,7 +22,7 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
 }
 
-describe("required coverage of a run", () => {
+describe("svc-conformance with a required coverage", () => {
   const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
   const notSeen =
     "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +

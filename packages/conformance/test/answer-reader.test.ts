@@ -57,7 +57,7 @@ describe("AnswerReader", () => {
     ]);
   });
 
-  it("completes the response to HEAD, and a 204 or 304, without a body", async () => {
+  it("completes a response to HEAD and a 204 or 304 response without a body", async () => {
     const head = await read(`${ok}Content-Length: 5\r\n\r\n`, 9, { isHead: true, ended: false });
     expect(head.text).to.equal("");
     for (const status of [204, 304]) {

@@ -21,7 +21,7 @@ describe("a log line that is not a single JSON object", () => {
     });
   }
 
-  it("is quoted in the report with the start of both objects", async () => {
+  it("is quoted in the report with the start of both objects when it contains two", async () => {
     await using hollow = await startHollow();
     const log = (): string => `${JSON.stringify(first)}${JSON.stringify(second)}\n`;
     const { findings } = await checkConformance({ url: hollow.url, log, only: ["LOG-1"] });

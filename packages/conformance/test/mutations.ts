@@ -15,13 +15,13 @@ import { systemMutations } from "./mutations/system.ts";
 import { tokenMutations } from "./mutations/tokens.ts";
 import { tenancyMutations } from "./mutations/tenancy.ts";
 
-/** Ids of all rules that sessions, their tokens and their routes can affect. */
+/** Rules and rule families that sessions, their tokens and their routes can affect. */
 const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];
-/** Ids of all rules that a fault in the content of a token can break. */
+/** Rules and rule families that a fault in the content of a token can break. */
 const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
-/** Ids of all rules that a fault in reports, logs, metrics or request ids can break. */
+/** Rules and rule families that a fault in reports, logs, metrics or request ids can break. */
 const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
-/** Ids of all rules that a fault in the choice of tenants can break. */
+/** Rules and rule families that a fault in the choice of tenants can break. */
 const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 
 /**

@@ -48,7 +48,10 @@ function relay(req: IncomingMessage, res: ServerResponse, url: string): void {
 
 describe("a run always ends", function () {
   this.timeout(120_000);
-  /** Long enough for a busy machine. They do not affect verdicts while the service itself ends each connection. */
+  /**
+   * Limits long enough for a busy machine; they do not affect the verdicts on a service that ends each connection
+   * itself.
+   */
   const limits = { requestSeconds: 30, totalSeconds: 100, concurrency: 16 };
   const ends: Readonly<Record<string, readonly [(socket: Socket) => void, RegExp]>> = {
     "closes every connection": [(socket) => socket.destroy(), /closed without an answer|ECONNRESET/],

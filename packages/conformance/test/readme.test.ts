@@ -128,7 +128,7 @@ describe("the README", function () {
     }
   });
 
-  it("documents exactly the options in the definition", async () => {
+  it("documents exactly the options of the kit", async () => {
     const lines = (await readFile(url, "utf8")).split("\n").map((line) => line.replaceAll(/ +/g, " "));
     for (const rows of readmeTables()) {
       const at = lines.indexOf(rows[0] ?? "");

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import { checks } from "../src/checks/index.ts";
 
 /**
- * The members of a rule in docs/contract.md that this test reads. The parser belongs to no package, so its type cannot
- * be imported.
+ * The members of a rule in docs/contract.md that this test reads. Their type cannot be imported, because the parser
+ * (test/rules.ts) belongs to no package.
  */
 interface Listed {
   readonly id: string;
@@ -24,7 +24,7 @@ describe("the kit's list of rules", () => {
     ({ rules: allRules } = (await import(list)) as { rules: readonly Listed[] });
   });
 
-  it("matches docs/contract.md; if not, run npm run rules -- --write", async () => {
+  it("matches docs/contract.md (npm run rules -- --write updates it)", async () => {
     const script = new URL("../../../scripts/kit-rules.mjs", import.meta.url).href;
     const { kitRules } = (await import(script)) as {
       readonly kitRules: (all: readonly Listed[]) => Promise<string>;

@@ -100,14 +100,14 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(templates).to.deep.equal(["/health", "/ready", undefined, undefined]);
     });
 
-    it("SYS-6 passes requests for /info on in prod, for any method", async () => {
+    it("SYS-6 passes on requests for /info in prod, for any method", async () => {
       const host = serve({ env: "prod", info: true });
       await request(host).get("/info").expect(PASSED_ON);
       await request(host).post("/info").expect(PASSED_ON);
       await request(host).get("/health").expect(200);
     });
 
-    it("passes requests for /info on when the option `info` is false", async () => {
+    it("passes on requests for /info when the option `info` is false", async () => {
       await request(serve({ info: false }))
         .get("/info")
         .expect(PASSED_ON);
@@ -176,7 +176,7 @@ describe("health()", () => {
     expect(answer.body).to.deep.equal({ ...about, providers: ["github"], plugins: [{ name: "late" }] });
   });
 
-  it("passes an error that the function `plugins` throws to next()", async () => {
+  it("calls next() with the error that the function `plugins` throws", async () => {
     const plugins = (): never => {
       throw new Error("boom");
     };
@@ -185,7 +185,7 @@ describe("health()", () => {
       .expect(500);
   });
 
-  it("passes an error to next() when the function `plugins` or `providers` returns a promise or a number", async () => {
+  it("calls next() with an error when the function `plugins` or `providers` returns a promise or a number", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);

@@ -127,7 +127,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(2);
   });
 
-  it("RDY-9 is the result of one run of the checks for concurrent callers", async () => {
+  it("RDY-9 is shared by concurrent callers, for whom the checks run only once", async () => {
     let asked = 0;
     const answer = deferred<typeof up>();
     const middleware = health({

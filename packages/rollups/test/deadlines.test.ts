@@ -85,7 +85,7 @@ describe("deadlines of a rollup's methods", function () {
       await call(patient, pool);
     });
 
-    it(`${name} rejects at the deadline on the caller's connection, and leaves the connection open`, async () => {
+    it(`${name} rejects at the deadline on the caller's connection while the server is frozen, and leaves the connection open`, async () => {
       await using client = await openClient(postgres.url);
       expect((await whileFrozen(postgres.server, () => call(rollup, client))).code).to.equal(CODE);
       await client.query("rollback");
@@ -93,7 +93,7 @@ describe("deadlines of a rollup's methods", function () {
   }
 
   for (const [name, call] of Object.entries(IN_TRANSACTION)) {
-    it(`${name} rejects at the deadline in the caller's transaction, and leaves it open for a rollback`, async () => {
+    it(`${name} rejects at the deadline in the caller's transaction while the server is frozen, and leaves it open for a rollback`, async () => {
       const jobs = createJobTable({ db: pool });
       await using client = await openClient(postgres.url);
       await client.query("begin");

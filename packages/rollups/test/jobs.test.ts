@@ -120,7 +120,7 @@ describe("enqueueRefresh() and its jobs", function () {
     expect(await jobs.stats()).to.deep.equal({ pending: 0, running: 0, dead: 0 });
   });
 
-  it("ROLL-3 make a job wait for an uncommitted writer that relies on it", async () => {
+  it("ROLL-3 make a job wait for a writer that relies on it and has not committed yet", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -196,7 +196,7 @@ describe("enqueueRefresh() and its jobs", function () {
     expect(await counts(each)).to.deep.equal([3]);
   });
 
-  it("ROLL-4 queue a separate job for each time zone, because its months differ", async () => {
+  it("ROLL-4 queue a separate job for each time zone, because months differ between zones", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);

@@ -100,7 +100,7 @@ describe("defineRollup()", () => {
     expect(() => defineRollup({ ...EXPENSES, measures: said as RollupOptions["measures"] })).not.to.throw();
   });
 
-  it("ROLL-1 ROLL-6 returns a ddl() that creates the tables and recommends the source index", () => {
+  it("ROLL-1 ROLL-6 returns a rollup whose ddl() creates the tables and recommends the source index", () => {
     const ddl = defineRollup({ ...EXPENSES, table: "reports.spent" }).ddl();
     expect(ddl).to.equal(`create table if not exists "reports"."spent" (
   tenant_id text collate "C",

@@ -113,7 +113,7 @@ describe("refresh()", function () {
     ]);
   });
 
-  it("ROLL-6 groups NULL under whenNull, and accepts a source without a tenant column", async () => {
+  it("ROLL-6 uses `whenNull` as the group of NULL, and accepts a source without a tenant column", async () => {
     await using each = await openExpenses(database.url, {
       source: { table: "", tenantColumn: null, timeColumn: "spent_at", where: "amount > 0" },
       groupBy: { kind: { column: "category", type: "varchar(8)", whenNull: "none" } },
@@ -170,7 +170,7 @@ describe("refresh()", function () {
     }
   });
 
-  it("rejects pools, connections without a transaction, and snapshots older than the lock", async () => {
+  it("rejects pools, connections without a transaction, and isolation levels other than READ COMMITTED", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup } = each;
     await using client = await openClient(database.url);
@@ -352,7 +352,7 @@ describe("refresh()", function () {
     expect(error).to.have.property("message").that.contains("more than 1000 buckets");
   });
 
-  it("sends hostile tenants and strings only as values", async () => {
+  it("sends hostile tenants and strings as parameters, not in the SQL", async () => {
     await using each = await openExpenses(database.url);
     const hostile = "'; drop table expenses; -- \\ \u{1F4A3} %s $1";
     await each.add(hostile, "2026-03-10T12:00:00.123456Z", hostile, 1);

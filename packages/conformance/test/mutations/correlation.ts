@@ -18,7 +18,7 @@ let invalidState: string | undefined;
 export const correlationMutations = (): readonly Mutation[] => [
   {
     rule: "COR-1",
-    what: "every request gets a new id",
+    what: "the id that a request sends is replaced",
     base: "swift",
     differences: withId(() => undefined),
     unjudged: ["COR-6"],

@@ -53,7 +53,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-2",
-    what: "the title is the detail",
+    what: "the title repeats the detail",
     base: "swift",
     differences: problems(status(404, 500), (problem) => ({ ...problem, title: problem["detail"] })),
   },

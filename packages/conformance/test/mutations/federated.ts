@@ -67,7 +67,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-3",
-    what: "the redirect is a 303",
+    what: "the redirect has the status 303",
     base: "ring",
     differences: {
       answer(answer) {

@@ -31,7 +31,7 @@ function inTurn(): Mutation["differences"] {
   };
 }
 
-/** Returns the last `/ready` response that was not a 503 for too long. */
+/** For up to 3 seconds, replaces a 503 of `/ready` with the last response that was not a 503. */
 function stale(): Mutation["differences"] {
   const broken = brokenOnes();
   let shown: { body: string; at: number } | undefined;

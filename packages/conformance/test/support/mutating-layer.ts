@@ -63,7 +63,7 @@ function hold(req: IncomingMessage, res: ServerResponse, layer: Layer): void {
     return res;
   };
   res.writeHead = writeHead as typeof res.writeHead;
-  /** Sends the changed body. With `write`, the service ends the response later. */
+  /** Sends the changed response. With `write`, the service ends the response later. */
   function send(how: "write" | "end"): void {
     sending = true;
     const answer = held(req, res, Buffer.concat(chunks));
