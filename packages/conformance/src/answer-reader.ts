@@ -19,7 +19,7 @@ const faults: Readonly<Record<string, string>> = {
  * headers and the exact bytes of header values. The request that the parser's client writes is discarded.
  */
 export class AnswerReader {
-  /** Rejects with `NoAnswer` unless the bytes contain one complete response. */
+  /** The parsed response; rejects with `NoAnswer` unless the bytes contain one complete response. */
   readonly answer: Promise<Answer>;
   readonly #wire = new Duplex({ read() {}, write: (_chunk, _encoding, written) => written() });
   #size = 0;
@@ -73,7 +73,7 @@ export class AnswerReader {
     this.#wire.push(null);
   }
 
-  /** Rejects `answer` unless the response is complete. */
+  /** Rejects `answer` with this reason, unless the response is already complete. */
   fail(reason: string): void {
     this.#wire.destroy(new NoAnswer(reason));
   }

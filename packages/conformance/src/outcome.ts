@@ -9,7 +9,7 @@ export interface Outcome {
   readonly notApplicable: number;
   /** Number of checked rules. */
   readonly total: number;
-  /** Names of the needs (as in `require`) that checks lacked and that no other check observed. */
+  /** Needs that checks lacked and no other check observed, by the names that `require` accepts. */
   readonly notSeen: readonly string[];
   /** Reasons why the run judged less than required; empty if it judged enough. */
   readonly shortfalls: readonly string[];

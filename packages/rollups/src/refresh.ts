@@ -16,7 +16,7 @@ export interface Refreshed {
   readonly removed: number;
 }
 
-/** Result of a refresh of several buckets, for one of them. */
+/** Result for one bucket of a refresh of several buckets. */
 export interface RefreshedBucket extends Refreshed {
   readonly tenant: string | null;
 }

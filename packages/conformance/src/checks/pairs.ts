@@ -25,7 +25,7 @@ export function pairs(kit: Kit) {
     const second = await signIn(kit);
     // Wait so that a new timestamp differs from a copied one.
     await sleep(1100);
-    // Undefined when the refresh returned no pair.
+    // `renewed` is undefined if the refresh returned no pair.
     return { first, second, renewed: pairOf(kit, await refresh(kit, first.refresh)) };
   });
 }
