@@ -9,11 +9,11 @@ export function readsEnvironment(source: string): boolean {
   // Count every dynamic import, because its result may be assigned to any variable.
   if (new RegExp(String.raw`\b(?:require|import|getBuiltinModule)\s*\(\s*${MODULE}`).test(source))
     return true;
-  // import { env } from "node:process", export { env } from, export * from
+  // Matches import { env } from "node:process", export { env } from, and export * from.
   if (new RegExp(String.raw`\b(?:import|export)\b[^;]*\benv\b[^;]*\bfrom\s*${MODULE}`).test(source))
     return true;
   if (new RegExp(String.raw`\bexport\s*\*[^;]*\bfrom\s*${MODULE}`).test(source)) return true;
-  // const { process: { env } } = globalThis
+  // Matches const { process: { env } } = globalThis.
   const nested = String.raw`\bprocess\s*:\s*\{[^;]*\benv\b[^;]*\}\s*=\s*${GLOBAL}\b`;
   if (new RegExp(nested).test(source)) return true;
   return namesOfProcess(source).some((name) => readsEnvironmentOf(name, source));
@@ -21,10 +21,10 @@ export function readsEnvironment(source: string): boolean {
 
 function readsEnvironmentOf(name: string, source: string): boolean {
   const it = String.raw`(?<![\w$])${name.replaceAll("$", "\\$")}(?![\w$])`;
-  // process.env, process?.env, process["env"], globalThis["process"].env, (process as Other).env
+  // Matches process.env, process?.env, process["env"], globalThis["process"].env, and (process as Other).env.
   const member = String.raw`(?:["'\x60]\s*\])?(?:\s+as\b[^();=]*)?[\s)]*!?\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[\s*["'\x60]env["'\x60])`;
   if (new RegExp(it + member).test(source)) return true;
-  // const { env } = process, ({ env: { SVC_X } } = globalThis.process), Reflect.get(process, "env")
+  // Matches const { env } = process, ({ env: { SVC_X } } = globalThis.process), and Reflect.get(process, "env").
   const taken = String.raw`\{[^;]*\benv\b[^;]*\}\s*=\s*(?:${GLOBAL}\s*\??\.\s*)?${it}(?!\s*[.?[(])`;
   if (new RegExp(taken).test(source)) return true;
   return new RegExp(String.raw`\(\s*(?:${GLOBAL}\s*\.\s*)?${it}\s*,\s*["'\x60]env["'\x60]`).test(source);

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 export interface RawAnswer {
   /** All received bytes, as latin1 text. */
   readonly text: string;
-  /** The status of the first answer, or undefined when the server closed without one. */
+  /** The status of the first response; undefined if the server closed the connection without one. */
   readonly status: number | undefined;
   /** Headers by lower-case name; the last one wins when a name repeats. */
   readonly headers: Readonly<Record<string, string>>;
