@@ -15,7 +15,10 @@ interface Details {
   readonly required?: true;
 }
 
-/** @param kind a name from {@link Values}, or another key of the definition */
+/**
+ * Defines an option that may be omitted.
+ * @param kind a name from {@link Values}, or another key of the definition
+ */
 function optional<const Kind extends string, const More extends Details = object>(
   kind: Kind,
   meaning: string,

@@ -20,6 +20,7 @@ export interface Outcome {
 }
 
 /**
+ * Returns the outcome of a run.
  * @param rules number of rules that apply to this profile
  * @param routes number of routes in `/openapi.json`
  */

@@ -71,7 +71,10 @@ interface CommandLine {
   readonly options: Omit<ConformanceOptions, "keys" | "tenancy" | "limits">;
 }
 
-/** @throws InvalidUse */
+/**
+ * Parses the command line.
+ * @throws InvalidUse
+ */
 function readArguments(given: readonly string[]): CommandLine {
   let parsed;
   try {

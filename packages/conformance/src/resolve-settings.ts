@@ -178,7 +178,10 @@ function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readon
   ];
 }
 
-/** @throws InvalidUse that lists every fault */
+/**
+ * Checks the options and returns them with all defaults applied.
+ * @throws InvalidUse that lists every fault
+ */
 export function resolveSettings(options: ConformanceOptions): Settings {
   const all = resolved("options", options);
   const probes = resolveProbes(options.probes ?? {});

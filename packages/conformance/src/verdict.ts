@@ -45,7 +45,10 @@ export function must(holds: boolean, seen: string, expected: string): Verdict {
 
 type Status = Pick<Answer, "status">;
 
-/** @param when describes the request, for the report */
+/**
+ * Returns pass if the condition is true, else a failure that shows the response's status.
+ * @param when describes the request, for the report
+ */
 function mustAnswer(holds: boolean, answer: Status | undefined, when: string, expected: string): Verdict {
   return must(holds, `${answer?.status} ${when}`.trimEnd(), expected);
 }

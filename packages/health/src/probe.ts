@@ -12,7 +12,10 @@ export interface Probe {
 
 const MAX_META = 20;
 
-/** @param deadlineSeconds time after which the check counts as timed out and its signal aborts */
+/**
+ * Creates the probe of a readiness check.
+ * @param deadlineSeconds time after which the check counts as timed out and its signal aborts
+ */
 export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): Probe {
   const { name } = declared;
   const critical = declared.critical;

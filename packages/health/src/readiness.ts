@@ -56,7 +56,10 @@ export function createReadiness(options: ResolvedHealthOptions) {
     return state === "serving" ? answer : outside[state];
   }
 
-  /** @throws ConfigurationError */
+  /**
+   * Adds a readiness check.
+   * @throws ConfigurationError
+   */
   function addCheck(check: ReadinessCheck): void {
     names.add(checkedName(check, names));
     probes.push(createProbe(check, readinessTimeoutSeconds));

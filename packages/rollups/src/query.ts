@@ -26,7 +26,10 @@ interface ZoneRow extends Row {
   readonly svc_zone: string | null;
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE` */
+/**
+ * Returns the totals of a tenant that a query selects.
+ * @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE`
+ */
 export async function queryTotals(
   db: Database,
   definition: Definition,

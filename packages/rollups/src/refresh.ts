@@ -23,7 +23,7 @@ export interface RefreshedBucket extends Refreshed {
 
 /** The operations of a rollup on buckets, with statements that are built once. */
 export interface Refresher {
-  /** Refreshes each bucket once and returns the results in locking order. */
+  /** Refreshes each bucket once. Returns the results in the order in which the buckets were locked. */
   refresh(tx: Queryable, moments: readonly Moment[]): Promise<RefreshedBucket[]>;
   /** Locks buckets in the order of tenant and month, without recomputing them. @throws RollupError */
   lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]>;

@@ -21,7 +21,10 @@ const MAX_TABLE_BYTES = 48;
 const MAX_GROUP_CHARACTERS = 400;
 const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
 
-/** @throws ConfigurationError */
+/**
+ * Checks the options of a rollup and returns its definition.
+ * @throws ConfigurationError
+ */
 export function resolveRollup(given: RollupOptions): Definition {
   const options = rollupOptions.resolve(given);
   const source = sourceOptions.resolve(options.source);

@@ -107,7 +107,7 @@ export function replay(kit: Kit) {
   });
 }
 
-/** Presents one token twice concurrently; all checks share the result. */
+/** Presents one token twice in immediate succession; all checks share the result. */
 function racedAtOnce(kit: Kit): Promise<Verdict> {
   return kit.once("raced", async () => {
     const seen = await presentWithin(kit, 0);

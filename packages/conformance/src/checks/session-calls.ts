@@ -25,7 +25,10 @@ export function sessionOf(kit: Kit): ResolvedSession {
   return session;
 }
 
-/** @throws NoAnswer when the sign-in returns no token pair */
+/**
+ * Sends the sign-in request of the session probe and returns the token pair.
+ * @throws NoAnswer if the response contains no token pair
+ */
 export async function signIn(kit: Kit): Promise<Pair> {
   const { request, accessToken, refreshToken } = sessionOf(kit);
   const answer = await kit.ask(request);

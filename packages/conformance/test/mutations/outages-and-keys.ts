@@ -157,8 +157,8 @@ export const outageMutations = (): readonly Mutation[] => [
 ];
 
 /**
- * Publishes the first key under the kid of the next one. Tokens of the next key are changed when they leave the service
- * and restored when they return.
+ * Publishes the first key under the kid of the next one. Tokens of the next key are signed again with the first key
+ * when they leave the service, and restored when they return.
  */
 function renamed(): Mutation["differences"] {
   const { answer: rename, ...layer } = dressed(({ header }) => {
