@@ -16,7 +16,10 @@ export interface Rule {
     readonly section: string;
     /** `contract`: the service contract states it. `decision`: the contract leaves it open, and this project decided it. */
     readonly source: "contract" | "decision";
-    /** Whether a decision requires more than the contract (`stricter`) or departs from its text (`differs`). */
+    /**
+     * `stricter`: a decision that deliberately requires more than the contract. `differs`: one that departs from its
+     * text.
+     */
     readonly mark?: "stricter" | "differs" | undefined;
   };
   /** `both`: applies to services of both profiles. `full`: only to the full profile. */
