@@ -37,12 +37,12 @@ describe("scripts/changelogs.mjs", () => {
       expect(entriesOf({ subject, body: "" }), subject).to.deep.equal([]);
   });
 
-  it("lists only features of commits before the first changelog", () => {
+  it("omits fixes that were committed before the first changelog", () => {
     expect(entriesOf({ subject: "fix(sql): end a wait", body: "", old: true })).to.deep.equal([]);
     expect(entriesOf({ subject: "feat(sql): end a wait", body: "", old: true })).to.have.lengthOf(1);
   });
 
-  it("replaces a subject with its wording, and omits a commit whose wording is null", () => {
+  it("uses a commit's wording instead of its subject, and omits a commit whose wording is null", () => {
     const commit = { subject: "feat(sql): tests, readme", body: "" };
     expect(entriesOf(commit, "Add `jsonBytes`")[0]?.text).to.equal("Add `jsonBytes`");
     expect(entriesOf(commit, null)).to.deep.equal([]);
@@ -74,7 +74,7 @@ describe("scripts/changelogs.mjs", () => {
     expect(marked?.kind).to.equal("breaking");
   });
 
-  it("groups the entries of each version, without duplicates", () => {
+  it("groups the entries of each version by kind, without duplicates", () => {
     const entry = (kind: string, text: string) => ({ kind, scopes: ["sql"], text });
     const sections = [
       { title: "Unreleased", entries: [entry("fix", "One"), entry("feat", "Two"), entry("fix", "One")] },

@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 const root = join(import.meta.dirname, "..");
 
-/** The exit code and the report of commitlint for one message. */
+/** Returns the exit code and the report of commitlint for one message. */
 function lint(message: string): { readonly status: number | null; readonly report: string } {
   const { status, stdout } = spawnSync("commitlint", [], { cwd: root, input: message, encoding: "utf8" });
   return { status, report: stdout };

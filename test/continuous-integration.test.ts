@@ -12,7 +12,7 @@ describe(".ci/run", () => {
     .filter((line) => line.startsWith("npm "))
     .map((line) => line.replace(/ --.*$/, ""));
 
-  it("VER-3 installs cleanly, checks, then builds and runs everything with the test command", () => {
+  it("VER-3 runs npm ci, the checks, the mutants and all tests, in this order", () => {
     expect(steps).to.deep.equal(["npm ci", "npm run check", "npm run mutants", "npm test"]);
   });
 
@@ -32,7 +32,7 @@ describe(".ci/run", () => {
 describe("scripts/ci-normal-user.sh", () => {
   const script = readFileSync(join(root, "scripts/ci-normal-user.sh"), "utf8");
 
-  it("reports that it does nothing without root, and succeeds", function () {
+  it("reports without root that it runs no tests, and exits with 0", function () {
     if (process.platform === "win32") this.skip();
     const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const { status, stdout, stderr } = spawnSync("bash", ["-s"], {
@@ -48,7 +48,7 @@ describe("scripts/ci-normal-user.sh", () => {
     });
   });
 
-  it("names only files that exist", () => {
+  it("lists only files that exist", () => {
     const [, list = ""] = /^unpacked=\(\n([^)]*)\)/m.exec(script) ?? [];
     const { stdout } = spawnSync("bash", ["-c", `printf '%s\\n' ${list.replaceAll("\n", " ")}`], {
       encoding: "utf8",

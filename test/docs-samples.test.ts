@@ -17,7 +17,7 @@ describe("the samples of README.md", () => {
     expect(codeBlocks(markdown, "js")).to.have.lengthOf(2);
   });
 
-  it("COR-1 COR-2 give every response an id in five lines", async () => {
+  it("COR-1 COR-2 give every response a request id", async () => {
     await using sample = await runSample(file, 0);
     const answer = await get(sample, "/");
     expect(answer.headers.get("X-Request-ID")).to.match(/^[0-9a-f]{32}$/);
@@ -57,7 +57,7 @@ for (const [page, expectations] of Object.entries(pages)) {
   const blocks = codeBlocks(readFileSync(file, "utf8"), "js");
 
   describe(`the samples of docs/${page}.md`, () => {
-    it(`are ${expectations.length} in number`, () => {
+    it(`are ${expectations.length} JavaScript samples`, () => {
       expect(blocks).to.have.lengthOf(expectations.length);
     });
 
@@ -131,7 +131,10 @@ describe("the logins of docs/operate.md", () => {
   });
 });
 
-/** Returns the majors to run a sample on: both when it imports Express itself. */
+/**
+ * Returns the Express majors to run a sample on: both if the sample imports Express, otherwise a single run without
+ * replacements.
+ */
 function majorsFor(code: string): { name: string; replace: Record<string, string> }[] {
   const spelling = ['require("express")', 'from "express"'].find((each) => code.includes(each));
   if (spelling === undefined) return [{ name: "no Express", replace: {} }];
@@ -142,7 +145,7 @@ function majorsFor(code: string): { name: string; replace: Record<string, string
   ];
 }
 
-/** Replaces dates, durations and minted ids by fixed texts, and uses "\n" as line end. */
+/** Replaces dates, durations and generated ids with fixed texts, and CRLF with LF. */
 function constant(text: string): string {
   return text
     .replaceAll("\r\n", "\n")

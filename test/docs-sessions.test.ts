@@ -15,12 +15,12 @@ const program = fileURLToPath(new URL("../packages/token-issuer/src/command-line
 const operate = readFileSync(new URL("../docs/operate.md", import.meta.url), "utf8");
 const section = operate.split(/^## /m).find((part) => part.startsWith("Sessions\n")) ?? "";
 
-describe("sessions in docs/operate.md", function () {
+describe("the section on sessions in docs/operate.md", function () {
   this.timeout(60_000);
   const folder = mkdtempSync(join(tmpdir(), "svc-docs-"));
   after(() => rmSync(folder, { recursive: true }));
 
-  it("ISS-15 show commands with the described results", async () => {
+  it("ISS-15 shows commands with the results that it describes", async () => {
     const [commands = ""] = codeBlocks(section, "sh");
     const lines = commands.match(/^npx svc-keys .*$/gm) ?? [];
     const said: string[] = [];
@@ -37,14 +37,14 @@ describe("sessions in docs/operate.md", function () {
     expect(said).to.have.lengthOf(5);
     expect([init, add].map((each) => each.includes("is written"))).to.deep.equal([true, true]);
     expect(list).to.include("ES256").and.include("next");
-    // The two minutes and the 30 days that the page requires have not passed.
+    // `promote` requires that two minutes have passed, and `retire` 30 days; neither has.
     expect(promote)
       .to.match(/^refused: .*Error/)
       .and.include("is not known everywhere yet");
     expect(retire).to.include("nothing to do");
   });
 
-  it("RDY-22 RDY-23 quote the texts of /ready and the log", async () => {
+  it("RDY-22 RDY-23 quotes the texts of /ready and the log while Redis is down", async () => {
     const lines: Record<string, unknown>[] = [];
     const file = join(folder, "ring.json");
     const ring = newRing(await generateKey({ algorithm: "ES256" }), Date.now());
@@ -100,7 +100,7 @@ describe("sessions in docs/operate.md", function () {
     expect([...new Set(lines.flatMap(Object.keys))].filter((name) => !fields.has(name))).to.deep.equal([]);
   });
 
-  it("RDY-23 explain an in-process store and a secret", async () => {
+  it("RDY-23 explains the readiness details for an in-process store and a shared secret", async () => {
     const toml =
       '[service]\nname = "shop"\nport = 0\n[plugins]\nenabled = ["auth"]\n' +
       '[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\nissue_tokens = true\n' +

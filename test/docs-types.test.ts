@@ -33,7 +33,7 @@ describe("the types in docs/typescript.md", function () {
     expect(compile(modules, strict)).to.equal("");
   });
 
-  it("compile in CommonJS under node20, and not under node16", () => {
+  it("compile in CommonJS with the setting module node20, but not with node16", () => {
     const [code = ""] = codeBlocks(markdown, "cts");
     expect(compile([["sample.cts", code]], { module: "node20" })).to.equal("");
     expect(compile([["sample.cts", code]], { module: "node16" })).to.include("TS1479");

@@ -27,7 +27,7 @@ describe("the documents", () => {
     expect(broken).to.deep.equal([]);
   });
 
-  it("name every package in the README's table, with its install command", () => {
+  it("list every package in the README's table, with its install command", () => {
     const readme = read("README.md");
     const folders = globSync("packages/*/package.json", { cwd: root });
     expect(folders).to.have.length.above(10);
@@ -47,7 +47,7 @@ describe("the tables of source files", () => {
     read(file).includes("\n## Source files\n"),
   );
 
-  it("list exactly their packages' files", () => {
+  it("list exactly the source files of their packages", () => {
     expect(readmes).to.have.length.above(4);
     for (const file of readmes) {
       const section = read(file).split("\n## Source files\n")[1] ?? "";
@@ -65,14 +65,14 @@ describe("docs/errors.md", () => {
   const documented = read("docs/errors.md");
   const sources = globSync("packages/*/src/**/*.ts", { cwd: root }).map(read).join("\n");
 
-  it("ERR-1 explains exactly the codes of the sources", () => {
+  it("ERR-1 explains exactly the error codes that the sources contain", () => {
     const inSources = matches(sources, /\b(ERR_SVC_\w+)|\bcode: "(ERR_\w+)"/g);
     const explained = rowsOf(documented).flatMap(([first = ""]) => matches(first, /`(ERR_\w+)`/g));
     expect(inSources).to.have.length.above(35);
     expect([...new Set(explained)].toSorted()).to.deep.equal([...new Set(inSources)].toSorted());
   });
 
-  it("names every class of error", () => {
+  it("names every error class", () => {
     for (const name of matches(sources, /class (\w+Error) extends/g)) expect(documented).to.include(name);
   });
 
@@ -100,7 +100,7 @@ describe("docs/operate.md", () => {
     MICROSOFT_SECRET: "from the console of the provider",
   };
 
-  it("CFG-18 shows every key of the file with its default", async () => {
+  it("CFG-18 shows every key of the configuration file with its default", async () => {
     const required = { toml: '[service]\nname = "expenses"\nenv = "prod"\n' + pluginsOf(toml) };
     await using given = await createService({
       config: { toml },
@@ -121,8 +121,8 @@ describe("docs/operate.md", () => {
     expect(keys.toSorted()).to.deep.equal(all.toSorted());
   });
 
-  it("names only existing keys, even for keys without a default", async () => {
-    // Token issuing needs an existing key file; the plugin's own tests cover it.
+  it("names only existing keys of the configuration file, including those without a default", async () => {
+    // Omit token issuing, which needs an existing key file; the plugin's own tests cover it.
     const issuing = /^# signing_keys = .*$/m;
     expect(toml).to.match(issuing);
     const everything = toml.replace(issuing, "").replaceAll(/^# (\w+ = |\[)/gm, "$1");
@@ -163,7 +163,7 @@ describe("docs/operate.md", () => {
     }
   });
 
-  it("LOG-1 lists every field that a service writes while it starts, serves, fails and stops", async () => {
+  it("LOG-1 lists every log field that a service writes while it starts, serves, fails and stops", async () => {
     const lines: Record<string, unknown>[] = [];
     await runOnce((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
     const fields = new Set(
@@ -183,7 +183,7 @@ describe("docs/operate.md", () => {
   });
 });
 
-describe("callers in docs/operate.md", () => {
+describe("the section on callers in docs/operate.md", () => {
   const callers = section(operate, "Callers");
   const cells = rowsOf(callers).map(([first = ""]) => first);
 
@@ -193,7 +193,7 @@ describe("callers in docs/operate.md", () => {
     expect(explained.toSorted()).to.deep.equal([...refusalReasons, "reason", "revoked"].toSorted());
   });
 
-  it("RDY-14 RDY-25 LOG-1 quotes the readiness and log texts while the issuer is down", async () => {
+  it("RDY-14 RDY-25 LOG-1 quotes the texts of /ready and the log while the issuer is down", async () => {
     const lines: Record<string, unknown>[] = [];
     const toml = [
       '[service]\nname = "expenses"\nport = 0\n[plugins]\nenabled = ["auth"]',
@@ -263,7 +263,7 @@ function expanded(name: string): string[] {
   return options === undefined ? [name] : options.split(",").map((each) => before + each + after);
 }
 
-/** Returns the required part of a configuration. */
+/** Returns only the required settings of a configuration. */
 function pluginsOf(toml: string): string {
   const needed =
     '[plugin.cache]\nurl = "${REDIS_URL}"\n[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n';
@@ -310,7 +310,7 @@ function resolves(file: string, link: string): boolean {
   );
 }
 
-/** Returns the anchors of the headings, as GitHub forms them. */
+/** Returns the anchors of the headings, formed as GitHub does. */
 function anchorsOf(markdown: string): ReadonlySet<string> {
   const seen = new Map<string, number>();
   const anchors = new Set<string>();
@@ -327,7 +327,7 @@ function anchorsOf(markdown: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Returns the keys of a table of the file, with those of nested tables; a nested table itself is a heading. */
+/** Returns the keys of a configuration table and of its nested tables, without the names of the nested tables. */
 function keysOf({ keys }: Parameters<typeof variablesOf>[0]): string[] {
   return Object.values(keys).flatMap((entry) => {
     if ("kind" in entry) return entry.key ?? [];

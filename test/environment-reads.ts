@@ -1,4 +1,4 @@
-/** Finds in the text of a source how it reads the environment. */
+/** Detects reads of the environment in the text of a source file. */
 
 const MODULE = String.raw`["'](?:node:)?process["']`;
 const GLOBAL = String.raw`(?:globalThis|global)`;
@@ -6,14 +6,14 @@ const GLOBAL = String.raw`(?:globalThis|global)`;
 /** Returns whether a source reads `process.env` or `import.meta.env`, in any form of JavaScript. */
 export function readsEnvironment(source: string): boolean {
   if (/\bimport\s*\.\s*meta\s*\.\s*env\b/.test(source)) return true;
-  // The result of a dynamic import may be assigned to any variable.
+  // Count every dynamic import, because its result may be assigned to any variable.
   if (new RegExp(String.raw`\b(?:require|import|getBuiltinModule)\s*\(\s*${MODULE}`).test(source))
     return true;
-  // import { env } from "node:process", export { env } from, export * from
+  // Matches import { env } from "node:process", export { env } from, and export * from.
   if (new RegExp(String.raw`\b(?:import|export)\b[^;]*\benv\b[^;]*\bfrom\s*${MODULE}`).test(source))
     return true;
   if (new RegExp(String.raw`\bexport\s*\*[^;]*\bfrom\s*${MODULE}`).test(source)) return true;
-  // const { process: { env } } = globalThis
+  // Matches const { process: { env } } = globalThis.
   const nested = String.raw`\bprocess\s*:\s*\{[^;]*\benv\b[^;]*\}\s*=\s*${GLOBAL}\b`;
   if (new RegExp(nested).test(source)) return true;
   return namesOfProcess(source).some((name) => readsEnvironmentOf(name, source));
@@ -21,16 +21,16 @@ export function readsEnvironment(source: string): boolean {
 
 function readsEnvironmentOf(name: string, source: string): boolean {
   const it = String.raw`(?<![\w$])${name.replaceAll("$", "\\$")}(?![\w$])`;
-  // process.env, process?.env, process["env"], globalThis["process"].env, (process as Other).env
+  // Matches process.env, process?.env, process["env"], globalThis["process"].env, and (process as Other).env.
   const member = String.raw`(?:["'\x60]\s*\])?(?:\s+as\b[^();=]*)?[\s)]*!?\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[\s*["'\x60]env["'\x60])`;
   if (new RegExp(it + member).test(source)) return true;
-  // const { env } = process, ({ env: { SVC_X } } = globalThis.process), Reflect.get(process, "env")
+  // Matches const { env } = process, ({ env: { SVC_X } } = globalThis.process), and Reflect.get(process, "env").
   const taken = String.raw`\{[^;]*\benv\b[^;]*\}\s*=\s*(?:${GLOBAL}\s*\??\.\s*)?${it}(?!\s*[.?[(])`;
   if (new RegExp(taken).test(source)) return true;
   return new RegExp(String.raw`\(\s*(?:${GLOBAL}\s*\.\s*)?${it}\s*,\s*["'\x60]env["'\x60]`).test(source);
 }
 
-/** Returns `process` and the other names that a source gives to it. */
+/** Returns `process` and the other names under which a source uses it. */
 function namesOfProcess(source: string): readonly string[] {
   const forms = [
     String.raw`\bimport\s+([\w$]+)\s*(?:,[^;]*)?\bfrom\s*${MODULE}`,

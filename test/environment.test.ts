@@ -19,7 +19,7 @@ describe("the environment", () => {
     expect(sources.filter((file) => readsEnvironment(read(file)))).to.deep.equal([]);
   });
 
-  it("ENV-6 ENV-7 has only names that the contract states", () => {
+  it("ENV-6 ENV-7 consists only of variables that the contract names", () => {
     const stated = new Set(read("docs/contract.md").match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g));
     const sources = find([
       "{scripts,bench,experiments,examples,test/support}/**/*.{ts,mts,cts,js,mjs,cjs,py,sh}",
@@ -28,7 +28,7 @@ describe("the environment", () => {
     const libraries = find(["packages/*/src/**/*.ts"]);
     const named = [
       ...sources.flatMap((file) => ourVariables(read(file)).map((name) => ({ file, name }))),
-      // A library may name a constant ..._URL that is not a variable of the environment.
+      // Ignore names that end in _URL in libraries: they may be constants instead of environment variables.
       ...libraries.flatMap((file) =>
         ourVariables(read(file)).flatMap((name) => (name.startsWith("SVC_") ? [{ file, name }] : [])),
       ),
@@ -75,7 +75,7 @@ describe("the check for reads of the environment", () => {
     "import.meta.env.SVC_X;",
   ];
   for (const source of reads) {
-    it(`sees ${JSON.stringify(source)} (ENV-6)`, () => {
+    it(`detects ${JSON.stringify(source)} (ENV-6)`, () => {
       expect(readsEnvironment(source)).to.equal(true);
     });
   }
@@ -91,7 +91,7 @@ describe("the check for reads of the environment", () => {
     "const subprocess = { env };",
   ];
   for (const source of others) {
-    it(`passes ${JSON.stringify(source)} (ENV-6)`, () => {
+    it(`accepts ${JSON.stringify(source)} (ENV-6)`, () => {
       expect(readsEnvironment(source)).to.equal(false);
     });
   }

@@ -33,7 +33,7 @@ interface Call {
   readonly message: string;
 }
 
-/** Makes a package log through `logger`, with `word` as every value that a client can choose. */
+/** Makes a package log through `logger`, with `word` as the value of everything that a client can choose. */
 type Drive = (logger: Logger, word: string, logged: () => number) => unknown;
 
 const away = (): Promise<never> => Promise.reject(new Error(`postgres://app:${canary}@db/x is away`));
@@ -153,7 +153,7 @@ const drives: Readonly<Record<string, Drive>> = {
   },
 };
 
-/** Makes a logger that records its calls. */
+/** Creates a logger that records its calls. */
 function recorder(): { readonly logger: Logger; readonly calls: Call[] } {
   const calls: Call[] = [];
   const write = (level: Call["level"]) => (fields: object, message?: string) =>
@@ -187,7 +187,7 @@ function expectLine(call: Call): Record<string, unknown> {
   return record;
 }
 
-// Field values, and their form in a line.
+// Values of log fields, and the form in which a log line contains them.
 const hostile: readonly (readonly [given: unknown, expected: unknown])[] = [
   ...[...words, "Authorization", "token", 'pass"word', "\\", "\ud800", "\u2028", "", null, 7].map(
     (same) => [same, same] as const,
@@ -228,7 +228,7 @@ describe("the log lines of every package that logs", () => {
     });
   }
 
-  it("keep their members and contain no secret in 10,000 lines with hostile values (LOG-1, LOG-2)", () => {
+  it("contain all fields and no secret for 10,000 calls with hostile values (LOG-1, LOG-2)", () => {
     const calls = [...callsOf.values()].flat();
     const value = fc.constantFrom(...hostile);
     fc.assert(
@@ -249,7 +249,7 @@ describe("the log lines of every package that logs", () => {
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))
       .map((file) => String(file.split("/")[1]));
-    // Except the logger itself and the guard around loggers.
+    // Exclude the logger itself (log), and the code that only passes calls on to another logger.
     const others = ["context", "log", "resilience"];
     expect(new Set(packages.filter((name) => !others.includes(name)))).to.deep.equal(
       new Set(Object.keys(drives)),
@@ -257,7 +257,7 @@ describe("the log lines of every package that logs", () => {
   });
 });
 
-// The message of a call may contain a secret before masking: that of health() contains the detail of a check.
+// Returns the masked message of a log call. The unmasked one may contain a secret: health() logs the detail of a check.
 function lineMessage(call: Call): unknown {
   return (JSON.parse(lineOf(call)) as { message: unknown }).message;
 }

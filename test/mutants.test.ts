@@ -43,7 +43,7 @@ describe("npm run mutants", () => {
     ["--sample", "0"],
     ["--sample", "1.5"],
   ] as const) {
-    it(`fails for ${option} ${value}, which would run no mutant`, () => {
+    it(`exits with 1 for the invalid option ${option} ${value}`, () => {
       const args = ["scripts/mutants.mjs", "--rule", "LOG-1", option, value];
       const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
       expect([status, stderr]).to.satisfy(

@@ -25,7 +25,7 @@ describe("the install commands of a package's README", () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it("begin with the package itself, or run it", () => {
+  it("install the package itself first, or run it", () => {
     for (const name of packages) {
       const [first = ""] = codeBlocks(read(join("packages", name.slice("@svc/".length), "README.md")), "sh");
       expect(first, name).to.match(new RegExp(`^(npm install|npx) ${name}\\b`));
@@ -34,7 +34,7 @@ describe("the install commands of a package's README", () => {
 });
 
 describe("the declarations of the packages", () => {
-  // @types/node 26 removed JsonWebKey from node:crypto; a user may have an older or a newer version.
+  // @types/node 26 removed JsonWebKey from node:crypto; users may have an older or a newer version.
   it("use no Node type that is missing in some versions of @types/node", () => {
     const declarations = globSync("packages/*/dist/**/*.d.ts", { cwd: root });
     expect(declarations).to.have.length.above(200);

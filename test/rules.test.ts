@@ -44,7 +44,7 @@ describe("readContract()", () => {
   const comment = "  <!-- ab, inside, planned: Title: one line -->\n";
   const head = `# Title\n\nIntroduction.\n\n## One part\n\n- **AB-1** (decision, full) First.\n${comment}`;
 
-  it("reads id, section, brackets, owner and title of a rule, and its text with the indented lines under it", () => {
+  it("reads id, section, marks, owner and title of a rule, and its text with the indented lines below it", () => {
     const read = readContract(`${head}\n  | a | b |\n\n  \`\`\`json\n  {}\n  \`\`\`\n`);
     expect(read.rules).to.deep.equal([
       {
@@ -76,7 +76,7 @@ describe("readContract()", () => {
     }
   });
 
-  it("finds a rule without its comment, and a rule with two comments", () => {
+  it("reports a rule without a comment, or with two comments, as unclassified", () => {
     for (const text of [head.replace(comment, ""), `${head}${comment}`]) {
       const { rules: found, unclassified } = readContract(text);
       expect(found).to.deep.equal([]);
@@ -100,13 +100,13 @@ describe("readContract()", () => {
     "- **XY-1** (later) unknown brackets",
   ];
   for (const text of loose) {
-    it(`finds the unclassified line ${JSON.stringify(text)}`, () => {
+    it(`reports ${JSON.stringify(text)} as unclassified`, () => {
       const { unclassified } = readContract(`${head}\n${text}\n`);
       expect(unclassified).to.deep.equal([{ line: 10, text: text.split("\n")[0] }]);
     });
   }
 
-  it("reports a rule in an informative section", () => {
+  it("reports a rule in an informative section as unclassified", () => {
     const { unclassified } = readContract(
       `${head}\n## Informative\n\n- **AB-2** Second.\n  <!-- ab: Two -->\n`,
     );
@@ -119,7 +119,7 @@ describe("the classified lines of the contract", () => {
     Object.values(contractLines).flatMap((entry) => (typeof entry === "string" ? [] : entry)),
   );
 
-  it("name existing rules, under twelve digits of a hash", () => {
+  it("name only existing rules, and are identified by twelve hex digits", () => {
     expect([...named].filter((id) => !ids.has(id))).to.deep.equal([]);
     for (const hash of Object.keys(contractLines)) expect(hash).to.match(/^[0-9a-f]{12}$/);
   });
@@ -204,14 +204,14 @@ describe("npm run rules", () => {
     expect(code).to.equal(1);
   });
 
-  it("reports only one section with --section, and rejects an unknown section", () => {
+  it("checks only one section with --section, and rejects an unknown section", () => {
     write("test/a.test.ts", 'it("AB-1", () => {});\n');
     expect(run("--section", "of-ab-1")).to.deep.include({ code: 0 });
     expect(run("--section", "of-ab-2")).to.deep.include({ code: 1 });
     expect(run("--section", "nowhere").out).to.include('No rule stands in a section "nowhere"');
   });
 
-  it("exits 1 for an unclassified line in a text", () => {
+  it("exits 1 for a line of a text that is not classified (--contract)", () => {
     write("test/contract-lines.ts", 'export const contractLines = { "2d711642b726": "informative" };\n');
     write("good.txt", "\n  x  \n");
     write("bad.txt", "x\n- new line\n");
@@ -223,7 +223,7 @@ describe("npm run rules", () => {
     expect(run("--contract").out).to.include("Name the texts to compare");
   });
 
-  it("reads this repository's list", () => {
+  it("reads the rules of this repository", () => {
     const out = execFileSync(process.execPath, [script, "--json", "--section", "tracing"], {
       encoding: "utf8",
     });

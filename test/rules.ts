@@ -1,12 +1,13 @@
 /**
- * The rules of docs/contract.md, the one place that states them: id, section, brackets, text, and the comment with the owner
- * and the title. A test names the rules that it proves in its title. Ids never change: rules are only added.
+ * Reads the rules from docs/contract.md, the only place that states them: id, section, marks in brackets, text, and a
+ * comment with owner and title. A test names the rules that it proves in its title. Ids never change: rules are only
+ * added.
  */
 import { readFileSync } from "node:fs";
 
 export interface Rule {
   readonly id: string;
-  /** One line. */
+  /** Summary in one line. */
   readonly title: string;
   /** The full rule as Markdown: each paragraph on one line, code blocks and tables unchanged. */
   readonly text: string;
@@ -15,12 +16,15 @@ export interface Rule {
     readonly section: string;
     /** `contract`: the service contract states it. `decision`: the contract leaves it open, and this project decided it. */
     readonly source: "contract" | "decision";
-    /** A decision that deliberately asks for more than the contract, or departs from its text. */
+    /**
+     * `stricter`: a decision that deliberately requires more than the contract. `differs`: one that departs from its
+     * text.
+     */
     readonly mark?: "stricter" | "differs" | undefined;
   };
   /** `both`: applies to services of both profiles. `full`: only to the full profile. */
   readonly profile: "both" | "full";
-  /** Whether a client can observe it over HTTP or in another format (a queue table, a log line, a cookie). */
+  /** Whether a client can observe the rule over HTTP or in another format (a queue table, a log line, a cookie). */
   readonly outside: boolean;
   readonly status: "done" | "planned";
   /** The folder that owns the rule: one of packages/, or a path from the root of the repository. */
@@ -31,7 +35,7 @@ export interface ContractDocument {
   readonly rules: readonly Rule[];
   /** Lines that are neither a rule nor marked as informative or left open, and rules without their comment. */
   readonly unclassified: readonly { readonly line: number; readonly text: string }[];
-  /** Every id in the text, in bold or not. */
+  /** Every rule id in the text, in bold or not. */
   readonly mentioned: ReadonlySet<string>;
 }
 
@@ -40,8 +44,9 @@ const COMMENT = /^ {2}<!-- ([a-z][a-z/-]*)(, inside)?(, planned)?: (.+) -->$/;
 const EXEMPT = /^(?:Informative|Left open)\b/;
 
 /**
- * Lines before the first second-level heading are the introduction. After it, a bullet begins with the id of a rule, an indented
- * line belongs to the rule above it, and all other lines must be under a heading that begins with "Informative" or "Left open".
+ * Parses the contract. Lines before the first second-level heading are the introduction. After it, a bullet begins with
+ * the id of a rule, an indented line belongs to the rule above it, and all other lines must be under a heading that
+ * begins with "Informative" or "Left open".
  */
 export function readContract(document: string): ContractDocument {
   const found: { line: number; match: RegExpExecArray; section: string; lines: string[] }[] = [];

@@ -14,7 +14,7 @@ import {
 
 const adopt: readonly Expectation[] = [
   {
-    shows: "the unchanged application: text, and 500 for a malformed body",
+    shows: "respond with text and with 500 for a malformed body before any change",
     async check(sample) {
       expect((await get(sample, "/orders/1")).status).to.equal(200);
       expect(await (await get(sample, "/orders/7")).text()).to.equal("not found");
@@ -22,7 +22,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "COR-1 an id in the request object and in nested calls",
+    shows: "COR-1 provide the request id in the request object and in nested calls",
     async check(sample) {
       const answer = await get(sample, "/orders/1", { "X-Request-ID": "r-1" });
       expect(answer.headers.get("X-Request-ID")).to.equal("r-1");
@@ -30,7 +30,8 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "ERR-10 ERR-21 problems for a missing route, a failing handler and a request that Node rejects",
+    shows:
+      "ERR-10 ERR-21 send problems for a missing resource, an unsupported method, malformed JSON and a request that Node rejects",
     async check(sample) {
       await problem(await get(sample, "/orders/7"), 404, "there is no order 7");
       await problem(await post(sample, "/orders/1", "{}"), 405);
@@ -40,7 +41,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "LOG-1 LOG-3 two lines with one id",
+    shows: "LOG-1 LOG-3 write two log lines with the same request id",
     async check(sample) {
       await get(sample, "/orders/1", { "X-Request-ID": "r-1" });
       await eventually(() => sample.stdout().split("\n").length === 3);
@@ -52,7 +53,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "LIM-1 ERR-18 bodies within limits",
+    shows: "LIM-1 ERR-18 reject bodies that are too long, of the wrong type or with __proto__",
     async check(sample) {
       expect(await (await post(sample, "/orders", '{"id":"2"}')).json()).to.deep.equal({ id: "2" });
       await problem(await post(sample, "/orders", '{"__proto__":{}}'), 400);
@@ -61,7 +62,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "MET-3 requests by route",
+    shows: "MET-3 count requests by route",
     async check(sample) {
       await get(sample, "/orders/1");
       const line = 'http_requests_total{method="GET",endpoint="/orders/:id",status="200"} 1';
@@ -69,7 +70,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "RDY-4 SYS-6 liveness, and degraded readiness",
+    shows: "RDY-4 SYS-6 report liveness, and readiness as degraded",
     async check(sample) {
       expect((await get(sample, "/health")).status).to.equal(200);
       const ready = await get(sample, "/ready");
@@ -81,7 +82,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "RDY-20 not ready after SIGTERM while requests are still served",
+    shows: "RDY-20 report not ready after SIGTERM, and still serve requests",
     async check(sample) {
       expect((await get(sample, "/ready")).status).to.equal(200);
       sample.kill("SIGTERM");
@@ -90,7 +91,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "503 in bounded time while the database is down",
+    shows: "respond with 503 while the database is down",
     env: { DATABASE_URL: "postgres://app@127.0.0.1:9/app" },
     async check(sample) {
       const answer = await get(sample, "/orders/1");
@@ -99,7 +100,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-1 AUTH-12 AUTH-15 tokens beside a session that sets req.user",
+    shows: "AUTH-1 AUTH-12 AUTH-15 accept tokens beside a session that sets req.user",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const session = { "X-Session": "s-1" };
@@ -119,7 +120,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "TEN-4 TEN-6 TEN-10 a tenant from the session",
+    shows: "TEN-4 TEN-6 TEN-10 use the tenant of the session",
     async check(sample) {
       const session = { "X-Session": "s-1" };
       for (const path of ["/orders", "/t/acme/orders"]) {
@@ -132,7 +133,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "rows of one tenant, and no rows for a query without a tenant",
+    shows: "return the rows of one tenant, and no rows for a query without a tenant",
     database: true,
     around: ordersTable,
     async check(sample) {
@@ -146,7 +147,7 @@ const adopt: readonly Expectation[] = [
   },
   ...sessions,
   {
-    shows: "the whole service from a file",
+    shows: "create the whole service from a configuration file",
     async check(sample) {
       for (const path of ["/orders/1", "/health", "/ready", "/info", "/metrics"]) {
         const answer = await get(sample, path);
@@ -156,7 +157,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "the same on Connect",
+    shows: "parse bodies and send problems on Connect",
     async check(sample) {
       expect(await (await post(sample, "/echo", '{"a":1}')).json()).to.deep.equal({ a: 1 });
       await problem(await post(sample, "/echo", "{"), 400);
@@ -164,7 +165,7 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
-    shows: "the same on a bare server",
+    shows: "parse bodies and send problems on a bare server",
     async check(sample) {
       const answer = await post(sample, "/echo", '{"a":1}', "application/json", { "X-Request-ID": "r-1" });
       expect(await answer.json()).to.deep.equal({ got: { a: 1 }, request_id: "r-1" });
@@ -177,21 +178,21 @@ const adopt: readonly Expectation[] = [
 
 const migrate: readonly Expectation[] = [
   {
-    shows: "COR-1 the id of express-request-id",
+    shows: "COR-1 replace express-request-id",
     async check(sample) {
       expect(await (await get(sample, "/", { "X-Request-ID": "r-1" })).text()).to.equal("r-1");
     },
   },
   {
-    shows: "COR-1 the id of cls-rtracer",
+    shows: "COR-1 replace cls-rtracer",
     async check(sample) {
       expect(await (await get(sample, "/", { "X-Request-ID": "r-1" })).text()).to.equal("r-1");
     },
   },
-  { shows: "LOG-3 the lines of accessLog()", check: twoLines },
-  { shows: "LOG-3 the same lines through pino-http", check: twoLines },
+  { shows: "LOG-3 write log lines with accessLog()", check: twoLines },
+  { shows: "LOG-3 write the lines of accessLog() with pino-http", check: twoLines },
   {
-    shows: "MET-3 the routes of express-prom-bundle as templates",
+    shows: "MET-3 count requests by route template instead of express-prom-bundle",
     async check(sample) {
       await get(sample, "/items/7");
       await get(sample, "/nowhere");
@@ -202,7 +203,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "RDY-1 the health check of terminus, and its shutdown",
+    shows: "RDY-1 replace the health check and the shutdown of terminus",
     async check(sample) {
       const { status, checks } = (await (await get(sample, "/healthz")).json()) as Report;
       expect([status, checks["pool"]?.healthy]).to.deep.equal(["ok", true]);
@@ -213,7 +214,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "ERR-1 ERR-15 http-errors as problems",
+    shows: "ERR-1 ERR-15 send http-errors as problems",
     async check(sample) {
       await problem(await get(sample, "/old/1"), 404, "no such item");
       const paid = await get(sample, "/paid");
@@ -224,7 +225,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-11 AUTH-12 AUTH-14 the routes of express-jwt behind requireAuth()",
+    shows: "AUTH-11 AUTH-12 AUTH-14 protect the routes of express-jwt with requireAuth()",
     around: issuer,
     async check(sample) {
       const answer = await get(sample, "/orders", bearer(issuerToken()));
@@ -251,9 +252,13 @@ const migrate: readonly Expectation[] = [
       expect(bodies.size).to.equal(1);
     },
   },
-  { shows: "KEY-5 old and new guards with the keys of a jwks-rsa client", around: issuer, check: twoGuards },
   {
-    shows: "AUTH-14 the user of passport-jwt behind requireAuth()",
+    shows: "KEY-5 share the keys of a jwks-rsa client between old and new guards",
+    around: issuer,
+    check: twoGuards,
+  },
+  {
+    shows: "AUTH-14 load the user of passport-jwt behind requireAuth()",
     around: issuer,
     async check(sample) {
       const answer = await get(sample, "/orders", bearer(issuerToken()));
@@ -262,9 +267,9 @@ const migrate: readonly Expectation[] = [
       await unauthorized(await get(sample, "/orders"));
     },
   },
-  { shows: "KEY-5 passport-jwt and new guards with the same keys", around: issuer, check: twoGuards },
+  { shows: "KEY-5 share keys between passport-jwt and new guards", around: issuer, check: twoGuards },
   {
-    shows: "AUTH-13 AUTH-15 ERR-13 the scopes and claims of express-oauth2-jwt-bearer",
+    shows: "AUTH-13 AUTH-15 ERR-13 check scopes and claims as express-oauth2-jwt-bearer does",
     around: issuer,
     async check(sample) {
       const reader = issuerToken({ scope: "orders:read", department: "finance" });
@@ -281,7 +286,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-2 the tokens of jsonwebtoken in mode secret",
+    shows: "AUTH-2 verify the tokens of jsonwebtoken with a shared secret",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const { token } = (await (await post(sample, "/sign-in", "{}")).json()) as { token: string };
@@ -295,7 +300,7 @@ const migrate: readonly Expectation[] = [
     },
   },
   {
-    shows: "AUTH-2 tokens verified with the public key of an issuer",
+    shows: "AUTH-2 verify tokens with the public key of an issuer",
     around: issuerFile,
     async check(sample) {
       const answer = await get(sample, "/orders", bearer(issuerToken()));
@@ -308,7 +313,7 @@ const migrate: readonly Expectation[] = [
 
 const errors: readonly Expectation[] = [
   {
-    shows: "LIM-1 an error recognised by its code",
+    shows: "LIM-1 recognise an error by its code",
     async check(sample) {
       await problem(await post(sample, "/orders", `"${"x".repeat(2_097_152)}"`), 413);
       await eventually(() => sample.stdout().includes("a client sends large orders"));
@@ -318,7 +323,7 @@ const errors: readonly Expectation[] = [
 
 const typescript: readonly Expectation[] = [
   {
-    shows: "CommonJS in plain JavaScript",
+    shows: "run as CommonJS in plain JavaScript",
     async check(sample) {
       expect((await get(sample, "/health")).status).to.equal(200);
       await problem(await get(sample, "/nowhere"), 404);

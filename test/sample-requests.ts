@@ -40,7 +40,7 @@ export async function problem(answer: Response, status: number, detail?: string)
   expect(body["request_id"]).to.equal(answer.headers.get("X-Request-ID"));
 }
 
-/** Waits until a condition holds, at most ten seconds. */
+/** Waits until a condition holds; throws after ten seconds. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000;
   while (!(await holds())) {
@@ -49,12 +49,12 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
   }
 }
 
-/** Returns the header with a bearer token. */
+/** Returns the Authorization header with a bearer token. */
 export function bearer(token: string): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** Expects the uniform 401, which does not reveal its reason. */
+/** Expects the 401 problem that is the same for every reason. */
 export async function unauthorized(answer: Response): Promise<void> {
   expect(answer.headers.get("WWW-Authenticate")).to.equal("Bearer");
   await problem(answer, 401, "authentication required");

@@ -20,22 +20,22 @@ import { createMemoryTokenStore } from "@svc/token-store";
 /** The files, servers and replacements that a sample needs. */
 export interface Surroundings extends AsyncDisposable {
   readonly env?: Readonly<Record<string, string>>;
-  /** Texts of the sample with their replacements. */
+  /** Replacements for texts of the sample. */
   readonly replace?: Readonly<Record<string, string>>;
-  /** Files in its working directory. */
+  /** Files to write into the sample's working directory. */
   readonly files?: Readonly<Record<string, string>>;
-  /** How often the sample fetched the key set. */
+  /** Returns how often the sample has fetched the key set. */
   readonly fetches?: () => number;
-  /** The request paths that a server received. */
+  /** The paths of the requests that the test server received. */
   readonly asked?: readonly string[];
 }
 
 /** The inputs from which surroundings are made. */
 export interface Given {
   readonly code: string;
-  /** URL of a database of these tests; only for samples that request one. */
+  /** Returns the URL of a test database; only for samples with `database`. */
   readonly databaseUrl: () => string;
-  /** URL of a Redis of these tests; only for samples that request one. */
+  /** Returns the URL of a test Redis; only for samples with `redis`. */
   readonly redisUrl: () => string;
 }
 
@@ -43,9 +43,9 @@ export interface Given {
 export interface Expectation {
   readonly shows: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it needs a database. */
+  /** Whether the sample needs a database. */
   readonly database?: boolean;
-  /** Whether it needs a Redis. */
+  /** Whether the sample needs a Redis. */
   readonly redis?: boolean;
   readonly around?: (this: void, given: Given) => Promise<Surroundings>;
   readonly check: (this: void, sample: RunningSample, around?: Surroundings) => Promise<void>;
@@ -60,13 +60,13 @@ function issuerKeys(): NonNullable<typeof pair> {
   return pair;
 }
 
-/** Signs a token like the issuer of the samples. */
+/** Signs a token as the issuer of the samples would. */
 export function issuerToken(claims: Readonly<Record<string, unknown>> = {}): string {
   const always = { sub: "ada", iss: "https://issuer.example", aud: "orders" };
   return signToken({ ...always, ...claims }, issuerKeys().privateKey, { kid: "k" });
 }
 
-/** Starts a local issuer, whose key set replaces the one that the sample names. */
+/** Starts a local issuer. Its key set replaces the one whose URL the sample contains. */
 export async function issuer({ code }: Given): Promise<Surroundings> {
   let fetches = 0;
   const keys = [{ ...issuerKeys().publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }];
@@ -85,13 +85,13 @@ export async function issuer({ code }: Given): Promise<Surroundings> {
   };
 }
 
-/** Writes the public key of the issuer to a file. */
+/** Provides the issuer's public key as a file for the sample. */
 export async function issuerFile(): Promise<Surroundings> {
   const pem = issuerKeys().publicKey.export({ format: "pem", type: "spki" }).toString();
   return { files: { "issuer.pem": pem }, async [Symbol.asyncDispose]() {} };
 }
 
-/** Makes a file of signing keys that only this user may read, and a Redis. */
+/** Creates a file of signing keys that only this user may read, and passes it and the URL of a Redis to the sample. */
 export async function keysAndRedis({ redisUrl }: Given): Promise<Surroundings> {
   const folder = await mkdtemp(join(tmpdir(), "svc-docs-"));
   const file = join(folder, "keys.json");
@@ -103,7 +103,7 @@ export async function keysAndRedis({ redisUrl }: Given): Promise<Surroundings> {
   };
 }
 
-/** Starts a real provider in place of the one that the sample names; it redirects back to `orders.example`. */
+/** Starts a real identity provider, which replaces the one in the sample; it redirects back to `orders.example`. */
 export async function signInProvider({ code }: Given): Promise<Surroundings> {
   const provider = await realProvider();
   const [callback = ""] = /https:\/\/orders\.example\/\w+\/\w+\/callback/.exec(code) ?? [];
@@ -127,8 +127,9 @@ export async function signInProvider({ code }: Given): Promise<Surroundings> {
 }
 
 /**
- * Starts an issuer for the sample of a client: the API accepts only access tokens from a refresh, and after a request for
- * `/last` refuses those too. The sample gets the browser features that Node lacks, and prints the results of its calls.
+ * Starts an issuer and an API for the client sample. The API accepts only access tokens from a refresh, and refuses
+ * these too after a request for `/last`. Adds the browser features that Node lacks to the sample, and calls that print
+ * their results.
  */
 export async function browserAndIssuer(): Promise<Surroundings> {
   const keys = createKeyRing({ secret: sharedSecret, env: "local" });
@@ -184,7 +185,7 @@ export async function browserAndIssuer(): Promise<Surroundings> {
   };
 }
 
-/** Makes a login without special privileges, and its table `orders` with a row for each of two tenants. */
+/** Creates a login without special privileges, and its table `orders` with a row for each of two tenants. */
 export async function ordersTable({ databaseUrl }: Given): Promise<Surroundings> {
   const login = `docs_${randomBytes(4).toString("hex")}`;
   const url = new URL(databaseUrl());

@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, "..");
 
 /** Matches a call that starts a server. */
 const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer)\(/;
-/** Matches the helpers listed in the script that runs their files as a normal user. */
+/** Matches calls of the helpers that scripts/ci-normal-user.sh lists. */
 const HELPERS = new RegExp(
   `(?<![.\\w])(?:${/^helpers='(.*)'$/m.exec(read("scripts/ci-normal-user.sh"))?.[1]})\\(`,
 );
@@ -28,7 +28,7 @@ describe("tests that start a server", () => {
       "{bench,experiments}/test/**/*.ts",
       "test/*.ts",
     ]);
-    // Except a child process of a test, and the test of the error.
+    // Exclude the child process of a test, and the tests of the error for a missing server.
     const exempt = [
       "packages/dev-services/test/support/holder.ts",
       "packages/dev-services/test/ladder.test.ts",
@@ -38,7 +38,7 @@ describe("tests that start a server", () => {
     expect(starting.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
   });
 
-  it("are also in a describe that is skipped when an experiment starts the server", () => {
+  it("are in a describe that is skipped when the server is missing, also when an experiment starts the server", () => {
     const experiments = filesOf(["experiments/*.ts"]).filter((file) => STARTS.test(read(file)));
     expect(experiments).to.have.length.above(2);
     const tests = experiments.map((file) =>
@@ -47,7 +47,7 @@ describe("tests that start a server", () => {
     expect(tests.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
   });
 
-  it("find their programs only through the helpers", () => {
+  it("do not start server programs by name, but through the helpers", () => {
     const names =
       /(?:spawn|spawnSync|execFile|execFileSync)\(\s*["'](?:redis-|valkey-|nats-|pgbouncer|promtool|chrom|python|psql)/;
     const all = filesOf(["{packages,examples}/*/{src,test}/**/*.ts", "{bench,experiments,test}/**/*.ts"]);

@@ -16,7 +16,7 @@ export interface Pair {
   readonly expires_in: number;
 }
 
-/** Sends JSON, and expects a token pair. */
+/** Sends JSON, expects a token pair in the response, and returns the pair. */
 export async function pairFrom(
   sample: RunningSample,
   path: string,
@@ -34,7 +34,7 @@ export async function refresh(sample: RunningSample, { refresh_token }: Pair): P
   return post(sample, "/auth/refresh", JSON.stringify({ refresh_token }));
 }
 
-/** Signs in as ann, refreshes and signs out. */
+/** Signs in as ann, refreshes and signs out, and expects the response to each request. */
 async function wholeSession(sample: RunningSample): Promise<void> {
   const wrong = { name: "ann", password: "wrong" };
   expect((await post(sample, "/login", JSON.stringify(wrong))).status).to.equal(401);
@@ -65,7 +65,7 @@ async function signedIn(sample: RunningSample, link: string): Promise<Pair> {
 /** The expected behaviour of the session samples in docs/adopt-one-package.md. */
 export const sessions: readonly Expectation[] = [
   {
-    shows: "ISS-1 ISS-5 REF-1 REF-9 REV-10 pairs for the application's own users",
+    shows: "ISS-1 ISS-5 REF-1 REF-9 REV-10 issue token pairs for the application's own users",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       await wholeSession(sample);
@@ -83,7 +83,7 @@ export const sessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "ISS-15 ISS-16 RDY-22 the same in prod, with Redis and a file of keys",
+    shows: "ISS-15 ISS-16 RDY-22 issue token pairs in prod, with Redis and a file of signing keys",
     redis: true,
     around: keysAndRedis,
     async check(sample) {
@@ -99,8 +99,7 @@ export const sessions: readonly Expectation[] = [
     },
   },
   {
-    shows:
-      "REF-1 REF-5 a client with one refresh at a time that reads the stored session again before it signs out",
+    shows: "REF-1 REF-5 implement a client that refreshes once for concurrent calls",
     around: browserAndIssuer,
     async check(sample, around) {
       const { code, stdout, stderr } = await sample.ended;
@@ -115,7 +114,7 @@ export const sessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "OIDC-1 OIDC-10 OIDC-21 a session for a user who signs in at a provider",
+    shows: "OIDC-1 OIDC-10 OIDC-21 create a session for a user who signs in at a provider",
     around: signInProvider,
     async check(sample) {
       const signIn = async (): Promise<Pair> => signedIn(sample, "/auth/acme/start?return_to=/orders");
@@ -135,7 +134,7 @@ export const sessions: readonly Expectation[] = [
 /** The expected behaviour of the session samples in docs/migrate.md. */
 export const toSessions: readonly Expectation[] = [
   {
-    shows: "ISS-6 REF-12 pairs beside the tokens of jwt.sign(), which stay valid until they expire",
+    shows: "ISS-6 REF-12 issue token pairs while tokens of jwt.sign() stay valid until they expire",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const orders = async (token: string): Promise<Response> => get(sample, "/orders", bearer(token));
@@ -164,7 +163,7 @@ export const toSessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "ISS-2 a pair for a user with a session of express-session, once",
+    shows: "ISS-2 exchange an express-session session for a token pair once",
     env: { TOKEN_SECRET: sharedSecret },
     async check(sample) {
       const session = { "X-Session": "s-1" };
@@ -180,7 +179,7 @@ export const toSessions: readonly Expectation[] = [
     },
   },
   {
-    shows: "OIDC-1 OIDC-10 OIDC-19 sign-in at a provider in place of a strategy of passport",
+    shows: "OIDC-1 OIDC-10 OIDC-19 replace a passport strategy by sign-in at a provider",
     around: signInProvider,
     async check(sample) {
       const link = await fetch(`${await sample.url}/auth/google`, { redirect: "manual" });

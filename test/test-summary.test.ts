@@ -55,7 +55,7 @@ interface Script {
   ) => { readonly text: string; readonly failed: boolean };
 }
 
-describe("the last lines of npm test", () => {
+describe("scripts/test-summary.mjs", () => {
   let summaryOf: Script["summaryOf"];
   let mustRunAll: Script["mustRunAll"];
   let packageOf: Script["packageOf"];
@@ -64,7 +64,7 @@ describe("the last lines of npm test", () => {
     ({ mustRunAll, packageOf, summaryOf } = (await import(script)) as Script);
   });
 
-  it("list the slowest files, a table by package, each reason with its tests and suites, and the counts", () => {
+  it("lists the slowest files, a table by package, each reason for skipped tests, and the counts", () => {
     const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: false });
     expect(text.split("\n")).to.deep.equal([
       "slowest files:",
@@ -87,7 +87,7 @@ describe("the last lines of npm test", () => {
     expect(failed, "mocha's own exit code reports failures").to.equal(false);
   });
 
-  it("list at most ten files as the slowest", () => {
+  it("lists at most ten files as the slowest", () => {
     const [run] = runs;
     const files = Array.from({ length: 12 }, (_, n) => ({
       ...run?.files[0],
@@ -100,33 +100,33 @@ describe("the last lines of npm test", () => {
     );
   });
 
-  it("name a file's package by its folder", () => {
+  it("names a file's package by its folder", () => {
     const names = ["packages/cache/test/a.test.ts", "examples/full/test/a.test.ts", "test/a.test.ts"].map(
       packageOf,
     );
     expect(names).to.deep.equal(["packages/cache", "examples/full", "test"]);
   });
 
-  it("give no reasons when no test was skipped", () => {
+  it("lists no reasons when no test was skipped", () => {
     const { text } = summaryOf(runs.slice(1), { nothingMayBeSkipped: true });
     expect(text).not.to.contain("skipped:");
     expect(text.split("\n").at(-1)).to.equal("1 passed, 2 failed, 0 skipped");
   });
 
-  it("make the run fail when a test was skipped although none may be", () => {
+  it("fails the run when tests were skipped that must run", () => {
     const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: true });
     expect(failed).to.equal(true);
     expect(text).to.contain("\n4 tests were skipped; nothing may be skipped by root when CI=true\n");
   });
 
-  it("allow skipped tests to a normal user, and none to root with CI=true", () => {
+  it("allows a normal user to skip tests, but not root with CI=true", () => {
     expect(mustRunAll({ CI: "true" }, 0)).to.equal(true);
     expect(mustRunAll({ CI: "true" }, 1000)).to.equal(false);
     expect(mustRunAll({ CI: "true" }, undefined)).to.equal(false);
     expect(mustRunAll({}, 0)).to.equal(false);
   });
 
-  it("make the run fail when no test ran", () => {
+  it("fails the run when no test ran", () => {
     expect(summaryOf([], { nothingMayBeSkipped: false })).to.deep.equal({
       text: "0 passed, 0 failed, 0 skipped",
       failed: true,
@@ -146,7 +146,7 @@ describe("the progress of npm test", function () {
     "test/three.test.mjs": `it("passes", () => {});`,
   };
 
-  /** Returns what mocha prints with the reporter, and the end line of its counts. */
+  /** Runs mocha with the reporter on the sources, and returns its output. */
   function progress(...args: readonly string[]): { readonly stdout: string; readonly stderr: string } {
     const folder = mkdtempSync(join(tmpdir(), "svc-progress-"));
     try {
@@ -188,7 +188,7 @@ describe("the progress of npm test", function () {
     });
   }
 
-  it("has a line for each interval in which no package ends", () => {
+  it("has a line for each interval in which no package completes", () => {
     const { stdout } = progress("--reporter-option", "silentMs=30");
     expect(stdout).to.match(/^ *\d+ s {2}[0-2] of 3 files; waiting for packages\/a(?:, test)?$/m);
   });

@@ -6,5 +6,5 @@ import { sessions } from "./sessions.ts";
 import { setup } from "./setup.ts";
 import { work } from "./work.ts";
 
-/** One mutant, or the reason for its absence, for every done rule. */
+/** The mutants of every done rule, or the reason why a rule has none. */
 export const mutants: Mutants = { ...setup, ...edge, ...identity, ...sessions, ...work, ...data };

@@ -1,12 +1,14 @@
-/** A fault in a source that a test which names the rule has to detect. */
+/** A fault in a source file that a test must detect; the title of that test names the rule. */
 export interface Mutant {
   /** The source file, from the root of the repository. */
   readonly file: string;
   /** The text to replace; it occurs exactly once in that file. */
   readonly find: string;
-  /** The replacement. The mutant still parses. */
+  /** The replacement, with which the file still parses. */
   readonly replace: string;
-  /** The test file that kills it. Default: all files that name the rule, those of the rule's own package first. */
+  /**
+   * The test file that detects the fault. Default: all files that name the rule, those of the rule's own package first.
+   */
   readonly test?: string | undefined;
 }
 

@@ -48,7 +48,7 @@ describe("a consumer in Python", function () {
     return linesOf(stdout);
   }
 
-  it("JOB-20 works on its table next to a Node worker on another table, as the README shows", async () => {
+  it("JOB-20 logs what the README shows, next to a Node worker with its own table", async () => {
     const env = { DATABASE_URL: database.url };
     const output = codeBlocks(readFileSync(new URL("../README.md", import.meta.url), "utf8"), "text");
     await using service = start("node", ["service.js"], env);
@@ -60,7 +60,7 @@ describe("a consumer in Python", function () {
     consumer.terminate();
     const ended = await consumer.ended;
     expect(ended.code).to.equal(0);
-    // Until the service has created the table, the consumer logs errors.
+    // Ignore the errors that the consumer logs until the service has created the table.
     const done = linesOf(ended.stdout).filter(({ level }) => level === "info");
     expect(done.map(({ job_id: _id, ...line }) => line)).to.deep.equal([
       {
@@ -138,17 +138,17 @@ end $$`);
     ]);
   });
 
-  it("JOB-5 JOB-7 JOB-17 JOB-18 treats every string as data, as the tenant and in the job's trace", async () => {
+  it("JOB-5 JOB-7 JOB-17 JOB-18 treats hostile strings in payloads, tenants and traces as data", async () => {
     const table = tableOf("kept_jobs");
     await table.ensureSchema();
     await pool.query("create table kept (id text, text text, tenant text, headers jsonb)");
-    // Ids and tasks of other programs may contain control characters.
+    // Jobs of other programs may contain control characters in any string.
     await pool.query(
       `insert into kept_jobs (id, task, payload, tenant_id, request_id, trace, available_at)
        select t, 'keep', jsonb_build_object('text', t), t, t, $2::jsonb, now() from unnest($1::text[]) as t`,
       [hostile, { traceparent, tracestate: hostile[1] }],
     );
-    // One payload is too deep for Python, one too long for an argument of a process.
+    // The payload of `deep` is nested too deeply for Python, that of `long` is too long for a process argument.
     await pool.query(`insert into kept_jobs (id, task, payload, max_attempts)
       values ('deep', 'keep', (repeat('[', 5000) || repeat(']', 5000))::jsonb, 1),
         ('long', 'keep', jsonb_build_object('text', repeat('x', 3000000)), 1)`);
@@ -165,7 +165,7 @@ end $$`);
     expect(await table.stats()).to.deep.equal({ pending: 0, running: 0, dead: 2 });
   });
 
-  it("JOB-11 JOB-21 releases its job on SIGTERM, but not the job of the next owner", async () => {
+  it("JOB-11 JOB-21 releases its job on SIGTERM, but not a job whose lease it has lost", async () => {
     await using consumer = consume("stopped_jobs");
     await consumer.wrote("the database did not answer");
     const table = tableOf("stopped_jobs");
@@ -187,7 +187,7 @@ end $$`);
     ]);
   });
 
-  it("writes a whole line when it is stopped while a handler logs it", async () => {
+  it("writes complete log lines when it is stopped while a handler logs", async () => {
     const table = tableOf("saying_jobs");
     await table.ensureSchema();
     await table.enqueue({ task: "say" });
@@ -197,7 +197,7 @@ end $$`);
     expect(linesOf(stdout).map(({ message }) => message)).to.deep.equal(["stopping", "job released"]);
   });
 
-  it("JOB-16 JOB-19 ends a job before its lease expires, and claims the jobs of lost consumers", async () => {
+  it("JOB-16 JOB-19 fails a job that takes too long before the lease expires, and claims jobs of lost consumers", async () => {
     const table = tableOf("hurried_jobs");
     await table.ensureSchema();
     await table.enqueue({ id: "orphan", task: "wait" });
@@ -218,7 +218,7 @@ end $$`);
   }
 });
 
-/** Drains a table with handlers that fail like those in Python. */
+/** Runs our worker, with handlers that fail like those in Python, until it has processed the six jobs. */
 async function drainedByOurs(table: JobTable): Promise<void> {
   let left = 6;
   const { promise: ended, resolve } = Promise.withResolvers<void>();

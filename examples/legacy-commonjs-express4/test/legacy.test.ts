@@ -13,7 +13,7 @@ for (const [name, args] of Object.entries(conditions)) {
       if (!canFind(args)) this.skip();
     });
 
-    it("requires every package and gets the same exports as an ES module", async () => {
+    it("serves routes, problems, health and metrics with packages loaded by require()", async () => {
       await using app = await started(startFile, args);
       const saved = await request(app.url).put("/things/1").set("X-Request-ID", "mine").send({ name: "new" });
       expect([saved.status, saved.body]).to.deep.equal([200, { saved: "1", request_id: "mine" }]);

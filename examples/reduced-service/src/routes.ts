@@ -12,7 +12,7 @@ import type { Express } from "express";
 /** The notes of each tenant, in memory. */
 const notes = new Map<string, string[]>([["harbour-cafe", ["buy milk", "call the roaster"]]]);
 
-/** Adds one route for every kind of protection. */
+/** Adds one route for each kind of guard. */
 export function routes(app: Express): void {
   app.get("/greeting", optionalAuth(), (req, res) => {
     res.json({ greeting: `Hello, ${principalOf(req)?.subject ?? "guest"}` });

@@ -28,7 +28,7 @@ describe("the service of the reduced profile", () => {
     expect(await makeCalls(readme, service.url, variables)).to.equal(6);
   });
 
-  it("PROF-1 AUTH-35 has no caller without a variable that switches authentication on", async () => {
+  it("PROF-1 AUTH-35 treats every request as anonymous until a variable turns authentication on", async () => {
     await using service = await start({});
     const token = signToken({ aud: "notes", scope: "notes:read" }, secret);
     const asked = request(service.url).get("/me").set("Authorization", `Bearer ${token}`);

@@ -6,7 +6,7 @@ import { Answer, NoAnswer } from "./answer.ts";
 const largestHead = 256 * 1024;
 const largestAnswer = 8 * 1024 * 1024;
 
-/** What is wrong with a response, by the error code of Node's HTTP parser. */
+/** Descriptions of faults in a response, keyed by the error code of Node's HTTP parser. */
 const faults: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "headers of more than 256 KiB",
   HPE_INVALID_CONTENT_LENGTH: "a Content-Length that is not a number",
@@ -16,10 +16,10 @@ const faults: Readonly<Record<string, string>> = {
 
 /**
  * Parses the bytes of one HTTP/1.1 response with Node's own parser, and keeps what Node's client hides: repeated
- * headers and the exact bytes of a value. The request that the client writes is discarded.
+ * headers and the exact bytes of header values. The request that the parser's client writes is discarded.
  */
 export class AnswerReader {
-  /** Rejects with `NoAnswer` unless the bytes contain one complete response. */
+  /** The parsed response; rejects with `NoAnswer` unless the bytes contain one complete response. */
   readonly answer: Promise<Answer>;
   readonly #wire = new Duplex({ read() {}, write: (_chunk, _encoding, written) => written() });
   #size = 0;
@@ -49,7 +49,7 @@ export class AnswerReader {
         });
       });
       discarded.on("error", (error: NodeJS.ErrnoException) => {
-        // Ignore bytes after a complete response.
+        // Ignore parser errors in bytes that follow a complete response.
         if (response?.complete === true) return;
         const reason = faults[error.code ?? ""] ?? "bytes that are not HTTP/1.1";
         reject(error instanceof NoAnswer ? error : new NoAnswer(reason));
@@ -68,12 +68,12 @@ export class AnswerReader {
     else this.#wire.push(chunk);
   }
 
-  /** Ends the response, which completes a body without a Content-Length. */
+  /** Ends the byte stream, which completes a body without a Content-Length. */
   end(): void {
     this.#wire.push(null);
   }
 
-  /** Rejects `answer` unless the response is complete. */
+  /** Rejects `answer` with this reason, unless the response is already complete. */
   fail(reason: string): void {
     this.#wire.destroy(new NoAnswer(reason));
   }

@@ -1,9 +1,9 @@
-/** No response: no connection, a timeout, or bytes that are not HTTP. */
+/** Error for a request without a valid response: no connection, a timeout, or bytes that are not HTTP. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
-/** Resolves to the response, or to the `NoAnswer` error when there is none. */
+/** Resolves to the response, or to the `NoAnswer` error if there is no response. */
 export function orReason<T>(answer: Promise<T>): Promise<T | NoAnswer> {
   return answer.catch((error: unknown) => {
     if (error instanceof NoAnswer) return error;
@@ -57,7 +57,7 @@ export class Answer {
     return this.#object.value;
   }
 
-  /** Whether the body contains the words, escaped or not. */
+  /** Whether the body contains `words`, as plain text or as an escaped JSON string. */
   says(words: string): boolean {
     return this.text.includes(words) || (this.object !== undefined && hasText(this.object, words));
   }

@@ -46,7 +46,10 @@ export interface Check {
   readonly run: (kit: Kit) => Promise<Verdict>;
 }
 
-/** Returns one verdict or yields one for each requirement. After a yield, a returned verdict is ignored. */
+/**
+ * Judges a service. Returns one verdict, or yields one for each requirement; after a yield, a returned verdict is
+ * ignored.
+ */
 type Judge = (kit: Kit) => Promise<Verdict> | AsyncGenerator<Verdict, Verdict | undefined | void>;
 
 /** Builds the check of one rule. */
@@ -67,7 +70,7 @@ export function check(rule: string, how: Omit<Check, "rule" | "run">, judge: Jud
   };
 }
 
-/** Returns a value that the needs of a check guarantee. */
+/** Returns `value`, which is defined because the check declares it in `needs`. */
 export function given<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("the check does not declare what it needs");
   return value;

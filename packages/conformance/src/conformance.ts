@@ -26,9 +26,12 @@ export interface ConformanceReport extends Outcome {
   readonly durationMs: number;
 }
 
-/** What a run uses from its surroundings, replaceable in tests. */
+/** Dependencies of a run that tests can replace. */
 export interface Environment {
-  /** Returns milliseconds of a monotonic clock, for the durations that rules limit. Default: `performance.now`. */
+  /**
+   * Returns the time of a monotonic clock in milliseconds, to measure durations that rules limit. Default:
+   * `performance.now`.
+   */
   readonly now?: (() => number) | undefined;
 }
 
@@ -80,7 +83,7 @@ async function reach(kit: Kit): Promise<void> {
   throw new InvalidUse([`url: ${kit.settings.url.href} does not respond: ${answer.message}`]);
 }
 
-/** Checks that the probes exist. With a missing route, every refusal would look right. */
+/** Checks that the probes' routes exist: if a route were missing, every refusal would look right. */
 async function findProbes(kit: Kit): Promise<void> {
   const { open, protected: inner, mixed, scoped, role, tenant, failing } = kit.settings.probes;
   const named = { open, protected: inner, mixed, scoped: scoped?.request, role: role?.request };
@@ -89,7 +92,7 @@ async function findProbes(kit: Kit): Promise<void> {
     all.map(async ([name, probe]) => {
       if (probe === undefined) return [];
       const answer = await orReason(kit.ask(probe, { token: grant(kit) }));
-      // The checks judge a service that stops responding.
+      // Let the checks judge a service that stops responding.
       if (answer instanceof NoAnswer) return [];
       const { status } = answer;
       return status === 404 || status === 405 ? [`probes.${name}: the service responds with ${status}`] : [];
@@ -98,7 +101,7 @@ async function findProbes(kit: Kit): Promise<void> {
   if (faults.flat().length > 0) throw new InvalidUse(faults.flat());
 }
 
-/** Checks that a session works. Without one, every refusal of a token would look right. */
+/** Checks that a sign-in and its session work: otherwise every refusal of a token would look right. */
 async function findSession(kit: Kit): Promise<void> {
   if (kit.settings.probes.session === undefined) return;
   const fault = await orReason(sessionFault(kit));
@@ -118,13 +121,13 @@ async function sessionFault(kit: Kit): Promise<string | undefined> {
 }
 
 /**
- * Waits until the service accepts the kit's keys: if it started before the key set, it may wait before it fetches
- * again.
+ * Waits until the service accepts the kit's keys: a service that started before the kit's key server may fetch the keys
+ * only after a pause.
  */
 async function untilKeysAreKnown(kit: Kit): Promise<void> {
   const { protected: probe } = kit.settings.probes;
   if (probe === undefined) return;
-  // The checks judge a service that stops responding.
+  // Let the checks judge a service that stops responding.
   const ask = (): Promise<Answer | NoAnswer> => orReason(kit.ask(probe, { token: grant(kit) }));
   await until(ask, (answer) => !(answer instanceof NoAnswer) && answer.ok, keyPatience(kit.settings));
 }

@@ -1,4 +1,4 @@
-/** Lists all faults in the kit's options, arguments and files. The command line then exits with 2. */
+/** Error that lists all faults in the kit's options, arguments and files. The command line then exits with 2. */
 export class InvalidUse extends Error {
   override readonly name = "InvalidUse";
   readonly code = "ERR_SVC_CONFORMANCE_USE";

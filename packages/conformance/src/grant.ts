@@ -1,7 +1,7 @@
 import type { Kit } from "./kit.ts";
 import type { TokenShape } from "./tokens.ts";
 
-/** Returns all rights of the probes, so that only the token's defect can cause a refusal. */
+/** Returns all scopes and roles that the probes and `keys` name, so that only a token's defect can cause a refusal. */
 export function rights({ settings: { probes, keys } }: Kit): TokenShape {
   return {
     scopes: [...(probes.scoped?.scopes ?? []), ...(keys?.scopes ?? [])],

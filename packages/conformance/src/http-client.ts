@@ -19,14 +19,14 @@ export interface Outgoing {
 export interface SendOptions {
   /** Whether the request is a HEAD request. Default: false. */
   readonly isHead?: boolean | undefined;
-  /** Bytes to send after the others, unless a response arrives first. Default: none. */
+  /** Further bytes, sent after a short wait unless a response arrives first. Default: none. */
   readonly later?: Buffer | undefined;
   /** Default: the client's timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * Before sending more of a longer body than this, wait briefly for a refusal: when a service closes the connection
+ * A body longer than this many bytes is sent only after a short wait for a refusal: if a service closes the connection
  * while it still receives the body, its response is lost.
  */
 const patientBytes = 32 * 1024;
@@ -44,8 +44,9 @@ export interface HttpClient {
 }
 
 /**
+ * Creates a client for the service at `base`.
  * @param defaultTimeoutMs time limit for one request, from connecting to the last byte of the response
- * @param now returns milliseconds, for the duration of a response
+ * @param now returns milliseconds, to measure how long a response takes
  */
 export function createHttpClient(base: URL, defaultTimeoutMs: number, now: () => number): HttpClient {
   const prefix = base.pathname.replace(/\/$/, "");
@@ -128,7 +129,7 @@ function connect(base: URL): Socket {
     return connectTls({
       host,
       port: Number(base.port || 443),
-      // SNI does not allow an IP address as server name.
+      // Server Name Indication (RFC 6066) does not allow IP addresses.
       servername: isIP(host) === 0 ? host : "",
       ALPNProtocols: ["http/1.1"],
     });

@@ -70,7 +70,7 @@ export async function serveKeys(address: string, algorithm: Algorithm) {
     second,
     /** A key in the set with `use: enc`, so it must not verify any token. */
     forEncryption,
-    /** A 1,024-bit RSA key in the set; undefined for other algorithms. */
+    /** A 1,024-bit RSA key in the set; undefined if the algorithm cannot use such a key. */
     weak,
     /** Number of requests for the set. */
     get fetches() {
@@ -78,7 +78,7 @@ export async function serveKeys(address: string, algorithm: Algorithm) {
     },
     /** Adds a new key to the set and returns it. */
     rotate: async () => add("new", await newKeyPair(algorithm)),
-    /** Makes the endpoint respond with 503, or with the set again. */
+    /** Makes the endpoint respond with 503 if `value` is true, else with the set. */
     setDown(value: boolean): void {
       down = value;
     },

@@ -17,7 +17,7 @@ export interface Kit {
   readonly replica: HttpClient | undefined;
   readonly log: LogReader | undefined;
   readonly keySet: KeyServer | undefined;
-  /** Throws when there are no keys; checks that use tokens declare that need. */
+  /** Creates tokens. Reading this member throws if the kit has no keys; checks that use tokens declare that need. */
   readonly tokens: Minter;
   /** Returns milliseconds from the run's clock. */
   now(): number;

@@ -4,7 +4,7 @@ export interface NotChecked {
   readonly reason: string;
 }
 
-/** Every rule in the kit's list without a check. */
+/** All rules in the kit's list that have no check. */
 export const notChecked: readonly NotChecked[] = [
   { rules: ["PROF-3"], reason: "the reduced profile has nothing that revokes a token" },
   { rules: ["PROF-4"], reason: "is COR-15 for a service with the reduced profile" },

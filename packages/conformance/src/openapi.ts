@@ -60,7 +60,8 @@ function routesIn(document: JsonObject, prefix: string, kit: Kit): readonly Name
 
 /**
  * Returns the path prefix of the document's first server, relative to the base URL. A server with another origin may be
- * a gateway that removes its own path, so one route is tested. Returns undefined if there is no route to test.
+ * a gateway that removes its own path, so one route is requested with the prefix. Returns undefined if there is no
+ * route to request.
  */
 async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefined> {
   const base = kit.settings.url;
@@ -79,8 +80,8 @@ async function prefixOf(kit: Kit, document: JsonObject): Promise<string | undefi
 }
 
 /**
- * Whether every request needs a bearer token. An empty list or an empty requirement allows any caller. The contract
- * does not cover API keys and Basic authentication.
+ * Whether a route's security requirements demand a bearer token from every caller. An empty list or an empty
+ * requirement allows any caller. The contract does not cover API keys and Basic authentication.
  */
 function asksForToken(security: unknown, { components }: JsonObject): boolean {
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;

@@ -9,13 +9,16 @@ interface Details {
   readonly orText?: true;
   /** Whether the option is only allowed in a file. */
   readonly fileOnly?: true;
-  /** Placeholder for the value on the command line. The option there is called `--` and its name, or `flag`. */
+  /** Placeholder for the value on the command line, where the option is `--` and its name, or `--` and `flag`. */
   readonly argument?: string;
   readonly flag?: string;
   readonly required?: true;
 }
 
-/** @param kind a name from {@link Values}, or another key of the definition */
+/**
+ * Defines an option that may be omitted.
+ * @param kind a name from {@link Values}, or another key of the definition
+ */
 function optional<const Kind extends string, const More extends Details = object>(
   kind: Kind,
   meaning: string,
@@ -329,7 +332,7 @@ type ValueOf<Member> = Member extends { readonly kind: infer Kind }
 type IsRequired = { readonly required: true };
 type FileOnly = { readonly fileOnly: true };
 
-/** An object as a user writes it. */
+/** The type of an options object as a user writes it. */
 export type OptionsOf<S extends Shape> = {
   readonly [K in keyof Definition[S] as Definition[S][K] extends IsRequired ? K : never]: ValueOf<
     Definition[S][K]
@@ -339,7 +342,7 @@ export type OptionsOf<S extends Shape> = {
     ValueOf<Definition[S][K]> | undefined;
 };
 
-/** An object with its defaults applied. */
+/** The type of an options object with its defaults applied. */
 export type Resolved<S extends Shape> = {
   readonly [K in keyof Definition[S]]:
     | ValueOf<Definition[S][K]>
@@ -350,7 +353,7 @@ export type Resolved<S extends Shape> = {
 export type ConformanceOptions = OptionsOf<"options">;
 /** How to make tokens that the service accepts. */
 export type Keys = OptionsOf<"keys">;
-/** Requests that demonstrate rules. Checks without their probe are not applicable. */
+/** Requests with which the checks observe the service. A check whose probe is missing is not applicable. */
 export type Probes = OptionsOf<"probes">;
 /** How the service resolves tenants. */
 export type TenancySettings = OptionsOf<"tenancy">;
@@ -369,13 +372,13 @@ export type RotationProbe = OptionsOf<"rotation">;
 /** An identity provider for sign-in. */
 export type FederatedProbe = OptionsOf<"federated">;
 
-/** The type under which all members of the definition can be read. */
+/** The common type of all members of the definition. */
 export interface Member extends Details {
   readonly kind: string;
   readonly meaning: string;
 }
 
-/** Returns the members of an object by name. */
+/** Returns the definition's members for a shape, by name. */
 export function membersOf(shape: Shape): Readonly<Record<string, Member>> {
   return definition[shape];
 }
@@ -385,7 +388,7 @@ export function isShape(kind: string): kind is Shape {
   return Object.hasOwn(definition, kind);
 }
 
-/** Applies the defaults to an object. A string is shorthand for `{ request: string }`. */
+/** Returns an options object with its defaults applied. A string is shorthand for `{ request: string }`. */
 export function resolved<S extends Shape>(shape: S, given: OptionsOf<S> | string): Resolved<S> {
   const values: Readonly<Record<string, unknown>> =
     typeof given === "string" ? { request: given } : (given ?? {});

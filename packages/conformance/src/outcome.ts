@@ -2,24 +2,25 @@ import type { Check, Finding } from "./check.ts";
 import { requirable, seenIn } from "./needs.ts";
 import type { Settings } from "./options.ts";
 
-/** How much of the contract a run has judged. */
+/** Counts of a run's verdicts, and whether the service conforms. */
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
   /** Number of checked rules. */
   readonly total: number;
-  /** What the run lacked or did not find, by the names that `require` accepts. */
+  /** Needs that checks lacked and no other check observed, by the names that `require` accepts. */
   readonly notSeen: readonly string[];
-  /** Why the run saw less than required; empty if it saw enough. */
+  /** Reasons why the run judged less than required; empty if it judged enough. */
   readonly shortfalls: readonly string[];
-  /** Whether no rule failed and the run saw enough. */
+  /** Whether no rule failed and the run judged enough. */
   readonly conforms: boolean;
   /** Says whether the service conforms, as far as the run could see. */
   readonly verdict: string;
 }
 
 /**
+ * Returns the outcome of a run.
  * @param rules number of rules that apply to this profile
  * @param routes number of routes in `/openapi.json`
  */

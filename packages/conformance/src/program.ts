@@ -14,7 +14,7 @@ export interface Output {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** The exit code when no rule failed but the run saw less than required. */
+/** The exit code if no rule failed but the run judged less than required. */
 const tooLittleSeen = 3;
 
 /** Options that exist only on the command line. */
@@ -71,7 +71,10 @@ interface CommandLine {
   readonly options: Omit<ConformanceOptions, "keys" | "tenancy" | "limits">;
 }
 
-/** @throws InvalidUse */
+/**
+ * Parses the command line.
+ * @throws InvalidUse
+ */
 function readArguments(given: readonly string[]): CommandLine {
   let parsed;
   try {

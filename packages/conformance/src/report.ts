@@ -30,7 +30,7 @@ export function asTable(report: ConformanceReport): string {
   ].join("\n");
 }
 
-/** Returns the last line: counts of rules, the verdict, and what was not seen. */
+/** Returns the last line: the counts of rules, the verdict, and the needs that were not seen. */
 function summary({ passed, failed, notApplicable, verdict, shortfalls, notSeen }: ConformanceReport): string {
   const counts = `${passed} passed, ${failed} failed, ${notApplicable} not applicable`;
   const unseen = notSeen.length === 0 ? [] : [`not seen: ${notSeen.join(", ")}`];
@@ -44,7 +44,7 @@ function indented(label: string, text: string): readonly string[] {
     .map((line, index) => `${index === 0 ? label : " ".repeat(label.length)}${line}`.trimEnd());
 }
 
-/** Formats the report as JUnit XML: one test case per rule, and a failing test case if the run saw too little. */
+/** Formats the report as JUnit XML: one test case per rule, and one failing test case for each shortfall of the run. */
 export function asJUnit(report: ConformanceReport): string {
   const cases = report.findings.map(({ id, title, text, section, verdict, durationMs }) => {
     const start = `  <testcase classname="${xml(section)}" name="${xml(`${id} ${title}`)}" time="${seconds(durationMs)}"`;

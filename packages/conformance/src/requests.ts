@@ -19,7 +19,7 @@ export interface Request {
   readonly body: string | undefined;
 }
 
-/** What a request adds to its probe. */
+/** Additions to a probe for one request. */
 export interface Extra {
   readonly token?: string | undefined;
   readonly headers?: readonly (readonly [string, string])[] | undefined;
@@ -46,7 +46,7 @@ export function requestOf(probe: Probe): Request {
   };
 }
 
-/** Returns a request with the additions. */
+/** Returns the request with the additions applied. */
 export function withExtra(request: Request, extra: Extra = {}): Outgoing {
   const authorization =
     extra.token === undefined ? [] : [["Authorization", `Bearer ${extra.token}`] as const];

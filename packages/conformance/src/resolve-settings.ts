@@ -90,10 +90,10 @@ export function unknownNames(
 }
 
 function resolveProbes(given: Probes): ResolvedProbes {
-  // Keep a null, so that it is reported.
+  // Keep null values, so that they are reported as faults.
   const probes = { ...resolved("probes", given), ...given };
   const { tenant, failing, session } = given;
-  // A route that requires rights also rejects bad tokens.
+  // A route that requires scopes also rejects invalid tokens, so it can replace a missing probe `protected`.
   const inner = probes.protected ?? probes.scoped?.request;
   const whole = session && resolved("session", session);
   return {
@@ -158,7 +158,7 @@ function baseUrl(name: string, given: string, faults: string[]): URL | undefined
   return url;
 }
 
-/** Returns the faults in the options that set how much a run must see. */
+/** Returns the faults in `require` and `maxNotApplicable`, which set how much a run must judge. */
 function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readonly string[] {
   if (require !== undefined && !Array.isArray(require)) {
     return [`require: ${JSON.stringify(require)} must be a list of names`];
@@ -178,7 +178,10 @@ function amountFaults({ require, maxNotApplicable }: ConformanceOptions): readon
   ];
 }
 
-/** @throws InvalidUse that lists every fault */
+/**
+ * Checks the options and returns them with all defaults applied.
+ * @throws InvalidUse that lists every fault
+ */
 export function resolveSettings(options: ConformanceOptions): Settings {
   const all = resolved("options", options);
   const probes = resolveProbes(options.probes ?? {});

@@ -11,9 +11,9 @@ export interface Rule {
   readonly section: string;
   /** `contract`: required of every service. `house`: a convention of this project, judged only on request. */
   readonly source: "contract" | "house";
-  /** Whether the convention requires more than the contract. */
+  /** Whether a house rule requires more than the contract. */
   readonly stricter: boolean;
-  /** `full`: not required of a service of the reduced profile. */
+  /** `full`: not required of services with the reduced profile. */
   readonly profile: "both" | "full";
 }
 

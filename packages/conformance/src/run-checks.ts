@@ -32,7 +32,7 @@ export async function runChecks(kit: Kit, checks: readonly Check[]): Promise<rea
   return [...findings.values()].toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
-/** Returns the verdict for a check whose needs are not met. */
+/** Returns the verdict for a check whose needs are not met; undefined if they are met. */
 function unmetNeeds(kit: Kit, { needs = [] }: Check): Verdict | undefined {
   const unmet = needs.flatMap((need) => {
     const reason = missing(kit, need);
@@ -57,7 +57,7 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
   const seconds = Math.max(
     checkSeconds,
     check.patient === true ? keySetPatienceSeconds + 2 * requestSeconds : 0,
-    // If the second presentation comes too late, it is retried twice.
+    // The check retries twice if its second presentation misses the window.
     check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());

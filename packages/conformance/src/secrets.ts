@@ -7,7 +7,7 @@ const telling = /pass|secret|pin$|otp|code|key|token|credential|authorization|co
 /** Shorter values occur in too many unrelated messages to be censored. */
 const shortest = 4;
 
-/** Returns a function that removes the kit's secrets from a string, because a service may echo them. */
+/** Returns a function that removes the kit's secrets from a string: a service may echo them. */
 export function createCensor({ keys, probes }: Settings): (text: string) => string {
   const { session } = probes;
   const request = session && requestOf(session.request);

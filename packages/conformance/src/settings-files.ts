@@ -26,7 +26,7 @@ export async function readKeys(path: string): Promise<Keys> {
 export type ProbesFile = Pick<ConformanceOptions, "probes" | "tenancy" | "limits" | "features">;
 
 /**
- * Reads the `--probes` file. Its routes are checked later.
+ * Reads the `--probes` file. `resolveSettings()` checks its routes.
  * @throws InvalidUse
  */
 export async function readProbes(path: string): Promise<ProbesFile> {

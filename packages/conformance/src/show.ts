@@ -16,7 +16,7 @@ export function short(text: string, longest = 160): string {
   return clean.length > longest ? `${clean.slice(0, longest).toWellFormed()}...` : clean;
 }
 
-/** Shortens a log line that is not one JSON object; for two objects it keeps the start of both. */
+/** Shortens a log line that is not a single JSON object; if it contains two, keeps the start of both. */
 export function showLine(text: string): string {
   const end = endOfObject(text);
   if (end === undefined || text.slice(end).trim() === "") return show(text);

@@ -56,7 +56,7 @@ export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> 
   return generate("rsa", { modulusLength: bits });
 }
 
-/** A key that the service does not know, and the forms in which a token can include it. */
+/** A key that the service does not know, with the JWK that a token can embed. */
 export interface Stranger {
   readonly key: SigningKey;
   readonly jwk: object;
@@ -64,7 +64,7 @@ export interface Stranger {
 
 const strangers = new Map<Algorithm, Promise<Stranger>>();
 
-/** Returns the same key at every call, because generating RSA keys is slow. */
+/** Returns a key that the service does not know; the same one at every call, because generating RSA keys is slow. */
 export function strangerOf(algorithm: Algorithm): Promise<Stranger> {
   const known = strangers.get(algorithm) ?? newStranger(algorithm);
   strangers.set(algorithm, known);

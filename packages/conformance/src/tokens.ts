@@ -14,7 +14,7 @@ export interface TokenShape {
   /** Scopes of the token. Default: none. */
   readonly scopes?: readonly string[] | undefined;
   readonly roles?: readonly string[] | undefined;
-  /** Signs with another key or algorithm than the header names. */
+  /** Key and algorithm to sign with, instead of those that the header names. */
   readonly signWith?: { readonly algorithm: Algorithm; readonly key: SigningKey } | undefined;
 }
 
@@ -22,7 +22,7 @@ export type Minter = ReturnType<typeof createMinter>;
 
 /**
  * Creates a minter of valid and invalid tokens.
- * @param generated the key and its id, when the kit serves the key set itself
+ * @param generated the signing key and its id if the kit serves the key set; replaces those in `keys`
  */
 export function createMinter(
   keys: Resolved<"keys">,

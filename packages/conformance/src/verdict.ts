@@ -14,7 +14,7 @@ export type Verdict =
   | {
       readonly status: "not applicable";
       readonly reason: string;
-      /** What the run lacked, by the names that `--require` accepts. Default: none. */
+      /** Unmet needs of the check, by the names that `--require` accepts. Default: none. */
       readonly lacks?: readonly string[] | undefined;
       /** Whether the service's settings exclude every case of the rule, so that no run can judge it. Default: false. */
       readonly ruledOut?: true | undefined;
@@ -45,7 +45,10 @@ export function must(holds: boolean, seen: string, expected: string): Verdict {
 
 type Status = Pick<Answer, "status">;
 
-/** @param when describes the request, for the report */
+/**
+ * Returns pass if the condition is true, else a failure that shows the response's status.
+ * @param when describes the request, for the report
+ */
 function mustAnswer(holds: boolean, answer: Status | undefined, when: string, expected: string): Verdict {
   return must(holds, `${answer?.status} ${when}`.trimEnd(), expected);
 }

@@ -1,22 +1,22 @@
 import type { ConformanceOptions } from "./options.ts";
 import { resolveSettings } from "./resolve-settings.ts";
 
-/** A wait that a run needs with any service. */
+/** A wait that a run with these options needs regardless of the service. */
 interface Wait {
   readonly seconds: number;
   readonly what: string;
 }
 
-/** Shorter waits are not announced. */
+/** Waits shorter than this many seconds are not announced. */
 const unnoticedSeconds = 4;
 
 /**
  * Describes the waits of a run in one sentence; undefined if they are short.
- * @throws InvalidUse as the checks would
+ * @throws InvalidUse for invalid options, like the run itself
  */
 export function expectedWaits(options: ConformanceOptions): string | undefined {
   const { probes, limits, profile, serveKeys, keySetPatienceSeconds } = resolveSettings(options);
-  // Only a run of all checks has exactly these waits.
+  // A run of selected checks may not need all of these waits.
   if (options.only !== undefined) return undefined;
   const { session, dependencies = [] } = probes;
   const sideBySide: Wait[] = [];

@@ -7,7 +7,9 @@ import { asJUnit } from "../src/report.ts";
 import { resolveSettings } from "../src/resolve-settings.ts";
 import { startHollow } from "./support/hollow-service.ts";
 
-/** Runs the program against a service without routes and returns how it ended. */
+/**
+ * Runs the program against a service without routes of its own. Returns the exit code and the last line of the output.
+ */
 async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly last: string }> {
   await using hollow = await startHollow();
   let stdout = "";
@@ -20,31 +22,31 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
 }
 
-describe("required coverage of a run", () => {
+describe("svc-conformance with a required coverage", () => {
   const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
   const notSeen =
     "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
     "protected, replica, role, rotation, scoped, session, store, tenancy, tenant";
 
-  it("exits with 3 for a service with four routes, and names what was not seen", async () => {
+  it("exits with 3 for a service with only the four system routes, and names the needs that were not seen", async () => {
     const { code, last } = await run();
     expect(last).to.contain(`${counts}; 77 rules not applicable, 46 allowed; ${notSeen}`);
     expect(code).to.equal(3);
   });
 
-  it("exits with 0 when enough rules may be not applicable, and still names what was not seen", async () => {
+  it("exits with 0 when --max-not-applicable allows all rules that were not applicable, and names the needs that were not seen", async () => {
     const { code, last } = await run("--max-not-applicable", "77");
     expect(last).to.contain(`${counts}; ${notSeen}`);
     expect(code).to.equal(0);
   });
 
-  it("exits with 3 when more rules than allowed are not applicable", async () => {
+  it("exits with 3 when more rules are not applicable than --max-not-applicable allows", async () => {
     const { code, last } = await run("--max-not-applicable", "76");
     expect(last).to.contain("; 77 rules not applicable, 76 allowed; ");
     expect(code).to.equal(3);
   });
 
-  it("exits with 3 and names only the feature when a required feature was not seen", async () => {
+  it("exits with 3 when required features were not seen, and names them", async () => {
     const { code, last } = await run(
       "--max-not-applicable",
       "77",
@@ -68,13 +70,13 @@ describe("required coverage of a run", () => {
     return await checkConformance({ ...options, url: hollow.url });
   }
 
-  it("counts the rules left out by `only` as not seen", async () => {
+  it("counts the rules that `only` excludes as not seen", async () => {
     const { verdict, conforms, findings } = await report({ only: ["SYS-1", "SYS-5", "ENV-2"] });
     expect([verdict, conforms]).to.deep.equal(["kept as far as seen: 3 of 92 rules", true]);
     expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
   });
 
-  it("reports that the contract is kept when every applicable rule was seen", async () => {
+  it("reports that the contract is kept when every applicable rule was judged", async () => {
     const { findings } = await report({ only: ["SYS-5", "SYS-6", "PROF-2"], maxNotApplicable: 2 });
     expect(findings.map(({ verdict }) => verdict.status)).to.include.members(["pass", "not applicable"]);
     const settings = resolveSettings({ url: "http://localhost", maxNotApplicable: 2 });
@@ -82,7 +84,7 @@ describe("required coverage of a run", () => {
     expect([verdict, conforms]).to.deep.equal(["the contract is kept", true]);
   });
 
-  it("rejects names and amounts of the wrong type in code", async () => {
+  it("rejects invalid values of the options `require` and `maxNotApplicable`", async () => {
     const wrong: object = { require: "session", maxNotApplicable: 3 };
     expect((await rejection(report(wrong))).message).to.equal('require: "session" must be a list of names');
     expect((await rejection(report({ maxNotApplicable: 0.5, require: ["cors"] }))).message).to.match(
@@ -90,7 +92,7 @@ describe("required coverage of a run", () => {
     );
   });
 
-  it("reports the shortfall in code and as a failing JUnit test case", async () => {
+  it("reports an unseen requirement in `shortfalls` and as a failing JUnit test case", async () => {
     const seen = await report({ only: ["SYS-1", "AUTH-14"], require: ["auth"] });
     expect([seen.conforms, seen.failed, seen.total]).to.deep.equal([false, 0, 2]);
     expect(seen.verdict).to.equal("kept as far as seen: 1 of 92 rules");

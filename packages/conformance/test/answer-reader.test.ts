@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { type Answer, NoAnswer } from "../src/answer.ts";
 import { AnswerReader } from "../src/answer-reader.ts";
 
-/** Feeds bytes to the reader in pieces of one size. */
+/** Feeds bytes to a new reader in pieces of `piece` bytes, and returns the response. */
 function read(bytes: string, piece = Infinity, { isHead = false, ended = true } = {}): Promise<Answer> {
   const reader = new AnswerReader(isHead, () => 0);
   const all = Buffer.from(bytes, "latin1");
@@ -19,11 +19,14 @@ const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
 
 describe("AnswerReader", () => {
   const answers: Readonly<Record<string, readonly [bytes: string, body: string]>> = {
-    "with a length": [`${ok}content-length: 5\r\n\r\nhello`, "hello"],
-    "of HTTP/1.0 that ends with the connection": ["HTTP/1.0 200\r\nServer: old\r\n\r\nhello", "hello"],
+    "with a Content-Length": [`${ok}content-length: 5\r\n\r\nhello`, "hello"],
+    "over HTTP/1.0 that ends when the connection closes": [
+      "HTTP/1.0 200\r\nServer: old\r\n\r\nhello",
+      "hello",
+    ],
     "in chunks": [`${chunked}3;name=value\r\nhel\r\n0002\r\nlo\r\n0\r\nTrailer: x\r\n\r\n`, "hello"],
     "with further bytes after it": [`${ok}content-length: 5\r\n\r\nhello and more`, "hello"],
-    "after 100 and 103": [
+    "after informational responses (100 and 103)": [
       `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${ok}Content-Length: 5\r\n\r\nhello`,
       "hello",
     ],
@@ -54,7 +57,7 @@ describe("AnswerReader", () => {
     ]);
   });
 
-  it("expects no body after HEAD, 204 and 304", async () => {
+  it("completes a response to HEAD and a 204 or 304 response without a body", async () => {
     const head = await read(`${ok}Content-Length: 5\r\n\r\n`, 9, { isHead: true, ended: false });
     expect(head.text).to.equal("");
     for (const status of [204, 304]) {
@@ -66,15 +69,18 @@ describe("AnswerReader", () => {
   const malformed: Readonly<Record<string, readonly [bytes: string, message: RegExp]>> = {
     "a negative chunk size": [`${chunked}-8\r\n5\r\nabcde\r\n-d\r\n`, /without a size/],
     "an unterminated chunk size": [`${chunked}${"1".repeat(2000)}`, /without a size/],
-    "a chunk size beyond the safe integers": [`${chunked}fffffffffffffffff\r\n`, /without a size/],
-    "an end within a chunk": [`${chunked}5\r\nhel`, /within a chunked body/],
-    "a length that is not a number": [`${ok}Content-Length: -5\r\n\r\nhello`, /not a number/],
-    "an end before the announced length": [`${ok}Content-Length: 9\r\n\r\nhello`, /5 bytes, announced as 9/],
-    "an end within the headers": [`${ok}Content-Le`, /within the headers/],
+    "a chunk size above the largest safe integer": [`${chunked}fffffffffffffffff\r\n`, /without a size/],
+    "a response that ends within a chunk": [`${chunked}5\r\nhel`, /within a chunked body/],
+    "a Content-Length that is not a number": [`${ok}Content-Length: -5\r\n\r\nhello`, /not a number/],
+    "a response that ends before the announced length": [
+      `${ok}Content-Length: 9\r\n\r\nhello`,
+      /5 bytes, announced as 9/,
+    ],
+    "a response that ends within the headers": [`${ok}Content-Le`, /within the headers/],
     "another protocol": ["SSH-2.0-x\r\n\r\n", /not HTTP/],
     "unterminated headers": [`${ok}X: ${"x".repeat(300_000)}`, /more than 256 KiB/],
     "a body of more than 8 MiB": [`${ok}Content-Length: 9000000\r\n\r\n${"x".repeat(8_400_000)}`, /8 MiB/],
-    "an endless series of 100": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(400_000), /8 MiB/],
+    "more than 8 MiB of 100 Continue responses": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(400_000), /8 MiB/],
   };
   for (const [what, [bytes, message]] of Object.entries(malformed)) {
     it(`rejects ${what}`, async () => {

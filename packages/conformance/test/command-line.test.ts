@@ -101,7 +101,7 @@ describe("svc-conformance", function () {
     expect(xml).to.contain('<testcase classname="authentication" name="AUTH-10 A refresh token');
   });
 
-  it("exits with 1, shows the observed and expected behaviour, and shows no token", async () => {
+  it("exits with 1 when a rule is broken, shows the observed and expected behaviour, and prints no token", async () => {
     await using foreign = await startForeign();
     const { code, stdout } = await run(
       folder,
@@ -125,7 +125,7 @@ describe("svc-conformance", function () {
     );
   });
 
-  it("accepts every probe as an argument", async () => {
+  it("accepts probes as arguments instead of a file", async () => {
     await using foreign = await startForeign();
     const { code, stdout, stderr } = await run(
       folder,
@@ -157,13 +157,13 @@ describe("svc-conformance", function () {
       .and.contain("--serve-keys");
   });
 
-  it("exits with the right code in a child process", async () => {
+  it("exits with 2 in a child process when the URL is invalid", async () => {
     const { code, stdout, stderr } = await runAlone(folder, "localhost:8000");
     expect([code, stdout]).to.deep.equal([2, ""]);
     expect(stderr).to.match(/^svc-conformance: url: "localhost:8000" is not an http or https URL\n/);
   });
 
-  it("prints how long it will wait, and warns about checks that it must skip", async () => {
+  it("prints how long it will wait, and exits with 2 when the grace window does not fit into the timeout", async () => {
     await using foreign = await startForeign();
     const args = [foreign.url, "--keys", "keys.json", "--probes", "waiting.json"];
     await file("waiting.json", {
@@ -176,7 +176,7 @@ describe("svc-conformance", function () {
       slow: "/slow",
       limits: { request_timeout_seconds: 0.7 },
     });
-    // The run ends here because sign-in fails on that route, after the announcement.
+    // The run stops after printing the waits, because sign-in fails on that route.
     const { stderr } = await run(folder, ...args);
     expect(stderr.split("\n", 1)[0]).to.equal(
       "svc-conformance: takes about 9 s: 9 s for the window after a refresh (grace_seconds 8), " +
@@ -233,12 +233,12 @@ describe("svc-conformance", function () {
         /require: "sessions" is unknown; expected one of auth, dependencies, failing, /,
       ],
       [
-        "an amount that is not a number",
+        "a negative number of rules",
         [nowhere, "--max-not-applicable", "-1"],
         /--max-not-applicable'? argument is ambiguous|--max-not-applicable: "-1" must be a whole number/,
       ],
       [
-        "an amount with a fraction",
+        "a fractional number of rules",
         [nowhere, "--max-not-applicable", "1.5"],
         /--max-not-applicable: "1\.5" must be a whole number of at least 0/,
       ],
@@ -249,16 +249,20 @@ describe("svc-conformance", function () {
         [nowhere, "--open", "open"],
         /--open: "open" is neither "\/path" nor "METHOD \/path"/,
       ],
-      ["missing scopes", [nowhere, "--scoped", "/a"], /--scoped: "\/a" is not "\/path one,other"/],
+      [
+        "a scoped route without scopes",
+        [nowhere, "--scoped", "/a"],
+        /--scoped: "\/a" is not "\/path one,other"/,
+      ],
       ["a missing file", [nowhere, "--keys", "none.json"], /none\.json: cannot be read/],
-      ["a missing log", [nowhere, "--log", "none.log"], /log: \S*none\.log cannot be read/],
+      ["a missing log file", [nowhere, "--log", "none.log"], /log: \S*none\.log cannot be read/],
       [
         "an invalid replica URL",
         [nowhere, "--replica", "localhost:1"],
         /replica: "localhost:1" is not an http or https URL/,
       ],
       [
-        "a session without a sign-in",
+        "a session without a sign-in request",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.request: is required/,
       ],
@@ -268,7 +272,7 @@ describe("svc-conformance", function () {
         /probes\.session\.graces: is unknown; expected one of request, accessToken/,
       ],
       [
-        "a window that is not a number",
+        "a grace window that is not a number",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.graceSeconds: must be a number/,
       ],
@@ -278,7 +282,7 @@ describe("svc-conformance", function () {
         /probes\.session\.hook\.restore: is required/,
       ],
       [
-        "a store with the wrong type",
+        "a store option of the wrong type",
         [nowhere, "--probes", "session.json"],
         /probes\.session\.store\.failOpen: must be true or false/,
       ],
@@ -288,17 +292,37 @@ describe("svc-conformance", function () {
         /probes\.federated\.provider: is required/,
       ],
       ["an invalid timeout", [nowhere, "--timeout", "soon"], /totalSeconds: must be a number above 0/],
-      ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: set keys\.algorithm/],
+      [
+        "a served key set without an algorithm",
+        [nowhere, "--serve-keys", "127.0.0.1:0"],
+        /serve-keys: set keys\.algorithm/,
+      ],
       ["the algorithm none", [nowhere, "--keys", "none-alg.json"], /algorithm: is required: one of RS256/],
       [
-        "keys with other names",
+        "an unknown name in the file of keys",
         [nowhere, "--keys", "wrong.json"],
         /wrong\.json: secrets: is unknown; expected one of/,
       ],
-      ["keys with wrong types", [nowhere, "--keys", "typed.json"], /typed\.json: leeway: must be a number/],
-      ["probes with other names", [nowhere, "--probes", "wrong.json"], /wrong\.json: secrets: is unknown/],
-      ["no secret", [nowhere, "--keys", "bare.json"], /keys\.secret: is required for HS256/],
-      ["no private key", [nowhere, "--keys", "bare-rsa.json"], /keys\.private_key: is required for RS256/],
+      [
+        "a value of the wrong type in the file of keys",
+        [nowhere, "--keys", "typed.json"],
+        /typed\.json: leeway: must be a number/,
+      ],
+      [
+        "an unknown name in the file of probes",
+        [nowhere, "--probes", "wrong.json"],
+        /wrong\.json: secrets: is unknown/,
+      ],
+      [
+        "an HS256 key file without a secret",
+        [nowhere, "--keys", "bare.json"],
+        /keys\.secret: is required for HS256/,
+      ],
+      [
+        "an RS256 key file without a private key",
+        [nowhere, "--keys", "bare-rsa.json"],
+        /keys\.private_key: is required for RS256/,
+      ],
       ["an invalid private key", [nowhere, "--keys", "bad.json"], /keys\.private_key: is not a private key/],
       [
         "a private key of the wrong type",
@@ -307,28 +331,28 @@ describe("svc-conformance", function () {
       ],
       ["an invalid probe", [nowhere, "--probes", "route.json"], /probes\.open: must be "\/path" or/],
       [
-        "a guard without its names",
+        "a scoped probe without scopes",
         [nowhere, "--probes", "route.json"],
         /probes\.scoped\.scopes: must be a list/,
       ],
       [
-        "a dependency without its requests",
+        "a dependency without requests to break and restore it",
         [nowhere, "--probes", "route.json"],
         /probes\.dependencies: each needs check/,
       ],
       [
-        "tenancy without its domain",
+        "tenancy by subdomain without a base domain",
         [nowhere, "--probes", "domain.json"],
         /tenancy\.base_domain: is required/,
       ],
       ["a file that is not JSON", [nowhere, "--keys", "key.pem"], /key\.pem: is not JSON/],
       [
-        "a key set of a secret",
+        "a served key set for an algorithm with a shared secret",
         [nowhere, "--keys", "hmac.json", "--serve-keys", "127.0.0.1:0"],
         /HS256 has no public key/,
       ],
       [
-        "an invalid address",
+        "an invalid address for the key set",
         [nowhere, "--keys", "keys.json", "--serve-keys", "9000"],
         /"9000" is not host:port/,
       ],

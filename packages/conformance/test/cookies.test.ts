@@ -11,7 +11,7 @@ const answer = (...lines: readonly string[]): Answer =>
   );
 
 describe("cookies set by a response", () => {
-  it("keep their value unchanged, and accept attributes in any case", () => {
+  it("are parsed with unchanged values and lower-case attribute names", () => {
     const [cookie] = setCookies(answer("a=b=c; PATH=/; httponly; Max-Age=600"));
     expect(cookie).to.include({ name: "a", value: "b=c", isDeleted: false });
     expect([...(cookie?.attributes ?? [])]).to.deep.equal([
@@ -21,7 +21,7 @@ describe("cookies set by a response", () => {
     ]);
   });
 
-  it("are kept until Max-Age or Expires deletes them", () => {
+  it("stay in the jar until Max-Age or Expires deletes them", () => {
     const jar = newJar();
     jar.take(answer("a=1", "b=2", "c=3; Expires=Fri, 01 Jan 2100 00:00:00 GMT"));
     expect(jar.headers()).to.deep.equal([["Cookie", "a=1; b=2; c=3"]]);

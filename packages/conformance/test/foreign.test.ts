@@ -14,7 +14,7 @@ import { startForeign } from "./support/foreign-service.ts";
 import { foreignLifetimes } from "./support/foreign-sessions.ts";
 import { failures, messagesOf } from "./support/judge.ts";
 
-describe("a service with another implementation", function () {
+describe("a service that was written without these packages", function () {
   this.timeout(120_000);
   const options = {
     features: ["auth"] as const,
@@ -28,7 +28,7 @@ describe("a service with another implementation", function () {
     },
   };
 
-  /** Starts such a service and checks it. */
+  /** Starts the foreign service and checks it. */
   async function judged(
     more: Omit<ConformanceOptions, "url">,
     { path = "", scopeClaim = "scope" } = {},
@@ -37,14 +37,14 @@ describe("a service with another implementation", function () {
     return await checkConformance({ ...more, url: `${foreign.url}${path}` });
   }
 
-  it("conforms when it keeps the contract but none of the conventions", async () => {
+  it("conforms when it keeps the contract but not the house conventions", async () => {
     const report = await judged({ ...options, maxNotApplicable: 65 });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
     expect(report.conforms).to.equal(true);
   });
 
-  it("conforms with sessions in another format", async () => {
+  it("conforms when its session responses and tokens have another format", async () => {
     const session = {
       request: "POST /session",
       accessToken: "access",
@@ -62,7 +62,7 @@ describe("a service with another implementation", function () {
     );
   });
 
-  it("may read scopes from a custom claim, but only from a string", async () => {
+  it("conforms when it reads scopes from a custom claim, and only from a string", async () => {
     const keys = { ...options.keys, scopeClaim: "perms" };
     const only = ["CLAIM-1", "CLAIM-5", "AUTH-13", "AUTH-15"];
     const report = await judged({ ...options, keys, only }, { scopeClaim: "perms" });
@@ -70,7 +70,7 @@ describe("a service with another implementation", function () {
     expect(report.passed).to.equal(4);
   });
 
-  it("may nest the first token pair in an object, but not refreshed pairs", async () => {
+  it("conforms when the sign-in response nests the token pair in an object and refresh responses do not", async () => {
     const session = {
       request: "POST /session?wrapped",
       accessToken: "session.access",
@@ -87,7 +87,7 @@ describe("a service with another implementation", function () {
     expect(report.passed).to.equal(2);
   });
 
-  it("gets a note that one scope does not show whether all scopes are required", async () => {
+  it("gets no verdict on whether all scopes are required when the probe `scoped` names one scope", async () => {
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
     const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)
@@ -96,7 +96,7 @@ describe("a service with another implementation", function () {
       .that.matches(/one scope/);
   });
 
-  it("adds the service's request timeout to the kit's time limit for a request", async () => {
+  it("may take its own request timeout plus the kit's time limit to respond to the probe `slow`", async () => {
     const settings = resolveSettings({
       url: "http://localhost",
       probes: { slow: "/slow" },
@@ -116,7 +116,7 @@ describe("a service with another implementation", function () {
     expect([verdict?.status, waitedMs]).to.deep.equal(["pass", 25_000]);
   });
 
-  it("is judged by the conventions when requested", async () => {
+  it("fails house rules when the option `house` is set", async () => {
     const report = await judged({ ...options, house: true });
     const failed = failures(report);
     expect(failed.map(({ source }) => source))
@@ -126,13 +126,13 @@ describe("a service with another implementation", function () {
     expect(report.conforms).to.equal(false);
   });
 
-  it("also conforms when it is served below a path", async () => {
+  it("conforms when it is served below a path", async () => {
     const report = await judged(options, { path: "/team/foreign" });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
   });
 
-  it("rejects unknown options and probes in a single error", async () => {
+  it("is not checked when options or probes are unknown: a single error lists them", async () => {
     const wrong: object = { ...options, url: "http://127.0.0.1:9", probe: {}, probes: { opne: "/open" } };
     const fault: unknown = await checkConformance(wrong as ConformanceOptions).catch(
       (error: unknown) => error,
@@ -142,7 +142,7 @@ describe("a service with another implementation", function () {
     expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
   });
 
-  it("is checked only for the selected rules, including conventions", async () => {
+  it("is checked only for the rules in `only`, which may be house rules", async () => {
     const report = await judged({ ...options, only: ["SYS-1", "COR-8"] });
     expect(report.findings.map(({ id, verdict }) => [id, verdict.status])).to.deep.equal([
       ["SYS-1", "pass"],

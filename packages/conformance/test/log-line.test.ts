@@ -7,7 +7,7 @@ describe("a log line that is not a single JSON object", () => {
   const first = { message: 'a } and a " in a text', nested: { list: [{}] }, filler: "x".repeat(900) };
   const second = { message: "the second" };
 
-  it("is shown with the start of both objects when it contains two", () => {
+  it("is shortened to the start of both objects when it contains two", () => {
     const shown = showLine(`${JSON.stringify(first)}${JSON.stringify(second)}`);
     expect(shown)
       .to.match(/^more than an object on one line: \{"message":"a \} and a \\" in a text"/)
@@ -16,12 +16,12 @@ describe("a log line that is not a single JSON object", () => {
   });
 
   for (const line of ["plain text", '{"open": ', '{"a":1', "} {", '["a"]']) {
-    it(`is shown unchanged: ${line}`, () => {
+    it(`is shown in full: ${line}`, () => {
       expect(showLine(line)).to.equal(JSON.stringify(line));
     });
   }
 
-  it("is quoted in the report with both objects", async () => {
+  it("is quoted in the report with the start of both objects when it contains two", async () => {
     await using hollow = await startHollow();
     const log = (): string => `${JSON.stringify(first)}${JSON.stringify(second)}\n`;
     const { findings } = await checkConformance({ url: hollow.url, log, only: ["LOG-1"] });

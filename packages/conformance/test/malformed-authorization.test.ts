@@ -3,7 +3,7 @@ import { listen } from "@svc/test-support";
 import { createServer } from "node:http";
 import { expect } from "chai";
 
-/** Checks LOG-2 of a service without routes that logs a line for every `Authorization` header. */
+/** Checks LOG-2 against a service without routes that logs a line for each `Authorization` header. */
 async function judged(
   line: (header: string) => Readonly<Record<string, unknown>>,
 ): Promise<{ readonly report: ConformanceReport; readonly headers: ReadonlySet<string> }> {
@@ -27,7 +27,7 @@ async function judged(
 }
 
 describe("malformed Authorization headers", () => {
-  it("are also sent to a service without authentication: schemes, two tokens, JSON, 9,000 characters", async () => {
+  it("are sent to a service without authentication too, and include other schemes, two tokens and 9,000 characters", async () => {
     const { report, headers } = await judged(() => ({ message: "token refused" }));
     expect(report.failed).to.equal(0);
     expect([...headers]).to.include.members([
@@ -43,7 +43,7 @@ describe("malformed Authorization headers", () => {
     expect(Math.max(...[...headers].map(({ length }) => length))).to.be.above(9000);
   });
 
-  it("break the rule about log lines when a line has no message", async () => {
+  it("fail the check of log lines when the service logs them without a message", async () => {
     const { report } = await judged((header) =>
       header === "Bearer a b" ? { at: "authorization", "[redacted]": "token refused" } : { message: "ok" },
     );
@@ -54,7 +54,7 @@ describe("malformed Authorization headers", () => {
       .that.matches(/^a line without message: \{.*"at":"authorization"/);
   });
 
-  it("break the rule about log lines when an access line has no request_id", async () => {
+  it("fail the check of log lines when the access line of their request has no request_id", async () => {
     const { report } = await judged((header) =>
       header === "Basic x" ? { message: "request", http_path: "/health" } : { message: "ok" },
     );

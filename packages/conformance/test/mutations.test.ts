@@ -40,12 +40,12 @@ describe("the kit against services that break one rule", function () {
     });
   }
 
-  it("has a broken service for every check", () => {
+  it("is tested with a broken service for every check", () => {
     const broken = new Set([...mutations(), ...issuingMutations()].map(({ rule }) => rule));
     expect(checks.map(({ rule }) => rule).filter((rule) => !broken.has(rule))).to.deep.equal([]);
   });
 
-  it("judges a sound service only by the contract unless house is set", async () => {
+  it("judges a sound service only by the contract unless `house` is set", async () => {
     const report = await judge("full", {}, { house: false });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);

@@ -15,24 +15,24 @@ import { systemMutations } from "./mutations/system.ts";
 import { tokenMutations } from "./mutations/tokens.ts";
 import { tenancyMutations } from "./mutations/tenancy.ts";
 
-/** All rules that sessions, their tokens and routes can affect. */
+/** Rules and rule families that sessions, their tokens and their routes can affect. */
 const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];
-/** All rules that a fault in the content of a token can break. */
+/** Rules and rule families that a fault in the content of a token can break. */
 const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
-/** All rules that a fault in reports, logs, metrics or request ids can break. */
+/** Rules and rule families that a fault in reports, logs, metrics or request ids can break. */
 const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
-/** All rules that a fault in the choice of tenants can break. */
+/** Rules and rule families that a fault in the choice of tenants can break. */
 const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 
 /**
- * Limits services with similar faults to the rules that such a fault can break. The first service runs all rules, which
- * shows that the fault affects no others.
+ * Limits the checks of services with similar faults to the rules that such a fault can break. The first service is
+ * checked by all rules, to show that its fault affects no others.
  */
 function alike(all: readonly Mutation[], reaches: readonly string[]): readonly Mutation[] {
   return all.map((each, index) => (index === 0 ? each : { ...each, reaches }));
 }
 
-/** Services that issue tokens; created for each use, because some keep state. */
+/** Returns the broken services that issue tokens; new ones at each call, because some keep state. */
 export const issuingMutations = (): readonly Mutation[] => [
   ...alike(sessionMutations(), ofSessions),
   ...alike(refreshMutations(), ofSessions),
@@ -41,7 +41,7 @@ export const issuingMutations = (): readonly Mutation[] => [
   ...alike(federatedMutations(), ofSessions),
 ];
 
-/** All other services. */
+/** Returns all other broken services. */
 export const mutations = (): readonly Mutation[] => [
   ...systemMutations(),
   ...alike(readinessMutations(), ofReports),

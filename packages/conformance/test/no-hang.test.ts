@@ -15,7 +15,8 @@ import { listen } from "@svc/test-support";
 import { expect } from "chai";
 
 /**
- * Starts a server that answers the first request, so that it looks like a service, and then mistreats every connection.
+ * Starts a server that responds normally to the first request, so that it looks like a service, and passes every later
+ * connection to `strange`.
  */
 async function startStrange(
   strange: (socket: Socket) => void,
@@ -47,7 +48,10 @@ function relay(req: IncomingMessage, res: ServerResponse, url: string): void {
 
 describe("a run always ends", function () {
   this.timeout(120_000);
-  /** Long enough for a busy machine: no verdict depends on them where the service ends its connections. */
+  /**
+   * Limits long enough for a busy machine; they do not affect the verdicts on a service that ends each connection
+   * itself.
+   */
   const limits = { requestSeconds: 30, totalSeconds: 100, concurrency: 16 };
   const ends: Readonly<Record<string, readonly [(socket: Socket) => void, RegExp]>> = {
     "closes every connection": [(socket) => socket.destroy(), /closed without an answer|ECONNRESET/],
@@ -94,7 +98,7 @@ describe("a run always ends", function () {
     });
   }
 
-  it("when the service stops responding while the kit waits until its keys are fetched", async () => {
+  it("when the service closes every connection while the kit waits until its keys are fetched", async () => {
     const { url, close } = await startStrange((socket) => socket.destroy());
     const report = await checkConformance({
       url,
@@ -108,7 +112,7 @@ describe("a run always ends", function () {
     expect(failures(report).map(({ id }) => id)).to.deep.equal(["AUTH-14"]);
   });
 
-  it("when the service does not respond to the first or a later sign-in", async () => {
+  it("when the service does not respond to the first sign-in, or to a later one", async () => {
     for (const patience of [0, 3]) {
       const session = {
         request: "POST /session",
@@ -149,7 +153,7 @@ describe("a run always ends", function () {
     ]);
   });
 
-  it("and does not repeat a password or secret echoed by the service", async () => {
+  it("with a report that contains no password or secret that the service echoes", async () => {
     const [password, secret] = ['quote " within', "a-secret-of-forty-characters-or-somewhat-more"];
     await using foreign = await startForeign();
     const { accessToken, refreshToken } = { accessToken: "access", refreshToken: "refresh" };
@@ -190,7 +194,7 @@ describe("a run always ends", function () {
     expect(written).not.to.match(/quote .{0,6} within/);
   });
 
-  it("and does not repeat a token echoed by the service", async () => {
+  it("with a report that contains no token that the service echoes", async () => {
     const echo = createServer((req, res) => {
       res.writeHead(200, { "Content-Type": "application/json" });
       res.end(JSON.stringify({ status: req.headers.authorization ?? "ok" }));

@@ -8,13 +8,13 @@ describe("routes in /openapi.json", function () {
   this.timeout(60_000);
   const reaches = ["ERR", "AUTH-13", "SYS-1"];
 
-  it("are probed without a failure on a correct service, including HEAD responses, which have no body", async () => {
+  it("cause no failure on a sound service", async () => {
     const report = await judge("swift", { request: serveDocument() }, { reaches });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(report.routes).to.equal(6);
   });
 
-  /** Checks some rules of a service without routes that serves this document. */
+  /** Checks some rules of a service that serves this document and has no routes of its own. */
   async function checked(document: unknown, ...only: readonly string[]): Promise<ConformanceReport> {
     await using hollow = await startHollow({ routes: { ...systemRoutes, "/openapi.json": document } });
     return await checkConformance({ url: hollow.url, only, require: ["openapi"] });
@@ -28,21 +28,21 @@ describe("routes in /openapi.json", function () {
     );
   });
 
-  it("have the methods of all matching templates", async () => {
+  it("are expected to allow the methods of all matching templates", async () => {
     const document = { paths: { "/{name}": { put: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
-    // The document lists PUT for /health, which the service does not have.
+    // The template /{name} also matches /health, where the service supports only GET.
     expect(messagesOf(failures(report))).to.include(
       'ERR-10: Allow "GET" to PATCH /health, which /openapi.json does not name',
     );
   });
 
-  it("are below the first server's path, without the base URL's own path", async () => {
+  it("are requested below the path of the document's first server", async () => {
     const document = { servers: [{ url: "/v1" }], paths: { "/orders": { get: {} } } };
     expect(messagesOf(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
   });
 
-  it("are below the path of a server with another origin only if the service has them there", async () => {
+  it("are requested below the path of a server with another origin only if the service serves them there", async () => {
     const servers = [{ url: "https://api.example/v1" }];
     const gateway = { servers, paths: { "/health": { get: {} } } };
     expect(messagesOf(failures(await checked(gateway, "ERR-9", "ERR-11")))).to.deep.equal([]);
@@ -59,7 +59,7 @@ describe("routes in /openapi.json", function () {
     expect((await checked(unknown, "SYS-1")).routes).to.equal(0);
   });
 
-  it("may have undocumented methods, and undocumented paths below them", async () => {
+  it("cause no failure when the service has undocumented methods, or undocumented paths below a documented one", async () => {
     const document = { paths: { "/login": { post: {} }, "/files/{path}": { put: {} } } };
     const differences = serveDocument(document);
     const report = await judge(
@@ -79,7 +79,7 @@ describe("routes in /openapi.json", function () {
     expect(report.routes).to.equal(2);
   });
 
-  it("do not need a bearer token when the document requires an API key or Basic authentication", async () => {
+  it("are not tested for a 401 when the document accepts an API key or Basic authentication", async () => {
     const document = {
       components: {
         securitySchemes: {
@@ -115,28 +115,28 @@ describe("routes in /openapi.json", function () {
     expect([...asked]).to.deep.equal(["/both"]);
   });
 
-  it("are limited to 50", async () => {
+  it("are read only up to the 50th", async () => {
     const paths = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`/a${at}`, { get: {} }]));
     expect((await checked({ paths }, "SYS-1")).routes).to.equal(50);
   });
 
   for (const [what, document] of [
-    ["a list", []],
-    ["paths with the wrong type", { paths: "none" }],
+    ["a document that is a list", []],
+    ["a document whose paths have the wrong type", { paths: "none" }],
     [
-      "path items and operations with wrong types",
+      "a document whose path items and operations have wrong types",
       { paths: { "/a": null, "/b": { get: 7, parameters: 7 }, c: {} } },
     ],
-    ["a path with a line break", { paths: { "/a\r\nX: y": { get: {} } } }],
+    ["a document with a line break in a path", { paths: { "/a\r\nX: y": { get: {} } } }],
   ] as const) {
-    it(`are reported as missing for a document with ${what}`, async () => {
+    it(`are reported as not seen for ${what}`, async () => {
       const report = await checked(document, "SYS-1", "ERR-9");
       expect([report.routes, report.failed]).to.deep.equal([0, 0]);
       expect(report.shortfalls).to.deep.equal(["required and not seen: openapi"]);
     });
   }
 
-  it("fill path parameters with values of the documented format", async () => {
+  it("are requested with values of the documented format for path parameters", async () => {
     const parameter = (name: string, schema: object): object => ({ name, in: "path", schema });
     const parameters = [
       parameter("number", { type: "integer" }),

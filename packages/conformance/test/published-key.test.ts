@@ -6,7 +6,7 @@ describe("hasSigned()", () => {
   const algorithms: readonly Algorithm[] = ["RS256", "PS384", "ES256", "ES512", "EdDSA"];
 
   for (const algorithm of algorithms) {
-    it(`is true only for the key that signed a token with ${algorithm}`, async () => {
+    it(`returns true for the key that signed a token with ${algorithm}, and false for another key`, async () => {
       const [own, other] = [await newKeyPair(algorithm), await newKeyPair(algorithm)];
       const input = "e30.e30";
       const token = `${input}.${signature(algorithm, own.privateKey, Buffer.from(input)).toString("base64url")}`;
@@ -15,7 +15,7 @@ describe("hasSigned()", () => {
     });
   }
 
-  it("is false for an unusable key", () => {
+  it("returns false for an unusable key", () => {
     expect(hasSigned({ kty: "RSA", n: "!" }, "e30.e30.AA", "RS256")).to.equal(false);
     expect(hasSigned({}, "", "none")).to.equal(false);
   });

@@ -12,7 +12,10 @@ import { startUnderTest } from "./support/service-under-test.ts";
 
 const url = new URL("../README.md", import.meta.url);
 
-/** Runs the command line with `--house`, by the clock of this event loop, in which the service runs too. */
+/**
+ * Runs the command line with `--house`. It measures time with the loop clock, because the service runs in the same
+ * event loop.
+ */
 async function run(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }> {
   let stdout = "";
   const output = {
@@ -23,7 +26,7 @@ async function run(args: readonly string[]): Promise<{ readonly code: number; re
   return { code, stdout };
 }
 
-/** Returns the arguments of a command of the README, with its files in a folder. */
+/** Returns the arguments of a README command, with its URLs replaced and its files located in `folder`. */
 function argumentsOf(
   command: string,
   folder: string,
@@ -125,7 +128,7 @@ describe("the README", function () {
     }
   });
 
-  it("documents exactly the options in the definition", async () => {
+  it("documents exactly the options of the kit", async () => {
     const lines = (await readFile(url, "utf8")).split("\n").map((line) => line.replaceAll(/ +/g, " "));
     for (const rows of readmeTables()) {
       const at = lines.indexOf(rows[0] ?? "");
@@ -133,7 +136,7 @@ describe("the README", function () {
     }
   });
 
-  it("has a line in src/README.md for every source file", async () => {
+  it("has a counterpart in src/ that lists every source file", async () => {
     const sources = new URL("../src/", import.meta.url);
     const files = [...(await readdir(sources)), ...(await readdir(new URL("checks/", sources)))];
     const listed = (await readFile(new URL("README.md", sources), "utf8")).matchAll(/^\| `([\w-]+\.ts)`/gm);

@@ -30,7 +30,7 @@ issue_tokens = true
 refresh_grace_seconds = 2
 `;
 
-/** Starts one replica of a service assembled from packages. */
+/** Starts one replica of a service that `createService()` assembles from the packages. */
 async function startReplica(config: string): Promise<Service> {
   const service = await createService({
     config: { toml: config },
@@ -65,19 +65,19 @@ describe("two replicas of a service", function () {
     return await checkConformance({ ...options, url: urlOf(first), replica: urlOf(second) });
   }
 
-  it("REV-3 REV-11 REF-19 conform with a shared Redis", async () => {
+  it("REV-3 REV-11 REF-19 conform when they share a Redis", async () => {
     const report = await check("one:");
     expect(messagesOf(failures(report))).to.deep.equal([]);
     const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
     expect(passed).to.include.members("REV-3 REV-11 REF-19 REF-4 REF-5 REF-6 REF-7 REF-14 RDY-16".split(" "));
   });
 
-  it("REV-11 REF-19 fail when each replica has its own store", async () => {
+  it("REV-11 REF-19 fail REV-11 and REF-19 when each replica has its own store", async () => {
     const failed = failures(await check("two:")).map(({ id }) => id);
     expect(failed).to.have.members(["REV-11", "REF-19"]);
   });
 
-  it("need no keys for most rules", async () => {
+  it("are checked for most rules without signing keys", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     const report = await checkConformance({ ...options, keys: undefined, url: urlOf(first) });
     expect(messagesOf(failures(report))).to.deep.equal([]);
@@ -85,7 +85,7 @@ describe("two replicas of a service", function () {
     expect(passed).to.include.members("ISS-5 ISS-10 REF-1 REF-6 REF-13".split(" ")).and.not.include("REF-12");
   });
 
-  it("are rejected when the second replica does not know the first one's sessions", async () => {
+  it("are not checked when the second replica does not accept the sessions of the first: an error explains why", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     await using stranger = await startReplica(
       toml(redis.url, "one:").replace('"tested"\nissue', '"else"\nissue'),
@@ -101,7 +101,7 @@ describe("two replicas of a service", function () {
     ]);
   });
 
-  it("are rejected when sign-in fails", async () => {
+  it("are not checked when sign-in fails: an error explains why", async () => {
     await using first = await startReplica(toml(redis.url, "one:"));
     const fault: unknown = await checkConformance({
       ...options,

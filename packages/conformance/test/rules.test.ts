@@ -3,7 +3,10 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { checks } from "../src/checks/index.ts";
 
-/** A rule of docs/contract.md, which belongs to no package. */
+/**
+ * The members of a rule in docs/contract.md that this test reads. Their type cannot be imported, because the parser
+ * (test/rules.ts) belongs to no package.
+ */
 interface Listed {
   readonly id: string;
   readonly title: string;
@@ -21,7 +24,7 @@ describe("the kit's list of rules", () => {
     ({ rules: allRules } = (await import(list)) as { rules: readonly Listed[] });
   });
 
-  it("equals the list in docs/contract.md: npm run rules -- --write updates it", async () => {
+  it("matches docs/contract.md (npm run rules -- --write updates it)", async () => {
     const script = new URL("../../../scripts/kit-rules.mjs", import.meta.url).href;
     const { kitRules } = (await import(script)) as {
       readonly kitRules: (all: readonly Listed[]) => Promise<string>;
@@ -54,7 +57,7 @@ describe("the kit's list of rules", () => {
     expect(own.get("ERR-2")?.text).to.match(/^A problem has these members:\n\n\| Member .*\n\| -+/);
   });
 
-  it("has either one check or one reason for every rule", () => {
+  it("has for every rule either one check or one reason why it is not checked", () => {
     const checked = checks.map(({ rule }) => rule);
     expect(new Set(checked).size).to.equal(checked.length);
     const excused = notChecked.flatMap((each) => each.rules);

@@ -40,7 +40,7 @@ describe("the kit against services that issue tokens and break one rule", functi
     });
   }
 
-  it("judges a sound service only by the contract unless house is set", async () => {
+  it("judges a sound service only by the contract unless `house` is set", async () => {
     const report = await judge("issuing", {}, { house: false });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);

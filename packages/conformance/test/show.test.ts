@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { short, show } from "../src/show.ts";
 
 describe("a string quoted from the service", () => {
-  it("contains no cursor control, no change of text direction and only characters that XML allows", () => {
+  it("contains no control characters, no changes of text direction and only characters that XML allows", () => {
     const hostile = "a\u001b[31mb\u0007c\r\nd\u009be\u202ef\uffffg\ud800";
     expect(short(hostile)).to.equal("a [31mb c d e f g\ufffd");
   });

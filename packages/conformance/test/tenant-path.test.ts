@@ -15,7 +15,7 @@ describe("a service that does not serve the probe `tenant` below /t/<tenant>", f
     return findings.find(({ id }) => id === rule)?.verdict;
   }
 
-  it("is judged by its other sources, while the rule about paths is not applicable, with the reason", async () => {
+  it("is judged by its other sources of tenants; the rule about paths is not applicable, with the reason", async () => {
     const report = await judge("swift", unserved, { reaches: ["TEN"] });
     expect(messagesOf(failures(report))).to.deep.equal([]);
     expect(verdictOf(report, "TEN-14")).to.deep.equal({ status: "not applicable", reason });

@@ -19,7 +19,7 @@ const asymmetric = [
 
 describe("tokens created by the kit", () => {
   for (const algorithm of asymmetric) {
-    it(`are valid with ${algorithm}, from a PEM and from a JWK`, async () => {
+    it(`are valid when signed with ${algorithm}, by a key in PEM or JWK format`, async () => {
       const { publicKey, privateKey } = await newKeyPair(algorithm);
       const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
       const verifier = createVerifier({
@@ -46,7 +46,7 @@ describe("tokens created by the kit", () => {
   }
 
   for (const algorithm of ["HS256", "HS384", "HS512"] as const) {
-    it(`are valid with ${algorithm}`, async () => {
+    it(`are valid when signed with ${algorithm}`, async () => {
       const secret = "a-secret-of-sixty-four-characters-or-somewhat-more-so-it-fits-all";
       const verifier = createVerifier({
         keys: createSecretSource({ secret, algorithms: [algorithm] }),

@@ -66,7 +66,7 @@ export function health(options: HealthOptions): HealthMiddleware {
       next();
       return;
     }
-    // In Express a mount's prefix is known only as the client wrote it, so it must not become a metric label.
+    // Express knows a mount prefix only as the client wrote it, so it must not become a metric label.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
     handler(req, res, next);
   }
@@ -140,7 +140,7 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
 function listFrom<T>(option: string, list: () => readonly T[]): readonly T[] {
   const listed: unknown = list();
   if (Array.isArray(listed)) return listed;
-  // Handle the rejection, because an async function's promise is not awaited here.
+  // Ignore the promise's rejection, so that it is not reported as unhandled.
   if (listed instanceof Promise) listed.catch(() => undefined);
   throw new TypeError(`${option} of health() must return a list, not a promise`);
 }

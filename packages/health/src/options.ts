@@ -19,7 +19,7 @@ export type PluginInfo =
 
 /** A change in the status of `/ready`. */
 export interface ReadinessChange {
-  /** Undefined before the first response. */
+  /** The previous status; undefined before the first response. */
   readonly from: ReadinessStatus | undefined;
   readonly to: ReadinessStatus;
   readonly report: ReadinessReport;
@@ -87,12 +87,18 @@ export type HealthOptions = OptionsOf<typeof healthOptions>;
 /** The options with all defaults applied. */
 export type ResolvedHealthOptions = ResolvedOptions<(typeof healthOptions)["keys"]>;
 
-/** @throws ConfigurationError for an unknown state */
+/**
+ * Checks a state that is passed to `setState()`.
+ * @throws ConfigurationError for an unknown state
+ */
 export function checkState(state: ServiceState): void {
   resolveOptions("setState()", { state }, { state: k.oneOf("starting", "serving", "draining") });
 }
 
-/** @throws ConfigurationError for an invalid check, and for a name that is already used */
+/**
+ * Checks a readiness check and returns its name.
+ * @throws ConfigurationError for an invalid check, and for a name that is already used
+ */
 export function checkedName(check: ReadinessCheck, taken: ReadonlySet<string>): string {
   resolveOptions("health()", { check }, { check: readinessCheck });
   if (!taken.has(check.name)) return check.name;

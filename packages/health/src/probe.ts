@@ -3,7 +3,7 @@ import { withDeadline } from "@svc/resilience";
 import type { CheckReport, CheckStatus } from "./report.ts";
 import { classOf, codeOf, safeMember, safeText } from "./safe-text.ts";
 
-/** A check with a deadline that never runs twice concurrently. */
+/** Runs a check with a deadline, never twice at the same time. */
 export interface Probe {
   readonly name: string;
   /** Never rejects. */
@@ -12,7 +12,10 @@ export interface Probe {
 
 const MAX_META = 20;
 
-/** @param deadlineSeconds time after which the check counts as timed out and its signal aborts */
+/**
+ * Creates the probe of a readiness check.
+ * @param deadlineSeconds time after which the check counts as timed out and its signal aborts
+ */
 export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): Probe {
   const { name } = declared;
   const critical = declared.critical;
@@ -35,7 +38,7 @@ export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): 
   return {
     name,
     async run() {
-      // A second run would only add load to a dependency that hangs.
+      // Do not run the check again: that would only add load to a dependency that hangs.
       if (pending) return timedOut;
       let late: AbortSignal | undefined;
       try {
@@ -45,7 +48,7 @@ export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): 
         });
         return reportOfResult(result, critical);
       } catch (thrown) {
-        // The signal decides, not the class of the error: a check may throw its own DeadlineError.
+        // Test the signal instead of the error's class: a check may throw its own DeadlineError.
         return late?.aborted === true ? timedOut : reportOfThrown(thrown, critical);
       }
     },
@@ -86,7 +89,7 @@ function isCheckResult(value: unknown): value is CheckResult {
   );
 }
 
-/** Keeps only numbers, booleans, nulls and short strings, because nested values are not meant for a probe. */
+/** Keeps only numbers, booleans, nulls and short strings, because nested values are not meant for health probes. */
 function safeMeta(meta: Readonly<Record<string, unknown>>): CheckReport["meta"] {
   const kept = Object.entries(meta)
     .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) || value === null)

@@ -27,7 +27,7 @@ function answerOf(report: ReadinessReport): Answer {
 
 export type Readiness = ReturnType<typeof createReadiness>;
 
-/** Creates a service's readiness, without HTTP. */
+/** Creates the readiness state of a service, independent of HTTP. */
 export function createReadiness(options: ResolvedHealthOptions) {
   const { service, readinessTimeoutSeconds, reuseMs, now } = options;
   const probes: Probe[] = [];
@@ -56,7 +56,10 @@ export function createReadiness(options: ResolvedHealthOptions) {
     return state === "serving" ? answer : outside[state];
   }
 
-  /** @throws ConfigurationError */
+  /**
+   * Adds a readiness check.
+   * @throws ConfigurationError
+   */
   function addCheck(check: ReadinessCheck): void {
     names.add(checkedName(check, names));
     probes.push(createProbe(check, readinessTimeoutSeconds));
@@ -65,8 +68,8 @@ export function createReadiness(options: ResolvedHealthOptions) {
 
   return {
     /**
-     * Never rejects. Concurrent callers share one run of the checks, and its result is reused for `reuseMs` (RDY-9,
-     * RDY-10).
+     * Returns the current report. Never rejects. Concurrent callers share one run of the checks, and its result is
+     * reused for `reuseMs` (RDY-9, RDY-10).
      */
     answer: () => (state === "serving" ? whileServing() : outside[state]),
     addCheck,

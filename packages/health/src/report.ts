@@ -24,7 +24,7 @@ export interface ReadinessReport {
 /** The lifecycle state of the process. Checks run only while `serving`. */
 export type ServiceState = "starting" | "serving" | "draining";
 
-/** Returns a serving service's report, from the results of its checks. */
+/** Returns the report of a service in the state `serving`, from the results of its checks. */
 export function reportOf(
   service: string,
   checks: readonly (readonly [string, CheckReport])[],
@@ -38,7 +38,7 @@ export function reportOf(
   return { status, service, checks: Object.fromEntries(checks) };
 }
 
-/** Returns the report before and after serving, without the checks (RDY-20). */
+/** Returns the report of a service in the state `starting` or `draining`, which does not run its checks (RDY-20). */
 export function reportOfState(service: string, state: "starting" | "draining"): ReadinessReport {
   const [name, detail] = state === "starting" ? ["startup", "starting"] : ["shutdown", "shutting down"];
   return reportOf(service, [[name, { healthy: false, status: "fail", detail, critical: true }]]);

@@ -3,7 +3,8 @@ const SETTING = /\b(password|passwd|pwd|secret|token|api[-_]?key)(["']?\s?[=:]\s
 
 /**
  * Makes a string safe for every client: removes user-info and query from URLs, masks values of settings such as
- * passwords, replaces control and direction characters with blanks, and truncates the string to 200 characters.
+ * passwords, replaces control characters and characters that change the text direction with blanks, and truncates the
+ * string to 200 characters.
  */
 export function safeText(text: string): string {
   const shown = text
@@ -17,7 +18,7 @@ export function safeText(text: string): string {
 
 const SECRET_NAME = /(?:password|passwd|pwd|secret|token|api[-_]?key)s?$/i;
 
-/** Makes a member's value safe, and masks it completely if its name indicates a secret. */
+/** Makes the string value of a member safe, and masks it completely if the member's name indicates a secret. */
 export function safeMember(name: string, value: string): string {
   return SECRET_NAME.test(name) ? "***" : safeText(value);
 }

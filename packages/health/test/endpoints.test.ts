@@ -72,7 +72,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       await request(host).get("/health").expect(200);
     });
 
-    it("SYS-5 SYS-8 returns the inventory at /info", async () => {
+    it("SYS-5 SYS-8 returns the service, its environment, providers and plugins at /info", async () => {
       const plugins = [{ name: "auth", mode: "jwks" }, { name: "cache" }];
       const answer = await request(serve({ plugins, providers: ["google"] })).get("/info");
       expect(answer.status).to.equal(200);
@@ -89,7 +89,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(other.status).to.equal(PASSED_ON);
     });
 
-    it("MET-8 sets the route template for paths that it handles, and none for requests that it passes on", async () => {
+    it("MET-8 sets the route template for requests that it handles, and no template for requests that it passes on", async () => {
       const templates: unknown[] = [];
       const host = serve({ env: "prod" });
       const noting: typeof host = (req, res) => {
@@ -100,14 +100,14 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(templates).to.deep.equal(["/health", "/ready", undefined, undefined]);
     });
 
-    it("SYS-6 has no /info in prod for any method", async () => {
+    it("SYS-6 passes on requests for /info in prod, for any method", async () => {
       const host = serve({ env: "prod", info: true });
       await request(host).get("/info").expect(PASSED_ON);
       await request(host).post("/info").expect(PASSED_ON);
       await request(host).get("/health").expect(200);
     });
 
-    it("has no /info when it is switched off", async () => {
+    it("passes on requests for /info when the option `info` is false", async () => {
       await request(serve({ info: false }))
         .get("/info")
         .expect(PASSED_ON);
@@ -144,11 +144,11 @@ for (const name of ["bare http", "express 4", "express 5"]) {
         });
       }
 
-      it(`responds to ${path} with a query`, async () => {
+      it(`responds to ${path} when the URL contains a query`, async () => {
         await request(serve()).get(`${path}?probe=1`).expect(200);
       });
 
-      it(`passes on paths that only resemble ${path}`, async () => {
+      it(`passes on requests for paths that only resemble ${path}`, async () => {
         const host = serve();
         for (const other of [`${path}/`, `${path}z`, path.toUpperCase(), `/x${path}`, "/"]) {
           await request(host).get(other).expect(PASSED_ON);
@@ -160,7 +160,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
 
 describe("health()", () => {
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`SYS-6 leaves /info in prod to the 404 problem of ${name}`, async () => {
+    it(`SYS-6 returns a 404 problem for /info in prod on ${name}`, async () => {
       const app = express().use(health({ ...about, env: "prod" }), notFound(), problemHandler());
       const answer = await request(app).get("/info");
       expect(answer.status).to.equal(404);
@@ -168,7 +168,7 @@ describe("health()", () => {
     });
   }
 
-  it("SYS-5 calls the functions for plugins and providers for every request", async () => {
+  it("SYS-5 calls the functions `plugins` and `providers` for every request", async () => {
     const providers: string[] = [];
     const host = hosts(health({ ...about, providers: () => providers, plugins: () => [{ name: "late" }] }));
     providers.push("github");
@@ -176,7 +176,7 @@ describe("health()", () => {
     expect(answer.body).to.deep.equal({ ...about, providers: ["github"], plugins: [{ name: "late" }] });
   });
 
-  it("passes an error from the plugins function to next", async () => {
+  it("calls next() with the error that the function `plugins` throws", async () => {
     const plugins = (): never => {
       throw new Error("boom");
     };
@@ -185,7 +185,7 @@ describe("health()", () => {
       .expect(500);
   });
 
-  it("passes an error to next when plugins or providers return no list, and handles a rejected promise", async () => {
+  it("calls next() with an error when the function `plugins` or `providers` returns a promise or a number", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
@@ -209,7 +209,7 @@ describe("health()", () => {
     expect(answer.text).to.contain("redis://cache:6379/0").and.not.to.contain("canary");
   });
 
-  it("offers the three handlers, which work under any path", async () => {
+  it("provides a handler for each endpoint, which works under any path", async () => {
     const { handlers } = health(about);
     const live = hosts(handlers.health)["express 5"] ?? "";
     expect((await request(live).get("/livez")).body).to.include({ status: "ok" });
@@ -226,7 +226,7 @@ describe("health()", () => {
     await request(hidden).get("/about").expect(PASSED_ON);
   });
 
-  it("keeps the response of a request deadline that fired while the checks ran", async () => {
+  it("does not replace the 504 that a request deadline sent while the checks ran", async () => {
     const { promise, resolve } = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("slow", true, () => promise)] });
     const passedOn: unknown[] = [];
@@ -244,7 +244,7 @@ describe("health()", () => {
     expect(passedOn).to.deep.equal([]);
   });
 
-  it("works when mounted in Express", async () => {
+  it("works when mounted under a path in Express", async () => {
     const app = expressMajors["express 5"]().use("/internal", health(about));
     await request(app).get("/internal/health").expect(200);
     await request(app).get("/health").expect(404);

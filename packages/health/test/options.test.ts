@@ -16,7 +16,7 @@ function faultsOf(options: object): string[] {
 }
 
 describe("options of health()", () => {
-  it("report all faults in a single error", () => {
+  it("are rejected in a single error that lists all faults", () => {
     const wrong = { version: "", env: "production", reuseMs: 5_000, readinessTimeoutSeconds: 0, chekcs: [] };
     expect(faultsOf(wrong)).to.have.members([
       "service",
@@ -28,11 +28,11 @@ describe("options of health()", () => {
     ]);
   });
 
-  it("treat undefined as omitted", () => {
+  it("may be undefined, which means omitted", () => {
     expect(faultsOf({ ...about, checks: undefined, reuseMs: undefined, now: undefined })).to.deep.equal([]);
   });
 
-  it("reject invalid checks", () => {
+  it("must not contain an invalid check", () => {
     const good = check("db", true, { healthy: true });
     for (const bad of [
       null,
@@ -49,7 +49,7 @@ describe("options of health()", () => {
     expect(faultsOf({ ...about, checks: [good] })).to.deep.equal([]);
   });
 
-  it("reject two checks with the same name, at construction and in addCheck", () => {
+  it("must not contain two checks with the same name, also when addCheck() adds the second", () => {
     const good = check("db", true, { healthy: true });
     expect(() => health({ ...about, checks: [good, good] })).to.throw(
       ConfigurationError,
@@ -60,12 +60,12 @@ describe("options of health()", () => {
     expect(() => middleware.addCheck({ name: "x" } as never)).to.throw(ConfigurationError, "check: must be");
   });
 
-  it("reject plugins without a name", () => {
+  it("must not contain a plugin without a name", () => {
     expect(faultsOf({ ...about, plugins: [{}] })).to.deep.equal(["plugins"]);
     expect(faultsOf({ ...about, plugins: [{ name: "a" }], providers: ["b"] })).to.deep.equal([]);
   });
 
-  it("accept plugins typed by a custom interface", () => {
+  it("may contain plugins typed by a custom interface", () => {
     interface Description {
       readonly name: string;
       readonly mode: string;

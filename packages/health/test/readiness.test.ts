@@ -9,7 +9,7 @@ const about = { service: "orders", version: "1.2.3", env: "local" } as const;
 const up = { healthy: true, detail: "up" };
 
 describe("the readiness report", () => {
-  it("RDY-4 is degraded, with 200, when only non-critical checks fail", async () => {
+  it("RDY-4 is degraded and sent with 200 when only non-critical checks fail", async () => {
     const checks = [check("database", true, up), check("cache", false, { healthy: false, detail: "down" })];
     const answer = await request(bare(health({ ...about, checks }))).get("/ready");
     expect(answer.status).to.equal(200);
@@ -18,7 +18,7 @@ describe("the readiness report", () => {
     expect(answer.body).to.have.nested.property("checks.cache.critical", false);
   });
 
-  it("RDY-5 is unavailable when a critical check fails, whatever the other results are", async () => {
+  it("RDY-5 is unavailable and sent with 503 when a critical check fails, regardless of the other results", async () => {
     const down = { healthy: false, detail: "down" };
     const checks = [check("database", true, down), check("cache", false, down), check("auth", true, up)];
     const answer = await request(bare(health({ ...about, checks }))).get("/ready");
@@ -26,7 +26,7 @@ describe("the readiness report", () => {
     expect(answer.body).to.have.property("status", "unavailable");
   });
 
-  it("RDY-2 prefers a result's criticality to the declared one, in both directions", async () => {
+  it("RDY-2 uses `critical` of a check's result instead of the declared value", async () => {
     const checks = [
       check("queue", true, { healthy: false, detail: "2 job(s) in the dead-letter queue", critical: false }),
     ];
@@ -35,7 +35,7 @@ describe("the readiness report", () => {
     expect(await health({ ...about, checks: worse }).report()).to.have.property("status", "unavailable");
   });
 
-  it("RDY-8 RDY-11 reports a check as timeout after 2.0 s by default", async () => {
+  it("RDY-8 RDY-11 contains the status `timeout` for a check that takes longer than 2.0 s, the default", async () => {
     const checks = [check("database", true, () => new Promise(() => {}))];
     const report = await health({ ...about, checks }).report();
     expect(report).to.deep.equal({
@@ -52,7 +52,7 @@ describe("the readiness report", () => {
     });
   });
 
-  it("RDY-7 keeps the declared criticality of checks that time out or throw", async () => {
+  it("RDY-7 contains the declared `critical` of checks that time out or throw", async () => {
     const hang = (): Promise<never> => new Promise(() => {});
     const raise = (): never => {
       throw new TypeError("boom");
@@ -73,7 +73,7 @@ describe("the readiness report", () => {
     });
   });
 
-  it("RDY-8 runs all checks in parallel, so that the report waits at most one deadline for a hanging check", async () => {
+  it("RDY-8 is complete after one deadline while a check hangs, because all checks run in parallel", async () => {
     const asked: string[] = [];
     const hang = check("a", false, () => {
       asked.push("a");
@@ -91,7 +91,7 @@ describe("the readiness report", () => {
     expect(checks["a"]).to.include({ status: "timeout" });
   });
 
-  it("aborts a check's signal at its deadline, and reports an error thrown then as a timeout", async () => {
+  it("contains the status `timeout` for a check that throws after its signal was aborted at the deadline", async () => {
     let reason: unknown;
     const obedient = check("db", true, async (signal) => {
       await once(signal, "abort");
@@ -107,7 +107,7 @@ describe("the readiness report", () => {
     expect(checks["db"]).to.include({ status: "timeout" });
   });
 
-  it("RDY-8 does not start a pending check again until it has settled", async () => {
+  it("RDY-8 contains the status `timeout` for a pending check, which is not started again until it has settled", async () => {
     let asked = 0;
     let answer = deferred<typeof up>();
     const slow = check("slow", true, () => {
@@ -127,7 +127,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(2);
   });
 
-  it("RDY-9 shares one run between concurrent callers", async () => {
+  it("RDY-9 is shared by concurrent callers, for whom the checks run only once", async () => {
     let asked = 0;
     const answer = deferred<typeof up>();
     const middleware = health({
@@ -146,7 +146,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(1);
   });
 
-  it("RDY-10 reuses results, including failures, for 1 s and no longer", async () => {
+  it("RDY-10 is reused for 1 s, also when a check failed", async () => {
     for (const healthy of [true, false]) {
       let now = 5_000;
       let asked = 0;
@@ -164,7 +164,7 @@ describe("the readiness report", () => {
     }
   });
 
-  it("RDY-9 RDY-10 probes at most 3 times for 100 pollers over 2 s with a check of 100 ms", async () => {
+  it("RDY-9 RDY-10 needs at most 3 runs of a check of 100 ms for 100 clients that poll for 2 s", async () => {
     let now = 0;
     let asked = 0;
     let answered = 0;
@@ -176,7 +176,7 @@ describe("the readiness report", () => {
       return promise;
     });
     const middleware = health({ ...about, checks: [slow], now: () => now });
-    // Each poller sends its next request after its answer, at the earliest 10 ms later.
+    // Each poller waits for its response, and sends its next request at least 10 ms later.
     const waiting = Array.from({ length: 100 }, () => false);
     for (; now < 2_000; now += 10) {
       if (due !== undefined && due.at <= now) {
@@ -198,7 +198,7 @@ describe("the readiness report", () => {
     expect(answered).to.be.greaterThan(10_000);
   });
 
-  it("reports a malformed check result as an error and marks the check unhealthy", async () => {
+  it("contains the status `error` for a malformed check result, and marks the check unhealthy", async () => {
     const junk: unknown[] = [
       undefined,
       null,
@@ -227,7 +227,7 @@ describe("the readiness report", () => {
     }
   });
 
-  it("shows only numbers, booleans, nulls and short strings in meta", async () => {
+  it("contains only the numbers, booleans, nulls and short strings of `meta`", async () => {
     const meta = {
       waiting: 3,
       url: "redis://a:canary@b/0",
@@ -247,7 +247,7 @@ describe("the readiness report", () => {
     expect(nothing.checks["db"]).not.to.have.property("meta");
   });
 
-  it("keeps the order of the checks, and includes an added check in the next run", async () => {
+  it("lists the checks in their order, and includes an added check from the next run on", async () => {
     const middleware = health({ ...about, checks: [check("z", true, up)], reuseMs: 0 });
     expect(Object.keys((await middleware.report()).checks)).to.deep.equal(["z"]);
     middleware.addCheck(check("a", true, { healthy: false }));

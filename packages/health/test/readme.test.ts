@@ -6,7 +6,7 @@ const readme = new URL("../README.md", import.meta.url);
 const markdown = readFileSync(readme, "utf8");
 
 describe("the README of @svc/health", () => {
-  it("SYS-1 SYS-3 SYS-5 has a sample whose responses match the quoted ones", async () => {
+  it("SYS-1 SYS-3 SYS-5 has a sample that responds exactly as quoted", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     const shown = codeBlocks(markdown, "text")[0]?.trim().split("\n") ?? [];
@@ -18,7 +18,7 @@ describe("the README of @svc/health", () => {
     }
   });
 
-  it("RDY-20 goes from serving to draining on SIGTERM", async function () {
+  it("RDY-20 has a sample whose state changes from serving to draining on SIGTERM", async function () {
     if (process.platform === "win32") {
       console.log("skipped: Windows has no SIGTERM");
       this.skip();

@@ -8,14 +8,14 @@ import { bare } from "./support/hosts.ts";
 
 const about = { service: "orders", version: "1.2.3", env: "local" } as const;
 
-describe("lifecycle states of a service", () => {
-  it("is serving before setState is first called", async () => {
+describe("health() with lifecycle states", () => {
+  it("is in the state serving before setState() is first called", async () => {
     const middleware = health(about);
     expect(middleware.state()).to.equal("serving");
     await request(bare(middleware)).get("/ready").expect(200);
   });
 
-  it("RDY-21 returns 503 with the critical check startup while starting, without running checks", async () => {
+  it("RDY-21 returns 503 and a failed critical check `startup` while starting, without running checks", async () => {
     let asked = 0;
     const database = check("database", true, () => {
       asked++;
@@ -37,7 +37,7 @@ describe("lifecycle states of a service", () => {
     await request(server).get("/ready").expect(200);
   });
 
-  it("RDY-20 RDY-21 returns 503 with the critical check shutdown while draining, while /health stays 200", async () => {
+  it("RDY-20 RDY-21 returns 503 and a failed critical check `shutdown` while draining; /health still returns 200", async () => {
     const middleware = health({ ...about, checks: [check("database", true, { healthy: true })] });
     const server = bare(middleware);
     await request(server).get("/ready").expect(200);
@@ -53,7 +53,7 @@ describe("lifecycle states of a service", () => {
     await request(server).get("/info").expect(200);
   });
 
-  it("RDY-20 also returns 503 to callers that wait for a check when draining begins", async () => {
+  it("RDY-20 reports `shutdown` to callers that wait for a check when draining begins", async () => {
     const answer = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("database", true, () => answer.promise)] });
     const waiting = middleware.report();
@@ -62,7 +62,7 @@ describe("lifecycle states of a service", () => {
     expect((await waiting).checks).to.have.all.keys("shutdown");
   });
 
-  it("RDY-20 stays draining when a start finishes after draining began", async () => {
+  it("RDY-20 stays in the state draining when a start finishes after draining began", async () => {
     const middleware = health(about);
     middleware.setState("draining");
     middleware.setState("serving");
@@ -79,7 +79,7 @@ describe("lifecycle states of a service", () => {
 });
 
 describe("readiness changes", () => {
-  it("are logged once each, with the failing checks", async () => {
+  it("are each logged once, with the failing checks", async () => {
     const logger = collectingLogger();
     const result = { healthy: true, detail: "", critical: true };
     const middleware = health({
@@ -117,7 +117,7 @@ describe("readiness changes", () => {
     ]);
   });
 
-  it("call onChange, including for starting and draining", async () => {
+  it("are passed to onChange, also when the state changes to starting or draining", async () => {
     const changes: ReadinessChange[] = [];
     const middleware = health({ ...about, onChange: (change) => changes.push(change) });
     middleware.setState("starting");
@@ -132,7 +132,7 @@ describe("readiness changes", () => {
     expect(changes.at(-1)?.report.checks).to.have.all.keys("shutdown");
   });
 
-  it("are logged at info level when they are expected", () => {
+  it("are logged at level info when the service itself starts draining", () => {
     const logger = collectingLogger();
     health({ ...about, logger }).setState("draining");
     expect(logger.lines.map(({ level, message }) => [level, message])).to.deep.equal([
@@ -140,7 +140,7 @@ describe("readiness changes", () => {
     ]);
   });
 
-  it("fail neither the response nor the shutdown when the logger throws", async () => {
+  it("do not fail the response or the shutdown when the logger throws", async () => {
     const fail = (): never => {
       throw new Error("the logger's");
     };
@@ -152,7 +152,7 @@ describe("readiness changes", () => {
     expect(middleware.state()).to.equal("draining");
   });
 
-  it("do not fail the response when onChange throws; its error is logged", async () => {
+  it("do not fail the response when onChange throws, and the error is logged", async () => {
     const onChange = (): never => {
       throw new Error("boom");
     };

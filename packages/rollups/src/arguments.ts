@@ -29,7 +29,10 @@ export const UUID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BITS: Partial<Record<TenantType, number>> = { integer: 32, bigint: 64 };
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)\d*(Z|[+-]\d\d:\d\d)$/i;
 
-/** Rejects a value that is not an object, or has members other than `known`. */
+/**
+ * Rejects a value that is not an object, or that has members other than `known`.
+ * @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`
+ */
 export function checkMembers(what: string, given: unknown, known: readonly string[]): void {
   const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
   if (!isObject) throw refused(`${what} must be an object with ${known.join(", ")}`);
@@ -88,7 +91,10 @@ function exact(text: string): string | undefined {
   return `${parts[1]}${parts[2]}`.toUpperCase();
 }
 
-/** Returns the first days of the first and the last month. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+/**
+ * Returns the first day of the first month and of the last month.
+ * @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`
+ */
 export function monthsOf(given: LocalDates, { bounded }: { readonly bounded: boolean }): [string, string] {
   const [from, to] = [dateOf("from", given.from), dateOf("to", given.to)];
   if (from > to) throw refused(`from must not be after to; ${from} is after ${to}`);

@@ -11,14 +11,21 @@ const BITS: ReadonlyMap<string, number> = new Map([
   ["bigint", 64],
 ]);
 
-/** Rejects SQL that would break out of the parentheses around it. @throws ConfigurationError */
+/**
+ * Rejects SQL that is blank, contains NUL, or has unbalanced parentheses, because the caller encloses it in
+ * parentheses.
+ * @throws ConfigurationError
+ */
 export function checkSql(key: string, sql: string): void {
   if (!/\S/.test(sql)) throw wrong(key, "must be SQL; it is blank");
   if (NO_TEXT.test(sql)) throw wrong(key, "must not contain NUL");
   if (!isBalanced(sql)) throw wrong(key, "has unbalanced parentheses");
 }
 
-/** Rejects a value that does not fit the type of a group. @throws ConfigurationError */
+/**
+ * Rejects a `whenNull` that does not fit the type of its group.
+ * @throws ConfigurationError
+ */
 export function checkWhenNull(
   key: string,
   whenNull: string,

@@ -9,14 +9,14 @@ const BY_FUNCTION: ReadonlyMap<string, Combine> = new Map([
 ]);
 
 /**
- * Returns how to combine the results of an aggregate that is a single call to count, sum, min or max. Returns undefined for
- * any other aggregate; the definition must then set `combine`. `sum(a) / count(*)` begins like a sum but is not one.
+ * Returns how to combine the results of an aggregate that is a single call to count, sum, min or max; undefined for any
+ * other aggregate, for which the definition must set `combine`. `sum(a) / count(*)` begins like a sum but is not one.
  */
 export function combineOf(sql: string): Combine | undefined {
   const call = /^\s*(\w+)\s*\(\s*(distinct\b)?/i.exec(sql);
   const combine = BY_FUNCTION.get(call?.[1]?.toLowerCase() ?? "");
   if (call === null || combine === undefined) return undefined;
-  // With distinct, min and max still combine; a count or sum does not.
+  // Results of min and max with `distinct` can be combined; those of count and sum cannot.
   if (call[2] !== undefined && combine === "sum") return undefined;
   const rest = afterParenthesis(sql);
   if (rest === undefined) return undefined;
@@ -25,7 +25,7 @@ export function combineOf(sql: string): Combine | undefined {
   return end?.replaceAll(COMMENTS, "").trim() === "" ? combine : undefined;
 }
 
-// Matches string literals, quoted names and comments, which may contain parentheses, and the parentheses between them.
+// Matches parentheses, and the string literals, quoted names and comments in which parentheses do not count.
 const TOKENS =
   /\be'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"[^"]*"|\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|[()]/gi;
 

@@ -36,8 +36,9 @@ interface WithTenant {
 }
 
 /**
- * Runs `work` in a transaction of the tenant: `withTenant` of a `@svc/database`, or a transaction with the setting that row
- * security reads. Given a single connection, it runs in the caller's transaction, with the caller's tenant.
+ * Runs `work` in a transaction of the tenant: through `withTenant()` of a `@svc/database`, or in a transaction that
+ * sets the setting from which row security reads the tenant. On a single connection, the caller must have set the
+ * tenant.
  *
  * @throws the error of `work`
  */
@@ -77,7 +78,10 @@ function checkConnection(subject: string, tx: unknown): asserts tx is Queryable 
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_TRANSACTION` in other isolation levels: their snapshot may be older than the lock */
+/**
+ * Checks that the transaction is READ COMMITTED: in other isolation levels its snapshot may be older than the lock.
+ * @throws RollupError `ERR_SVC_ROLLUP_TRANSACTION`
+ */
 export function checkReadCommitted<T extends { readonly isolation: string }>(
   answer: T | undefined,
 ): asserts answer is T {

@@ -14,18 +14,18 @@ export interface Group {
   readonly cut: boolean;
 }
 
-/** A figure, with its options resolved. */
+/** A measure, with its options resolved. */
 export interface Measure {
   readonly name: string;
   readonly sql: string;
   readonly aggregate: string;
   readonly type: string;
-  /** Undefined if monthly figures cannot be combined. */
+  /** Undefined if the results of several months cannot be combined. */
   readonly combine: Combine | undefined;
 }
 
 /**
- * A rollup with all defaults filled in. Names of tables and columns are quoted, except in members whose name begins with
+ * A rollup with all defaults applied. Table and column names are quoted, except in members whose name begins with
  * `given`.
  */
 export interface Definition {

@@ -10,11 +10,11 @@ export type RollupErrorCode =
   | "ERR_SVC_ROLLUP_ZONE";
 
 /**
- * Thrown by the calls of a rollup; the totals stay unchanged. `_ARGUMENT`: an invalid tenant, instant, date, group or
+ * Error of a rollup's methods; the totals stay unchanged. `_ARGUMENT`: an invalid tenant, instant, date, group or
  * measure; nothing was sent to the database. `_TRANSACTION`: not a transaction, or not READ COMMITTED. `_TENANT`: row
- * security is on, and the transaction belongs to another tenant. `_GROUP`: a value to group by is too long. `_ZONE`: the
- * totals belong to another time zone, or the server does not know this one. `_SCHEMA`: the tables are missing or do not
- * match the definition.
+ * security is on, and the transaction belongs to another tenant. `_GROUP`: a value to group by is too long. `_ZONE`:
+ * the totals belong to another time zone, or the server does not know this one. `_SCHEMA`: the tables are missing or do
+ * not match the definition.
  */
 export class RollupError extends TableError<RollupErrorCode> {
   override readonly name = "RollupError";
@@ -24,7 +24,8 @@ export function refused(message: string): RollupError {
   return new RollupError("ERR_SVC_ROLLUP_ARGUMENT", message);
 }
 
-// Missing schema, table, column, operator or function; type mismatch; not an aggregate; missing unique key.
+// SQLSTATE codes: missing schema, table, column, operator or function; type mismatch; not an aggregate; missing unique
+// key.
 const NOT_AS_DEFINED: ReadonlySet<string | undefined> = new Set(
   "3F000 42P01 42703 42883 42804 42803 42P10".split(" "),
 );

@@ -53,12 +53,13 @@ export function taskOf({ name }: Definition): string {
 }
 
 /**
- * Queues and handles refresh jobs. Keeps one pending job per bucket, and guarantees a refresh after every committed change.
- * The id of a job contains its bucket's generation: the number of refreshes by jobs.
+ * Queues and handles refresh jobs. Keeps at most one pending job per bucket, and guarantees a refresh after every
+ * committed change. A bucket's generation is the number of its refreshes by jobs.
  *
- * A pending job covers a change only if it has not read the rows yet. So `enqueue` takes a shared lock on the bucket until its
- * transaction commits, and puts the bucket's generation into the job's id. A running job takes the exclusive lock before it
- * reads, and increments the generation. A writer that locked first is visible to the job; a later one gets a new id.
+ * A pending job covers a change only if it has not read the rows yet. So `enqueue` takes a shared lock on the bucket
+ * until its transaction commits, and includes the bucket's generation in the job's id. A running job takes the
+ * exclusive lock before it reads, and increments the generation. The job sees the changes of a writer that locked the
+ * bucket first; a later writer queues a job with a new id.
  */
 export function createRefreshJobs(definition: Definition, refresher: Refresher) {
   const refreshes = qualified(sharedTables(definition).refreshes);
@@ -94,7 +95,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     return bucket;
   }
 
-  /** Queues a job in the transaction that holds the lock of the bucket. */
+  /** Queues a job in the transaction `bound`, which holds the lock of the bucket. */
   async function queue(
     jobs: RefreshQueue,
     bound: Queryable,
@@ -113,7 +114,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
     const queued = await jobs.enqueue({ ...job, id }, { tx });
     if (queued.enqueued) return queued;
-    // The job may have died without incrementing the generation: its workers were lost, or did not know the task.
+    // A dead job may not have incremented the generation, if its workers were lost or did not know the task: retry it.
     const revived = await jobs.retryDead?.([id], { tx });
     return { id, enqueued: revived?.includes(id) === true };
   }

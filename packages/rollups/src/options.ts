@@ -6,7 +6,7 @@ import {
   maintenanceTimeoutKind,
 } from "@svc/sql";
 
-/** The factory as it appears in error messages. */
+/** Factory name in error messages. */
 export const SUBJECT = "defineRollup()";
 const MEASURE_TYPE = /^[a-z][a-z0-9]*(?: precision)?(?:\(\s*\d{1,4}\s*(?:,\s*\d{1,4}\s*)?\))?$/;
 
@@ -37,7 +37,7 @@ export const sourceOptions = defineOptions(`${SUBJECT} source`, {
   where: { kind: k.optional(k.string()) },
 });
 
-/** The source: the rows to add up. */
+/** The source table, whose rows the rollup adds up. */
 export type RollupSource = OptionsOf<typeof sourceOptions>;
 
 export function groupOptions(subject: string) {
@@ -72,7 +72,7 @@ export function measureOptions(subject: string) {
   });
 }
 
-/** A figure computed by an aggregate. */
+/** A measure, which an aggregate computes. */
 export type RollupMeasure = OptionsOf<ReturnType<typeof measureOptions>>;
 
 export const rollupOptions = defineOptions(SUBJECT, {

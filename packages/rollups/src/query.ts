@@ -15,7 +15,9 @@ export interface RollupQuery extends LocalDates {
   readonly measures?: readonly string[] | undefined;
 }
 
-/** A total with its month as `YYYY-MM-DD`, its groups and its measures, as the driver parses their types. */
+/**
+ * One row of the result: its month as `YYYY-MM-DD`, its groups and its measures, with values as the driver parses them.
+ */
 export interface Total extends Row {
   readonly month?: string;
 }
@@ -24,7 +26,10 @@ interface ZoneRow extends Row {
   readonly svc_zone: string | null;
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE` */
+/**
+ * Returns the totals of a tenant that a query selects.
+ * @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE`
+ */
 export async function queryTotals(
   db: Database,
   definition: Definition,
@@ -52,8 +57,8 @@ export async function queryTotals(
 }
 
 /**
- * Returns the query; `$1` is the first month, `$2` the last month, `$3` the tenant if there is one. Contains no text from
- * the caller.
+ * Returns the SQL of the query: `$1` is the first month, `$2` the last month, `$3` the tenant if there is one. Contains
+ * no text from the caller.
  */
 function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: given }: RollupQuery): string {
   const known = ["month", ...definition.groups.map(({ name }) => name)];

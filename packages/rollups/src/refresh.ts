@@ -16,14 +16,14 @@ export interface Refreshed {
   readonly removed: number;
 }
 
-/** Result for one bucket of several. */
+/** Result for one bucket of a refresh of several buckets. */
 export interface RefreshedBucket extends Refreshed {
   readonly tenant: string | null;
 }
 
-/** The statements of a rollup, prepared once. */
+/** The operations of a rollup on buckets, with statements that are built once. */
 export interface Refresher {
-  /** Refreshes each bucket once and returns the results in locking order. */
+  /** Refreshes each bucket once. Returns the results in the order in which the buckets were locked. */
   refresh(tx: Queryable, moments: readonly Moment[]): Promise<RefreshedBucket[]>;
   /** Locks buckets in the order of tenant and month, without recomputing them. @throws RollupError */
   lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]>;
@@ -94,7 +94,10 @@ export function createRefresher(definition: Definition): Refresher {
   };
 }
 
-/** @throws RollupError with the reason if a recompute changed nothing because a check failed */
+/**
+ * Checks the result of a recompute.
+ * @throws RollupError with the reason if a check failed, so that the recompute changed nothing
+ */
 export function checkAnswer(
   definition: Definition,
   tenant: string | null | undefined,
@@ -116,7 +119,10 @@ export function checkAnswer(
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_ZONE`, `ERR_SVC_ROLLUP_SCHEMA` */
+/**
+ * Checks the time zone that is stored for the totals.
+ * @throws RollupError `ERR_SVC_ROLLUP_ZONE`, `ERR_SVC_ROLLUP_SCHEMA`
+ */
 export function checkZoneOf({ name, zone }: Definition, stored: string | null): void {
   if (stored === null) {
     throw new RollupError(
@@ -131,7 +137,10 @@ export function checkZoneOf({ name, zone }: Definition, stored: string | null): 
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_TENANT`; `tenant` is undefined for a call over all tenants */
+/**
+ * Checks that row security hides no row of the tenant; `tenant` is undefined for a call over all tenants.
+ * @throws RollupError `ERR_SVC_ROLLUP_TENANT`
+ */
 export function checkSecured(
   answer: Pick<Recomputed, "secured" | "as_tenant">,
   tenant: string | null | undefined,

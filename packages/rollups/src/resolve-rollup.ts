@@ -14,14 +14,17 @@ import {
 } from "./options.ts";
 import { checkZone } from "./zone.ts";
 
-// Columns that every table of totals has, and system columns.
+// Names of the columns that every totals table has, and of system columns.
 const RESERVED: ReadonlySet<string> = new Set("tenant_id month tableoid xmin cmin xmax cmax ctid".split(" "));
 const MAX_TABLE_BYTES = 48;
 // An index entry has at most 2,704 bytes; a tenant takes up to 1,020 of them.
 const MAX_GROUP_CHARACTERS = 400;
 const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
 
-/** @throws ConfigurationError */
+/**
+ * Checks the options of a rollup and returns its definition.
+ * @throws ConfigurationError
+ */
 export function resolveRollup(given: RollupOptions): Definition {
   const options = rollupOptions.resolve(given);
   const source = sourceOptions.resolve(options.source);
@@ -102,7 +105,7 @@ function checkNames(groups: readonly Group[], measures: readonly Measure[]): voi
     const shown = JSON.stringify(each.slice(0, 80));
     if (!nameKind.accepts(each))
       throw wrong("groupBy, measures", `${shown} is not a valid name: ${nameKind.expects}`);
-    // Internal columns of query results begin with svc_.
+    // Names that begin with svc_ are internal columns of query results.
     if (seen.has(each) || each.startsWith("svc_"))
       throw wrong("groupBy, measures", `the name ${each} is already used; choose another name`);
     seen.add(each);

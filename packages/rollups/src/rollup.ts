@@ -15,7 +15,10 @@ import { createRefresher, type Refreshed, type RefreshedBucket } from "./refresh
 import { ddlOf, ensureRollup, migrationsOf } from "./schema.ts";
 import { type Verified, verifyRange } from "./verify.ts";
 
-/** Totals of local months that always equal their rows. Errors of the server are passed on unchanged. */
+/**
+ * Monthly totals, by local month, that always equal the sums of their source rows. Errors of the server are passed on
+ * unchanged.
+ */
 export interface Rollup {
   readonly name: string;
   readonly table: string;
@@ -28,7 +31,7 @@ export interface Rollup {
    * @throws SchemaError for existing tables that differ; RollupError `_SCHEMA`, `_ZONE`
    */
   ensureSchema(db: Database): Promise<"present" | "created">;
-  /** Returns the same schema for a migration tool. */
+  /** Returns the schema as migrations for a migration tool. */
   migrations(): readonly Migration[];
   /**
    * Recomputes the bucket of an instant, in the caller's READ COMMITTED transaction; call it after writing the rows (ROLL-2,
@@ -38,15 +41,15 @@ export interface Rollup {
    */
   refresh(tx: Queryable, moment: Moment): Promise<Refreshed>;
   /**
-   * Does the same for up to 10,000 instants in up to 1,000 buckets. Locks all buckets in one order, then recomputes each one
-   * once. For a row whose time changed, pass its old and its new time.
+   * Recomputes the buckets of up to 10,000 instants, which may belong to up to 1,000 buckets. Locks all buckets in one
+   * order, then recomputes each one once. For a row whose time changed, pass its old and its new time.
    */
   refreshMany(tx: Queryable, moments: readonly Moment[]): Promise<readonly RefreshedBucket[]>;
   /** Recomputes up to 1,200 months of a tenant, each in its own transaction (ROLL-5, ROLL-7). */
   rebuild(db: Database, range: TenantDates): Promise<Rebuilt>;
-  /** Recomputes everything in one transaction, while refreshes wait. Required after a change of the time zone. */
+  /** Recomputes all buckets in one transaction, while refreshes wait. Required after a change of the time zone. */
   rebuildAll(db: Database): Promise<Omit<Rebuilt, "months">>;
-  /** Compares totals with their rows in both directions, and checks for the source index. Changes nothing. */
+  /** Compares totals with their source rows in both directions, and checks for the source index. Changes nothing. */
   verify(db: Database, range: TenantDates): Promise<Verified>;
   /** Returns totals ordered by month and groups. Combines measures over the columns that `by` omits. */
   query(db: Database, tenant: Moment["tenant"], query: RollupQuery): Promise<Total[]>;
@@ -56,7 +59,7 @@ export interface Rollup {
     moment: Moment,
     options?: EnqueueOptions,
   ): Promise<{ id: string; enqueued: boolean }>;
-  /** Does the same for several instants, once per bucket, in an order that prevents deadlocks between callers. */
+  /** Queues refreshes for several instants, one per bucket, in an order that prevents deadlocks between callers. */
   enqueueRefreshMany(
     jobs: RefreshQueue,
     moments: readonly Moment[],

@@ -51,7 +51,7 @@ export function ddlOf(definition: Definition): string {
   ].join("\n");
 }
 
-/** Returns the statement for the index with which a refresh reads the source. */
+/** Returns the statement that creates the source index, which every refresh uses to read its rows. */
 export function adviceOf({ source, tenant, time }: Definition): string {
   return `create index concurrently on ${source} (${tenant === undefined ? "" : `${tenant}, `}${time})`;
 }

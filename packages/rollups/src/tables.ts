@@ -11,12 +11,13 @@ interface SourceRow extends Record<string, unknown> {
   readonly readable: boolean;
 }
 
-// Errors in the SQL itself: syntax, names, types, aggregates. Not missing permissions.
+// Matches SQLSTATE codes of errors in the SQL itself (syntax, names, types, aggregates), but not of missing
+// permissions.
 const WRONG_SQL = /^(?:0A|22|42(?!501))/;
 
 /**
- * Checks the source, and lets the server parse the statements about it, without reading a row. Skips the parsing if the role
- * has no right to read the source; the first refresh then reports errors.
+ * Checks the source, and lets the server parse the statements that read it, without reading a row. Skips the parsing if
+ * the role may not read the source; the first refresh then reports errors.
  *
  * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE`
  */
@@ -55,8 +56,9 @@ async function probe(db: Queryable, definition: Definition): Promise<void> {
 }
 
 /**
- * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` if the existing index shows that the totals have other groups, or if a measure's
- *   column has fewer digits than the measure, since such totals would always differ
+ * Checks existing totals against the definition.
+ * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` if the existing index shows that the totals have other groups, or if a
+ *   measure's column has fewer digits than the measure, because such totals would always differ from their rows
  */
 export async function checkTotals(db: Queryable, definition: Definition): Promise<void> {
   const { table, givenTable, groups, measures } = definition;

@@ -12,11 +12,11 @@ import { driftSql, guardOnlySql, hasIndexSql } from "./sql/drift.ts";
 export interface Drift {
   /** First day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
-  /** Groups by name. */
+  /** Values of the groups, by name of the group. */
   readonly group: Row;
-  /** Measures by name, computed from the rows; null if there are no rows. */
+  /** Values of the measures, computed from the rows; null if there are no rows. */
   readonly expected: Row | null;
-  /** Measures by name, as stored in the totals; null if there are none. */
+  /** Values of the measures, as stored in the totals; null if there are no totals. */
   readonly stored: Row | null;
 }
 
@@ -75,7 +75,7 @@ function pairs({ groups, measures }: Definition, rows: readonly DriftRow[]): Dri
   for (const row of rows) {
     const group = Object.fromEntries(groups.map(({ name }) => [name, row[name]]));
     const figures = Object.fromEntries(measures.map(({ name }) => [name, row[name]]));
-    // A driver may be configured to return bigint values, which JSON.stringify rejects.
+    // Convert bigint values, which some drivers return and JSON.stringify() rejects.
     const key = JSON.stringify([row.month, group], (_, value: unknown) =>
       typeof value === "bigint" ? String(value) : value,
     );

@@ -1,14 +1,14 @@
 import { literal } from "@svc/sql";
 import { wrong } from "./checks.ts";
 
-// Other three-letter names are fixed offsets in PostgreSQL, but in Node they are zones with clock changes, or zones of
-// other countries: BST can be British summer time or Bangladesh time.
+// Three-letter names that are safe. Others are fixed offsets in PostgreSQL but in Node zones with clock changes, or
+// zones of other countries: BST can be British summer time or Bangladesh time.
 const SHORT: ReadonlySet<string> = new Set(["gmt", "prc", "roc", "rok", "uct", "utc"]);
 const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
 
 /**
- * Rejects a name that is not in the time zone database. The server, which computes with the zone, also accepts `Foo+5` and
- * reads the sign of `+05:00` the other way round.
+ * Rejects a name that is not in the time zone database. PostgreSQL, which computes with the zone, also accepts `Foo+5`,
+ * and reads the sign of `+05:00` the other way round.
  *
  * @throws ConfigurationError
  */
@@ -30,10 +30,10 @@ function isKnown(zone: string): boolean {
 }
 
 /**
- * Returns the first instant of the local month whose first midnight is the `timestamp` `month` (ROLL-4). If clocks go back
- * across midnight, midnight occurs twice and PostgreSQL returns the second occurrence; if midnight is skipped, PostgreSQL
- * may return an instant that is too late. So the expression also tries earlier instants, at the usual sizes of clock changes
- * and at the previous day's offset, and takes the first instant that is in the month.
+ * Returns the SQL for the first instant of the local month whose first midnight is the `timestamp` `month` (ROLL-4). If
+ * clocks go back across midnight, midnight occurs twice and PostgreSQL returns the second occurrence; if midnight is
+ * skipped, PostgreSQL may return an instant that is too late. So the expression also tries earlier instants, at the
+ * usual sizes of clock changes and at the previous day's offset, and takes the first instant that is in the month.
  */
 export function startSql(month: string, zone: string): string {
   const z = literal(zone);
@@ -47,11 +47,14 @@ export function startSql(month: string, zone: string): string {
   return `least(${[answered, ...tried].join(", ")})`;
 }
 
-/** Rows from this instant until END belong to a month; rows outside, and at infinity, belong to none. */
+/**
+ * Start of the supported time range: rows from this instant until END belong to a month; rows outside, and at infinity,
+ * belong to none.
+ */
 export const FIRST = "timestamptz '1000-01-01 00:00+00'";
 export const END = "timestamptz '9999-01-01 00:00+00'";
 
-/** Returns the start and end of a month, as columns with the given names. */
+/** Returns the SQL for the start and end of a month, as columns with the given names. */
 export function boundsSql(
   month: string,
   next: string,
@@ -61,7 +64,10 @@ export function boundsSql(
   return `greatest(${startSql(month, zone)}, ${FIRST}) as ${from}, least(${startSql(next, zone)}, ${END}) as ${to}`;
 }
 
-/** Returns the month of an instant as `timestamp`, given the month of its local date and that month's start and end. */
+/**
+ * Returns the SQL for the month of an instant as `timestamp`, given the month of its local date and that month's start
+ * and end.
+ */
 export function monthSql(at: string, guess: string, from: string, to: string): string {
   return `case when ${at} < ${from} then ${guess} - interval '1 month'
     when ${at} >= ${to} then ${guess} + interval '1 month' else ${guess} end`;

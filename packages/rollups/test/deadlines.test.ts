@@ -13,7 +13,7 @@ const TIMEOUTS = { commandTimeoutMs: 300, maintenanceTimeoutMs: 300 };
 const MOMENT = { tenant: "acme", at: "2026-01-05T12:00:00Z" };
 const RANGE = { tenant: "acme", from: "2026-01-01", to: "2026-01-31" };
 
-/** Calls that take a database, by name. */
+/** Methods that take a database, by name. */
 const CALLS: Readonly<Record<string, (rollup: Rollup, db: Database) => Promise<unknown>>> = {
   ensureSchema: (rollup, db) => rollup.ensureSchema(db),
   rebuild: (rollup, db) => rollup.rebuild(db, RANGE),
@@ -25,7 +25,7 @@ const CALLS: Readonly<Record<string, (rollup: Rollup, db: Database) => Promise<u
     return handle!(MOMENT, { attempts: 1, maxAttempts: 3 });
   },
 };
-/** Calls that take the caller's transaction. */
+/** Methods that take the caller's transaction, by name. */
 const IN_TRANSACTION: Readonly<
   Record<string, (rollup: Rollup, tx: Queryable, jobs: JobTable) => Promise<unknown>>
 > = {
@@ -36,7 +36,7 @@ const IN_TRANSACTION: Readonly<
 };
 const WITHOUT_STATEMENTS = ["ddl", "migrations"];
 
-describe("deadlines of a rollup on a plain pool", function () {
+describe("deadlines of a rollup's methods", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   const rollup = defineRollup({ ...EXPENSES, ...TIMEOUTS });
@@ -58,7 +58,7 @@ describe("deadlines of a rollup on a plain pool", function () {
   });
   afterEach(() => pool.end());
 
-  it("has a case for every call", () => {
+  it("are tested for every method", () => {
     const functions = Object.entries(rollup).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -67,7 +67,7 @@ describe("deadlines of a rollup on a plain pool", function () {
   });
 
   for (const [name, call] of Object.entries(CALLS)) {
-    it(`${name} rejects while the database is frozen, closes its connection, and works again afterwards`, async () => {
+    it(`${name} rejects at the deadline while the server is frozen, closes its connection, and works again afterwards`, async () => {
       let connections: number | undefined;
       const { code } = await whileFrozen(postgres.server, async () => {
         const ending = call(rollup, pool);
@@ -79,13 +79,13 @@ describe("deadlines of a rollup on a plain pool", function () {
       await call(patient, pool);
     });
 
-    it(`${name} rejects while all connections of the pool are in use`, async () => {
+    it(`${name} rejects at the deadline while all connections of the pool are in use`, async () => {
       expect((await whileExhausted(pool, () => call(rollup, pool))).code).to.equal(CODE);
       await until("the connection is back", () => pool.waitingCount === 0 && pool.idleCount === 1);
       await call(patient, pool);
     });
 
-    it(`${name} rejects on the caller's frozen connection, and leaves it open`, async () => {
+    it(`${name} rejects at the deadline on the caller's connection while the server is frozen, and leaves the connection open`, async () => {
       await using client = await openClient(postgres.url);
       expect((await whileFrozen(postgres.server, () => call(rollup, client))).code).to.equal(CODE);
       await client.query("rollback");
@@ -93,7 +93,7 @@ describe("deadlines of a rollup on a plain pool", function () {
   }
 
   for (const [name, call] of Object.entries(IN_TRANSACTION)) {
-    it(`${name} rejects in the caller's frozen transaction, and leaves it open for a rollback`, async () => {
+    it(`${name} rejects at the deadline in the caller's transaction while the server is frozen, and leaves it open for a rollback`, async () => {
       const jobs = createJobTable({ db: pool });
       await using client = await openClient(postgres.url);
       await client.query("begin");
@@ -103,7 +103,7 @@ describe("deadlines of a rollup on a plain pool", function () {
     });
   }
 
-  it("rejects at its own deadline in a tenant's transaction of a database with a longer statement timeout", async () => {
+  it("rebuild rejects at the rollup's deadline on a @svc/database whose own statement timeout is longer", async () => {
     await using db = createDatabase({ url: postgres.url, max: 1 });
     await using holder = await openClient(postgres.url);
     await holder.query("begin");

@@ -6,7 +6,7 @@ import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { EXPENSES, type Expenses, openClient, openExpenses } from "./support/expenses.ts";
 
-describe("refreshes by jobs", function () {
+describe("enqueueRefresh() and its jobs", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollup jobs" });
   const at = "2026-03-10T12:00:00Z";
@@ -31,7 +31,7 @@ describe("refreshes by jobs", function () {
     });
   }
 
-  /** Does what a worker does with one job until the job ends. */
+  /** Claims and handles one job as a worker would. Returns a function that acknowledges the job. */
   async function run(each: Expenses, jobs: JobTable): Promise<() => Promise<unknown>> {
     const [job] = await jobs.claim(1);
     if (job === undefined) throw new Error("there is no job");
@@ -42,7 +42,7 @@ describe("refreshes by jobs", function () {
 
   const counts = async (each: Expenses): Promise<unknown[]> => (await each.totals()).map(({ n }) => n);
 
-  it("ROLL-2 keeps one pending job per bucket, in the transaction that writes the rows", async () => {
+  it("ROLL-2 keep one pending job per bucket, queued in the transaction that writes the rows", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await Promise.all([1, 2, 3, 4].map(() => change(each, jobs)))).to.have.members([
@@ -72,7 +72,7 @@ describe("refreshes by jobs", function () {
     expect(done).to.deep.equal([4, 1]);
   });
 
-  it("ROLL-2 queues several buckets in a fixed order, for any order of the instants", async () => {
+  it("ROLL-2 queue several buckets in a fixed order, regardless of the order of the instants", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const [first, second] = [
@@ -103,12 +103,12 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([1]);
   });
 
-  it("ROLL-2 refreshes again for a change that commits while the job of its bucket is running", async () => {
+  it("ROLL-2 refresh a bucket again after a change that commits while its job is running", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await change(each, jobs)).to.equal(true);
     const end = await run(each, jobs);
-    // The job has read the rows already, and is still in the table.
+    // The job has read the rows, but is not acknowledged yet.
     expect(await change(each, jobs)).to.equal(true);
     expect(await change(each, jobs)).to.equal(false);
     expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 1, dead: 0 });
@@ -120,7 +120,7 @@ describe("refreshes by jobs", function () {
     expect(await jobs.stats()).to.deep.equal({ pending: 0, running: 0, dead: 0 });
   });
 
-  it("ROLL-3 makes a job wait for a writer that found the job pending and has not committed yet", async () => {
+  it("ROLL-3 make a job wait for a writer that relies on it and has not committed yet", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -142,7 +142,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([1, 1]);
   });
 
-  it("ROLL-2 loses no change with many concurrent writers and a worker", async () => {
+  it("ROLL-2 include every change of many concurrent writers in the totals", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const worker = createWorker({ table: jobs, handlers: each.rollup.handlers(each.pool), concurrency: 3 });
@@ -160,7 +160,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([40]);
   });
 
-  it("queues a new job when the existing job is dead or on its last attempt", async () => {
+  it("queue a new job when the existing job is dead or on its last attempt", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -179,7 +179,7 @@ describe("refreshes by jobs", function () {
     expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 0, dead: 1 });
   });
 
-  it("revives a dead job that never read its bucket because its worker was lost or did not know the task", async () => {
+  it("retry a dead job that never read its bucket", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await change(each, jobs)).to.equal(true);
@@ -196,7 +196,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([3]);
   });
 
-  it("ROLL-4 queues a separate job for each zone, since their months differ", async () => {
+  it("ROLL-4 queue a separate job for each time zone, because months differ between zones", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -208,7 +208,7 @@ describe("refreshes by jobs", function () {
     expect(await queued).to.include({ enqueued: true });
   });
 
-  it("always queues a new job without a transaction or outside READ COMMITTED", async () => {
+  it("always queue a new job without a transaction or outside READ COMMITTED", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const moment = { tenant: "acme", at: new Date(at) };
@@ -223,7 +223,7 @@ describe("refreshes by jobs", function () {
     expect(job?.payload).to.deep.equal({ tenant: "acme", at: "2026-03-10T12:00:00.000Z" });
   });
 
-  it("rejects an invalid transaction, instant or payload", async () => {
+  it("reject an invalid transaction, instant or payload", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await using client = await openClient(database.url);

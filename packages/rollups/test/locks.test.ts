@@ -19,7 +19,7 @@ describe("concurrent refreshes", function () {
       await new Promise((done) => setTimeout(done, 5));
   }
 
-  it("ROLL-3 waits for a refresh of the same bucket, and then sees what it committed", async () => {
+  it("ROLL-3 wait for an earlier refresh of the same bucket, and then include the rows that it committed", async () => {
     await using each = await openExpenses(database.url);
     await using first = await openClient(database.url);
     const insert = (tx: Queryable): Promise<unknown> =>
@@ -49,7 +49,7 @@ describe("concurrent refreshes", function () {
     ]);
   });
 
-  it("ROLL-3 blocks refreshes during a rebuild of everything", async () => {
+  it("ROLL-3 wait until rebuildAll() has committed", async () => {
     await using each = await openExpenses(database.url);
     await using first = await openClient(database.url);
     await each.add("acme", at, "food", 1);
@@ -62,7 +62,7 @@ describe("concurrent refreshes", function () {
     expect(await second).to.include({ written: 1 });
   });
 
-  it("ROLL-3 locks several buckets in a fixed order, for any order of the instants", async () => {
+  it("ROLL-3 do not deadlock when they list several buckets in different orders", async () => {
     await using each = await openExpenses(database.url);
     const moments = ["b", "a", null].flatMap((tenant) =>
       [1, 2, 3].map((month) => ({ tenant, at: `2026-0${month}-10T12:00:00Z` })),
@@ -79,7 +79,7 @@ describe("concurrent refreshes", function () {
   });
 
   const TENANTS = ["a", "b", null] as const;
-  // Around the boundaries of two months in Berlin, and between them.
+  // Instants around the start of March and April in Berlin, and one between them.
   const MOMENTS = [
     "2026-02-28T22:59:59.999Z",
     "2026-02-28T23:00:00Z",
@@ -133,7 +133,7 @@ describe("concurrent refreshes", function () {
     await rollup.refreshMany(tx, [was, momentOf(each.row)]);
   }
 
-  it("ROLL-2 ROLL-3 keeps every bucket equal to its rows for any interleaving of ten concurrent changes", async () => {
+  it("ROLL-2 ROLL-3 keep every bucket equal to its rows while ten sessions make random changes", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     await fc.assert(
@@ -157,7 +157,7 @@ describe("concurrent refreshes", function () {
     );
   });
 
-  it("passes server errors on unchanged", async () => {
+  it("reject with the unchanged error of the server", async () => {
     await using each = await openExpenses(database.url);
     await each.pool.query(`drop table ${each.rollup.table}`);
     const error = await rejection(

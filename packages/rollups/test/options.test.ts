@@ -3,7 +3,7 @@ import { defineRollup, type RollupOptions } from "@svc/rollups";
 import { expect } from "chai";
 import { EXPENSES } from "./support/expenses.ts";
 
-describe("defineRollup", () => {
+describe("defineRollup()", () => {
   const measure = (sql: string, more: object = {}): unknown => ({ n: { sql, type: "bigint", ...more } });
   const group = (more: object): unknown => ({ category: { column: "category", ...more } });
 
@@ -75,14 +75,14 @@ describe("defineRollup", () => {
     ["tableName", { tableName: "x" }],
   ];
 
-  it("rejects measures that cannot be added up, with their names", () => {
+  it("rejects invalid options, and names them", () => {
     for (const [part, options] of WRONG) {
       const define = (): unknown => defineRollup({ ...EXPENSES, ...options } as unknown as RollupOptions);
       expect(define, JSON.stringify(options)).to.throw(ConfigurationError, part);
     }
   });
 
-  it("derives how to combine single aggregates", () => {
+  it("derives `combine` from a single count, sum, min or max", () => {
     const sqls = [
       "count(*)",
       " Sum ( amount )",
@@ -100,7 +100,7 @@ describe("defineRollup", () => {
     expect(() => defineRollup({ ...EXPENSES, measures: said as RollupOptions["measures"] })).not.to.throw();
   });
 
-  it("ROLL-1 ROLL-6 returns its tables as an SQL script, with the source index as a recommendation", () => {
+  it("ROLL-1 ROLL-6 returns a rollup whose ddl() creates the tables and recommends the source index", () => {
     const ddl = defineRollup({ ...EXPENSES, table: "reports.spent" }).ddl();
     expect(ddl).to.equal(`create table if not exists "reports"."spent" (
   tenant_id text collate "C",

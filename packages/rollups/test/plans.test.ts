@@ -10,7 +10,7 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-describe("plans", function () {
+describe("the plan of refresh()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollup plans" });
 
@@ -18,7 +18,7 @@ describe("plans", function () {
     return [node, ...(node.Plans ?? []).flatMap(nodes)];
   }
 
-  it("ROLL-2 reads a month of a tenant by index, in the rows and in the totals", async () => {
+  it("ROLL-2 uses indexes to read a tenant's month in the source and in the totals", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     await pool.query(`insert into ${source} (tenant_id, spent_at, category, amount)

@@ -4,7 +4,7 @@ import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { type Expenses, openExpenses } from "./support/expenses.ts";
 
-describe("query", function () {
+describe("query()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollup query" });
   let each: Expenses;
@@ -66,7 +66,7 @@ describe("query", function () {
     expect(await each.rollup.query(each.pool, null, year)).to.deep.equal([]);
   });
 
-  it("combines months and groups by each measure's rule", async () => {
+  it("combines the totals of months and groups as each measure defines", async () => {
     const measures = ["total", "n", "least", "most"];
     expect(await query({ ...year, by: ["category"], measures })).to.deep.equal([
       { category: "food", total: "8.01", n: "3", least: "1.005", most: 4 },
@@ -84,7 +84,7 @@ describe("query", function () {
     );
   });
 
-  it("returns sums that exceed the column type of a month's total", async () => {
+  it("returns sums of months that are too large for the column of one month", async () => {
     await using full = await openExpenses(database.url, {
       measures: { total: { sql: "sum(amount)", type: "numeric(3, 1)" } },
     });
@@ -95,7 +95,7 @@ describe("query", function () {
     ]);
   });
 
-  it("returns a non-additive measure only when no totals are combined", async () => {
+  it("rejects a non-additive measure when the query combines totals, and returns it otherwise", async () => {
     const error = await rejection(query({ ...year, by: ["month"] }));
     expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
     expect(error).to.have.property("message").that.contains("kinds is not additive");
@@ -130,7 +130,7 @@ describe("query", function () {
     expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
   });
 
-  it("rejects with a clear error when the totals were never created", async () => {
+  it("rejects with ERR_SVC_ROLLUP_SCHEMA when ensureSchema() was never called", async () => {
     await each.pool.query("create table bare (tenant_id text, month date, n bigint)");
     await each.pool.query("insert into bare values ('acme', '2026-01-01', 1)");
     const bare = defineRollup({

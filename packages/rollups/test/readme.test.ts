@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
 
-describe("README of @svc/rollups", function () {
+describe("the README of @svc/rollups", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollups readme" });
 
@@ -15,7 +15,7 @@ describe("README of @svc/rollups", function () {
     return stdout;
   }
 
-  it("ROLL-1 ROLL-4 shows totals that are refreshed with their rows", async () => {
+  it("ROLL-1 ROLL-4 has a sample that refreshes totals in the transaction of their rows", async () => {
     expect(await output(0)).to.equal(`[
   { month: '2026-03-01', category: 'food', total: '12.50', n: '1' },
   { month: '2026-03-01', category: null, total: '30.00', n: '1' },
@@ -28,7 +28,7 @@ describe("README of @svc/rollups", function () {
 `);
   });
 
-  it("ROLL-2 shows totals that a job refreshes", async () => {
+  it("ROLL-2 has a sample that refreshes totals by a job", async () => {
     expect(await output(1)).to.equal("true\nfalse\nfalse\n1\n[ { month: '2026-03-01', n: '3' } ]\n");
   });
 });

@@ -5,7 +5,7 @@ import { badTenantIds, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { type Expenses, openClient, openExpenses } from "./support/expenses.ts";
 
-describe("refresh", function () {
+describe("refresh()", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollups" });
 
@@ -13,7 +13,7 @@ describe("refresh", function () {
     withTransaction(pool, (tx) => rollup.refresh(tx, { tenant, at }));
   const acme = { tenant_id: "acme" };
 
-  it("ROLL-1 ROLL-5 computes the bucket of an instant, with one row for each tenant, local month and group", async () => {
+  it("ROLL-1 ROLL-5 computes the bucket of an instant: the totals of its tenant and local month, by group", async () => {
     await using each = await openExpenses(database.url);
     await each.add("acme", "2026-03-31T21:59:59.999Z", "food", 10);
     await each.add("acme", "2026-03-31T22:00:00Z", "food", 1);
@@ -31,7 +31,7 @@ describe("refresh", function () {
     ]);
   });
 
-  it("ROLL-2 writes what differs, removes groups without rows, and writes nothing when nothing changed", async () => {
+  it("ROLL-2 writes only totals that differ, and deletes totals whose group has no rows", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     const at = new Date("2026-03-15T12:00:00Z");
@@ -55,7 +55,7 @@ describe("refresh", function () {
     expect(await each.totals()).to.deep.equal([]);
   });
 
-  it("ROLL-4 computes the same totals for any session settings", async () => {
+  it("ROLL-4 computes the same totals under any session settings", async () => {
     await using each = await openExpenses(database.url);
     const { rollup, source } = each;
     await using client = await openClient(database.url);
@@ -96,7 +96,7 @@ describe("refresh", function () {
     expect(await each.totals()).to.deep.equal([]);
   });
 
-  it("ROLL-6 keeps rows without a tenant and rows without a group separate, once each", async () => {
+  it("ROLL-6 stores one total for rows without a tenant, and one for rows without a group", async () => {
     await using each = await openExpenses(database.url);
     const at = "2026-03-10T12:00:00Z";
     for (const tenant of [null, "acme"]) {
@@ -113,7 +113,7 @@ describe("refresh", function () {
     ]);
   });
 
-  it("ROLL-6 uses whenNull as the group of NULL, and accepts sources without a tenant", async () => {
+  it("ROLL-6 uses `whenNull` as the group of NULL, and accepts a source without a tenant column", async () => {
     await using each = await openExpenses(database.url, {
       source: { table: "", tenantColumn: null, timeColumn: "spent_at", where: "amount > 0" },
       groupBy: { kind: { column: "category", type: "varchar(8)", whenNull: "none" } },
@@ -131,7 +131,7 @@ describe("refresh", function () {
     expect(error).to.have.property("message").that.contains("must be null");
   });
 
-  // Zones where local midnight occurs twice, is skipped, or where clocks go back 59 minutes across it.
+  // Months whose first instant is hard to compute, most of them because local midnight occurs twice or is skipped.
   const EDGES: readonly (readonly [zone: string, first: string, month: string])[] = [
     ["America/Havana", "2026-11-01T04:00:00Z", "2026-11-01"],
     ["Cuba", "2012-04-01T05:00:00Z", "2012-04-01"],
@@ -146,14 +146,14 @@ describe("refresh", function () {
     ["UTC", "1000-02-01T00:00:00Z", "1000-02-01"],
   ];
 
-  it("ROLL-4 begins a month at the first instant of its first day, for any clock change", async () => {
+  it("ROLL-4 starts a month at the first instant of its first day, even if clocks change at that time", async () => {
     for (const [timeZone, first, month] of EDGES) {
       await using each = await openExpenses(database.url, { timeZone });
       const start = new Date(first);
       const instants = [-3_600_000, -1, 0, 1_799_999, 3_600_000].map((ms) => new Date(start.getTime() + ms));
       for (const at of instants) await each.add("acme", at.toISOString(), "food", 1);
       for (const [index, at] of instants.entries()) {
-        // Each refresh must compute the bucket that contains this moment.
+        // Each refresh must compute the bucket that contains its instant.
         const done = await withTransaction(each.pool, (tx) =>
           each.rollup.refresh(tx, { tenant: "acme", at }),
         );
@@ -170,7 +170,7 @@ describe("refresh", function () {
     }
   });
 
-  it("rejects pools, connections without a transaction, and snapshots older than the lock", async () => {
+  it("rejects pools, connections without a transaction, and isolation levels other than READ COMMITTED", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup } = each;
     await using client = await openClient(database.url);
@@ -196,7 +196,7 @@ describe("refresh", function () {
       expect(error).to.be.instanceOf(RollupError).and.have.property("code", "ERR_SVC_ROLLUP_TRANSACTION");
     }
     expect(await each.totals()).to.deep.equal([]);
-    // Other databases of this shared server have their own locks.
+    // Count only locks of this database: other tests use other databases of the same server.
     const { rows } = await client.query(
       `select from pg_locks where locktype = 'advisory'
         and database = (select oid from pg_database where datname = current_database())`,
@@ -204,7 +204,7 @@ describe("refresh", function () {
     expect(rows).to.have.length(0);
   });
 
-  it("rejects a string that is too long before writing, so that the transaction can continue", async () => {
+  it("rejects a string that is too long without aborting the transaction", async () => {
     await using each = await openExpenses(database.url);
     const at = "2026-03-10T12:00:00Z";
     await each.add("acme", at, "food", 1);
@@ -232,7 +232,7 @@ describe("refresh", function () {
     expect(tenant).to.have.property("message").that.contains("tenant_id is longer than 255");
   });
 
-  it("truncates a string that is too long if the definition allows it, and merges strings that become equal", async () => {
+  it("truncates a string that is too long when tooLong is cut, and adds it to the group of the truncated string", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { category: { column: "category", type: "varchar(4)", tooLong: "cut" } },
     });
@@ -247,7 +247,7 @@ describe("refresh", function () {
     expect((await each.rollup.verify(each.pool, range)).drift).to.deep.equal([]);
   });
 
-  it("ROLL-5 refreshes each bucket of several instants once, in the order of tenant and month", async () => {
+  it("ROLL-5 refreshes each bucket of several instants once, in the order of tenant and month (refreshMany)", async () => {
     await using each = await openExpenses(database.url);
     const moments = [
       { tenant: "b", at: "2026-03-10T12:00:00Z" },
@@ -267,7 +267,7 @@ describe("refresh", function () {
     expect(await withTransaction(each.pool, (tx) => each.rollup.refreshMany(tx, []))).to.deep.equal([]);
   });
 
-  it("supports tenants of other types, and totals without groups", async () => {
+  it("supports tenants of type uuid and integer, and totals without groups", async () => {
     await using each = await openExpenses(database.url);
     const { pool } = each;
     const { defineRollup } = await import("@svc/rollups");
@@ -301,7 +301,7 @@ describe("refresh", function () {
     }
   });
 
-  it("rejects invalid tenants and instants, before anything is sent", async () => {
+  it("rejects invalid tenants and instants before sending a statement", async () => {
     await using each = await openExpenses(database.url);
     const silent: Queryable = { query: () => Promise.reject(new Error("sent")) };
     const at = "2026-03-10T12:00:00Z";
@@ -339,7 +339,7 @@ describe("refresh", function () {
     expect(many).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
   });
 
-  it("rejects more buckets than a transaction may lock", async () => {
+  it("rejects more than 1,000 buckets (refreshMany)", async () => {
     await using each = await openExpenses(database.url);
     const months = Array.from({ length: 1001 }, (_, month) => ({
       tenant: null,
@@ -352,7 +352,7 @@ describe("refresh", function () {
     expect(error).to.have.property("message").that.contains("more than 1000 buckets");
   });
 
-  it("sends hostile tenants and strings only as values", async () => {
+  it("sends hostile tenants and strings as parameters, not in the SQL", async () => {
     await using each = await openExpenses(database.url);
     const hostile = "'; drop table expenses; -- \\ \u{1F4A3} %s $1";
     await each.add(hostile, "2026-03-10T12:00:00.123456Z", hostile, 1);

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import type { Pool } from "pg";
 import { EXPENSES, openPool } from "./support/expenses.ts";
 
-describe("row security", function () {
+describe("a rollup with row security", function () {
   this.timeout(60_000);
   let login: OpenTestLogin;
   let db: Database;
@@ -23,7 +23,7 @@ describe("row security", function () {
   const rollup: Rollup = defineRollup(EXPENSES);
 
   before(async () => {
-    // A superuser bypasses all row security.
+    // Use a login without privileges, because a superuser bypasses row security.
     login = await openTestLogin({
       url: database.url,
       grants: ["grant usage, create on schema public to login"],
@@ -48,7 +48,7 @@ describe("row security", function () {
     expect(await rejection(attempt)).to.have.property("code", "ERR_SVC_ROLLUP_TENANT");
   };
 
-  it("ROLL-5 refreshes the tenant of the transaction and sees no rows of other tenants", async () => {
+  it("ROLL-5 refreshes and queries only the tenant of the transaction", async () => {
     await db.withTenant("acme", async (tx) => {
       expect(await rollup.refresh(tx, { tenant: "acme", at })).to.include({ written: 1, removed: 0 });
       expect(await rollup.refresh(tx, { tenant: "acme", at })).to.include({ written: 0, removed: 0 });
@@ -67,7 +67,7 @@ describe("row security", function () {
     expect(await kept("acme")).to.deep.equal(FIVE);
   });
 
-  it("ROLL-7 rebuilds, verifies and runs jobs as the tenant, on a plain pool and on a database", async () => {
+  it("ROLL-7 rebuilds and verifies as the tenant on a pool and on a @svc/database, and runs jobs as the tenant", async () => {
     const handlers = Object.values(rollup.handlers(db));
     const job = { attempts: 1, maxAttempts: 3 };
     for (const on of [db, plain]) {
@@ -86,7 +86,7 @@ describe("row security", function () {
     expect(await kept("globex")).to.have.length(2);
   });
 
-  it("leaves other policies to the caller when tenantSetting is null", async () => {
+  it("does not check the tenant of the transaction when tenantSetting is null", async () => {
     const own = defineRollup({ ...EXPENSES, tenantSetting: null });
     expect(await db.transaction((tx) => own.refresh(tx, { tenant: "acme", at }))).to.include({
       written: 0,

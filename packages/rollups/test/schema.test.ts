@@ -6,7 +6,7 @@ import { expect } from "chai";
 import type { Pool } from "pg";
 import { EXPENSES, openPool } from "./support/expenses.ts";
 
-describe("schema", function () {
+describe("the schema of a rollup", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollup schema" });
   let pool: Pool;
@@ -24,7 +24,7 @@ describe("schema", function () {
   const define = (options: Partial<RollupOptions>): ReturnType<typeof defineRollup> =>
     defineRollup({ ...EXPENSES, ...options });
 
-  it("ROLL-1 ROLL-6 is created once by any number of processes, and then left unchanged", async () => {
+  it("ROLL-1 ROLL-6 is created once when several calls run concurrently, and is unchanged by later calls", async () => {
     const rollup = define({ table: "reports.spent" });
     const made = await Promise.all(Array.from({ length: 4 }, () => rollup.ensureSchema(pool)));
     expect(made.filter((each) => each === "created")).to.have.length(1);
@@ -34,7 +34,7 @@ describe("schema", function () {
     expect(await rejection(pool.query(nulls))).to.have.property("code", "23505");
   });
 
-  it("ROLL-1 is created by its migrations and by its SQL script, which can run again", async () => {
+  it("ROLL-1 can be created by its migrations or its SQL script, even repeatedly", async () => {
     const rollup = define({ name: "by_hand" });
     for (const { statements } of [...rollup.migrations(), ...rollup.migrations()]) {
       for (const statement of statements) await pool.query(statement);
@@ -44,7 +44,7 @@ describe("schema", function () {
     expect(rollup.migrations().map(({ name }) => name)).to.deep.equal(["0001_rollup_by_hand"]);
   });
 
-  it("rejects an existing table that differs", async () => {
+  it("is rejected when an existing table differs from the definition", async () => {
     await pool.query("create table other (tenant_id text, month text)");
     expect(await rejection(define({ name: "other" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
     const month = define({ name: "grouped" });
@@ -63,7 +63,7 @@ describe("schema", function () {
     expect(await rejection(define({ name: "short" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
   });
 
-  it("rejects a source that cannot be added up", async () => {
+  it("is not created for a source that cannot be added up", async () => {
     const wrong: readonly (readonly [string, Partial<RollupOptions["source"]>])[] = [
       ["nothing is missing", { table: "nothing" }],
       ["no column expenses.at", { timeColumn: "at" }],
@@ -82,7 +82,7 @@ describe("schema", function () {
     }
   });
 
-  it("rejects groups and measures that the server cannot compute, without reading a row", async () => {
+  it("is not created for groups and measures that the server cannot compute", async () => {
     const n = (sql: string, type = "bigint", more: object = {}): Partial<RollupOptions> => ({
       measures: { n: { sql, type, ...more } },
     });
@@ -103,7 +103,7 @@ describe("schema", function () {
     expect(await define({ name: "commented", source }).ensureSchema(pool)).to.equal("created");
   });
 
-  it("rejects totals with fewer digits than their measure, and keys with a nondeterministic collation", async () => {
+  it("is rejected when totals have fewer digits than their measure, or a key has a nondeterministic collation", async () => {
     const total = (type: string): RollupOptions => ({
       ...EXPENSES,
       name: "digits",
@@ -123,7 +123,7 @@ describe("schema", function () {
     expect(await rejection(define({ name: "loose" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
   });
 
-  it("rejects when the totals were never created, or the source has changed", async () => {
+  it("makes methods reject when it was never created, or when the time column is a date", async () => {
     const never = define({ name: "never", table: "reports.never" });
     const range = { from: "2026-01-01", to: "2026-01-31" };
     const moment = { tenant: "acme", at: "2026-01-10T00:00:00Z" };
@@ -149,8 +149,8 @@ describe("schema", function () {
     }
   });
 
-  it("ROLL-4 rejects a zone that only Node knows", async () => {
-    // A fake server error: Node and the server have their own time zone data, and no zone is certain to be missing in one.
+  it("ROLL-4 is not created for a time zone that only Node knows", async () => {
+    // Fake the server error: no zone is certain to be missing in the server's time zone data but present in Node's.
     const rollup = define({ name: "zoned" });
     const unknown = {
       query: () =>

@@ -1,7 +1,7 @@
 /** The parts of a browser that signing in needs: cookies, and redirects that the test follows one by one. */
 export interface Browser {
   readonly cookies: Map<string, string>;
-  /** The current cookies with their attributes. */
+  /** The current cookies with their attributes, as Set-Cookie lines. */
   readonly setCookies: string[];
   open(url: string, init?: RequestInit): Promise<Response>;
 }
@@ -30,7 +30,7 @@ export function browser(): Browser {
   };
 }
 
-/** A sign-in attempt that has started, as the provider sees it. */
+/** The parameters of a started sign-in attempt that the provider receives. */
 export interface Started {
   readonly state: string;
   readonly nonce: string;

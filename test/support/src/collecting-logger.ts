@@ -10,7 +10,7 @@ export interface Line {
 /** A logger that records its calls. */
 export type CollectingLogger = Readonly<Record<Level, (fields: object, message?: string) => void>> & {
   readonly lines: readonly Line[];
-  /** The same as text: level, message, and the fields as JSON. */
+  /** Each call as text: level, message, and the fields as JSON. */
   readonly texts: readonly string[];
   /** The messages of one level. */
   at(level: Level): readonly (string | undefined)[];

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** A message of PostgreSQL's protocol. */
+/** Returns a message of the PostgreSQL protocol. */
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type, 0);
@@ -15,14 +15,14 @@ const HANDSHAKE_AND_END = Buffer.concat([
   message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0")),
 ]);
 
-/** A fake of PostgreSQL. Leaving the block closes it. */
+/** A fake PostgreSQL server; disposing of it closes it. */
 export interface EndingPostgres extends AsyncDisposable {
   readonly port: number;
 }
 
 /**
- * Starts a fake of a PostgreSQL that dies: it sends the end of the handshake and its last error in one packet. A real server
- * sends both when it dies right after a handshake, but whether they arrive in one packet is chance.
+ * Starts a fake PostgreSQL server that dies: it sends the end of the handshake and its last error in one packet. A real
+ * server sends both when it dies right after a handshake, but not always in one packet.
  */
 export async function startEndingPostgres(): Promise<EndingPostgres> {
   const server = createServer((socket) => {

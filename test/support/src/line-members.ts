@@ -22,7 +22,7 @@ interface Name {
   readonly name: string;
 }
 
-// Scans the text, because JSON.parse keeps only the last of two members with the same name.
+// Scan the text, because JSON.parse() keeps only the last of two members with the same name.
 function allNames(line: string): Name[] {
   const names: Name[] = [];
   const open: number[] = [];

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 
-/** The bytes received over the socket before it closed. */
+/** The response bytes that arrived before the connection closed. */
 export interface RawAnswer {
   /** All received bytes, as latin1 text. */
   readonly text: string;
-  /** The status of the first answer, or undefined when the server closed without one. */
+  /** The status of the first response; undefined if the server closed the connection without one. */
   readonly status: number | undefined;
   /** Headers by lower-case name; the last one wins when a name repeats. */
   readonly headers: Readonly<Record<string, string>>;
@@ -14,8 +14,8 @@ export interface RawAnswer {
 const LATE_MS = 20;
 
 /**
- * Sends exactly these bytes, and reads until the server closes or sends no byte for `idleMs` milliseconds after its first
- * bytes, at most for `endMs`. For requests that no HTTP client would send.
+ * Sends exactly these bytes, for requests that no HTTP client would send. Reads until the server closes the connection,
+ * or sends no byte for `idleMs` milliseconds after its first bytes, for at most `endMs`.
  */
 export function rawRequest(
   port: number,

@@ -4,13 +4,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A running sample of a README. Leaving the block kills it. */
+/** A running sample of a README; disposing of it kills its process. */
 export interface RunningSample extends AsyncDisposable {
-  /** The address on which it listens; rejects when it ended without listening. */
+  /** The URL at which the sample listens; rejects if the sample exits without listening. */
   readonly url: Promise<string>;
-  /** Exit code and output after its end. */
+  /** Resolves to the exit code and the output when the process exits. */
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
-  /** Its standard output so far. */
+  /** Returns its standard output so far. */
   stdout(): string;
   stderr(): string;
   kill(signal?: NodeJS.Signals): void;
@@ -78,7 +78,7 @@ export async function runSample(
   };
 }
 
-/** The options of a sample run. */
+/** Options of {@link runSample}. */
 export interface SampleOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly replace?: Readonly<Record<string, string>>;

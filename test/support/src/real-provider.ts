@@ -2,10 +2,10 @@ import { listen } from "./listen.ts";
 import { Provider } from "oidc-provider";
 import { browser, type Browser } from "./browser.ts";
 
-/** A real OpenID provider in this process, with users who sign in there. */
+/** A real OpenID provider in this process, at which users can sign in. */
 export interface RealProvider extends AsyncDisposable {
   readonly url: string;
-  /** Makes the provider, with one client that may redirect to these addresses. */
+  /** Creates the provider with one client, which may redirect to these addresses. */
   accept(...redirectUris: string[]): void;
   readonly options: Readonly<
     Record<"issuer" | "jwksUri" | "authorizationEndpoint" | "tokenEndpoint", string>
@@ -13,7 +13,7 @@ export interface RealProvider extends AsyncDisposable {
 }
 
 export async function realProvider(): Promise<RealProvider> {
-  // The provider's constructor needs the address.
+  // Start the server first: the provider's constructor needs its address.
   let handle: ReturnType<Provider["callback"]> | undefined;
   const server = await listen((req, res) => void handle?.(req, res));
   const { url } = server;
@@ -57,7 +57,7 @@ function made(url: string, redirectUris: string[]): ReturnType<Provider["callbac
   return provider.callback();
 }
 
-/** Drops the provider's warnings at start, which are for people. */
+/** Runs a function without the warnings that the provider prints at start. */
 function quietly<T>(run: () => T): T {
   const { warn, info } = console;
   console.warn = console.info = () => undefined;
@@ -69,7 +69,7 @@ function quietly<T>(run: () => T): T {
   }
 }
 
-/** Follows redirects and fills in the provider's forms; returns the address to which the provider redirects back. */
+/** Follows redirects and submits the provider's forms. Returns the address to which the provider redirects back. */
 export async function signInThere(
   location: string,
   { who = "ada", cancel = false, at = browser() }: { who?: string; cancel?: boolean; at?: Browser } = {},

@@ -1,4 +1,4 @@
-/** The error with which an operation rejects or throws, with any members. */
+/** Returns the error with which an operation rejects or throws; its other properties can be read too. */
 export async function rejection(
   operation: Promise<unknown> | (() => unknown),
 ): Promise<Error & Readonly<Record<string, unknown>>> {

@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The outcome of a call: its result, its error, or that it still waits at the time limit. */
+/** The outcome of a call: its result, its error, or that it was still pending at the time limit. */
 export interface Ending {
   readonly value?: unknown;
   readonly error?: unknown;
-  /** The code of the error; `none` for a result, `still waits` at the time limit. */
+  /** The code of the error; `none` for a result, `still waits` if the call was still pending. */
   readonly code: string;
 }
 
-/** @param ms a time limit, so that a call that hangs fails an assertion */
+/**
+ * Returns the outcome of a call.
+ * @param ms time limit in milliseconds, so that a call that hangs fails an assertion
+ */
 export async function endingOf(call: Promise<unknown>, ms = 6000): Promise<Ending> {
   const end = new AbortController();
   try {

@@ -11,7 +11,10 @@ export const goodTenantIds: readonly string[] = [
   "0",
 ];
 
-/** Values that every package rejects as a tenant id (AUTH-39), by their fault. Not the empty string: it means no tenant. */
+/**
+ * Values that every package rejects as a tenant id (AUTH-39), by their fault. Omits the empty string, which means no
+ * tenant.
+ */
 export const badTenantIds: Readonly<Record<string, string>> = {
   NUL: "a\0b",
   "CR LF": "a\r\nb",

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Polls until the result is neither `undefined` nor `false`.
+ * Polls until the result of `ask` is neither `undefined` nor `false`, and returns it.
  *
- * @param ms a time limit, which only ends a failing test
+ * @param ms time limit in milliseconds, after which it throws
  */
 export async function until<T>(
   what: string,

@@ -4,23 +4,23 @@ import { dirname, delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
 import { requireProgram, testProgram } from "@svc/dev-services";
 
-/** A process of this example. Leaving the block ends it. */
+/** A child process of this example; disposing of it kills it. */
 export interface Running extends AsyncDisposable {
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
-  /** Resolves when the process has written a text. */
+  /** Resolves when the standard output of the process contains `text`. */
   wrote(text: string): Promise<void>;
   terminate(): void;
 }
 
 const example = fileURLToPath(new URL("../../", import.meta.url));
 
-/** For a `describe`: skips it, as `testProgram()` does, if Python or psql is missing. */
+/** Skips the enclosing `describe`, as `testProgram()` does, if Python or psql is missing. */
 export function needsPython(): void {
   testProgram("python");
   testProgram("psql");
 }
 
-/** Starts a program of this example on a database; it finds node and psql on its PATH. */
+/** Starts a program of this example with node and psql on its PATH. */
 export function start(
   program: string,
   args: readonly string[],
@@ -59,7 +59,7 @@ export function start(
   };
 }
 
-/** Returns the lines of a log. */
+/** Parses a log of JSON lines. */
 export function linesOf(stdout: string): Record<string, unknown>[] {
   return stdout
     .trim()

@@ -30,7 +30,7 @@ const families: readonly (readonly Algorithm[])[] = [
   ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
 ];
 
-/** Returns algorithms that the key supports but the service does not accept. */
+/** Returns up to three algorithms that the key supports but the service does not accept. */
 function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
   const { algorithm, keys } = kit.tokens;
   const allowed = keys.algorithms ?? [algorithm];
@@ -78,7 +78,7 @@ async function ofTheService(kit: Kit): Promise<Verdict> {
   const visited = await visit(kit, token);
   const renewed = pairOf(kit, await kit.ask({ path: "/auth/refresh", body: {} }, { token }));
   const loggedOut = await logout(kit, token);
-  // A service may respond with 204 to any sign-out, so only the end of the session counts.
+  // A service may respond to any logout with 204: check whether the logout ended the session.
   const after = await visit(kit, access);
   const what = "a refresh token in the Authorization header";
   return every([
@@ -171,7 +171,7 @@ export const authenticationChecks: readonly Check[] = [
     const answers = await Promise.all(
       tokens.map(async ([what, token]) => [what, await protectedRoute(kit, token)] as const),
     );
-    // Another rule judges an accepted token, and AUTH-13 judges a 403 among 401s.
+    // Compare only refusals with the same status: other rules judge an accepted token, and AUTH-13 judges a 403.
     const refusals = answers.filter(([, answer]) => isRefusal(answer));
     const bare = refusals.filter(([, { status }]) => status === 401);
     const refused = bare.length > 0 ? bare : refusals;
@@ -312,10 +312,10 @@ export const authenticationChecks: readonly Check[] = [
 
 type Case = readonly [what: string, token: TokenShape | string];
 
-/** Checks that a request without a valid caller gets 401, which makes a client sign in again. */
+/** Checks that a request with an invalid token gets 401, so that the client signs in again. */
 async function badTokens(kit: Kit): Promise<readonly Verdict[]> {
   const now = kit.tokens.now();
-  // Other rules judge whether the service rejects these tokens.
+  // Judge only the status of refusals: other rules judge whether the service rejects these tokens.
   const invalid: readonly Case[] = [
     ["that has expired", { claims: { iat: now - 9000, exp: now - 8000 } }],
     ["without sub", { claims: { sub: undefined } }],

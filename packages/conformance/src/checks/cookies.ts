@@ -25,7 +25,7 @@ function halves(text: string): readonly [string, string] {
   return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** The cookies of one site, regardless of their path. */
+/** A cookie jar for one site; ignores the Path attribute. */
 export interface Jar {
   readonly size: number;
   has(name: string): boolean;

@@ -34,7 +34,7 @@ function newTraceId(kit: Kit): string {
 interface Traced {
   /** The trace id as sent; in an invalid traceparent it may be malformed. */
   readonly traceId: string;
-  /** Whether the log has a line about the request, with or without the trace id. */
+  /** Whether the log contains a line about the request, with or without the trace id. */
   readonly inLog: boolean;
   readonly logged: boolean;
   readonly loggedAsTraceId: boolean;
@@ -141,7 +141,7 @@ export const correlationChecks: readonly Check[] = [
       yield must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request");
       yield must(!differs, `${show(echoed)} on a problem of ${id}`, "the id of the request");
     }
-    // Exception handlers often lose the header.
+    // Error handlers often drop the X-Request-ID header.
     for (const { what, answer } of await samplesOf(kit, ...ordinary)) {
       const echoed = Boolean(answer.header("x-request-id"));
       yield must(echoed, `${what}: no X-Request-ID on ${answer.status}`, "the id of the request");

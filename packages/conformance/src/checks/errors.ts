@@ -65,7 +65,10 @@ function ofProblems(rule: string, judge: (problem: JsonObject, sample: Sample) =
   });
 }
 
-/** Returns the fault in a member that every error must have. `request_id` is judged separately. */
+/**
+ * Describes the first invalid member of a problem document, among those that every one must have; undefined if all are
+ * valid. `request_id` is judged separately.
+ */
 function memberFault(problem: JsonObject, sample: Sample): string | undefined {
   const { type, title, status, detail, instance } = problem;
   if (typeof type !== "string") return `type ${show(type)}`;
@@ -258,7 +261,7 @@ export const errorChecks: readonly Check[] = [
   }),
   ofProblems("ERR-3", ({ title }, { answer }) => {
     const known = phrases[answer.status];
-    // ERR-2 judges a title that is no known phrase at all.
+    // ERR-2 judges a title that is not a known phrase.
     if (known === undefined || typeof title !== "string" || !known.includes(title)) return pass;
     return must(title === known[0], `title ${show(title)} of ${answer.status}`, known[0]);
   }),

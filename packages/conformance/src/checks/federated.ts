@@ -60,7 +60,7 @@ async function hasCallback(kit: Kit): Promise<boolean> {
 const needs: readonly Need[] = ["full", "probe:federated"];
 const mostLive = 5;
 
-/** Return paths that a browser would resolve to another site. */
+/** Values of `return_to` that a browser would resolve to another site. */
 const foreign = [
   "//svc-conformance.example/x",
   "https://svc-conformance.example/x",

@@ -8,7 +8,7 @@ import { isRefusal, refusesCaller } from "./callers.ts";
 import { needs } from "./pairs.ts";
 import { isReusable, logout, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
 
-/** Extra wait after the window closes, because clocks and timers differ. */
+/** Extra wait in milliseconds after the grace window closes, because clocks and timers differ. */
 const marginMs = 500;
 
 interface Presented {
@@ -44,7 +44,7 @@ export async function presentWithin(kit: Kit, part: number): Promise<Presented |
 
 const tooLate = notApplicable("a second request did not get through within the window");
 
-/** Checks that a session continues: its newest pair works. The refresh token is used up. */
+/** Checks that a session continues: the service accepts both tokens of its newest pair. Consumes the refresh token. */
 async function continues(kit: Kit, pair: Pair): Promise<Verdict> {
   const visited = await visit(kit, pair.access);
   const renewed = await refresh(kit, pair.refresh);
@@ -79,17 +79,17 @@ export async function replayAt(
     if (pair === undefined) return undefined;
   }
   if (pair === undefined) return undefined;
-  // Let both replicas see the token, because they may cache that it was valid.
+  // Present the access token to both replicas first: a replica may cache that the token is valid.
   for (const each of new Set([kit.http, second])) await visit(kit, pair.access, each);
   const { graceSeconds } = sessionOf(kit);
   await sleep(graceSeconds === 0 ? 0 : graceSeconds * 1000 + marginMs);
   return { ...pair, again: await refresh(kit, token, second) };
 }
 
-/** Runs one replay, which all checks share. */
+/** Replays two tokens, each in its own session; all checks share the results. */
 export function replay(kit: Kit) {
   return kit.once("replay", async () => {
-    // Replay the token that the newest one replaced, and an older one.
+    // Replay the predecessor of the newest refresh token, and in the other session an older one.
     const [session, older] = await Promise.all([
       replayAt(kit, kit.http),
       replayAt(kit, kit.http, { rotations: 2 }),
@@ -107,7 +107,7 @@ export function replay(kit: Kit) {
   });
 }
 
-/** Presents one token twice concurrently; all checks share the result. */
+/** Presents one token twice in immediate succession; all checks share the result. */
 function racedAtOnce(kit: Kit): Promise<Verdict> {
   return kit.once("raced", async () => {
     const seen = await presentWithin(kit, 0);
@@ -125,7 +125,8 @@ async function prolonged(kit: Kit): Promise<Verdict> {
     if (!(await visit(kit, seen.pair.access)).ok) return notApplicable("see REF-14");
     await sleep(Math.max(0, seen.rotatedAt + graceMs + marginMs / 2 - performance.now()));
     await refresh(kit, seen.token);
-    // Later an extended window would have closed too.
+    // After `presentedAt + graceMs` a wrongly extended window would have closed too, and this check could not detect
+    // it.
     if (performance.now() - seen.presentedAt < graceMs) return hasEnded(kit, seen.pair);
   }
   return tooLate;
@@ -201,7 +202,7 @@ export const graceChecks: readonly Check[] = [
     const replica = given(kit.replica);
     for (let round = 0; round < logoutRounds; round++) {
       const session = await signIn(kit);
-      // Let the second replica see the token, because it may cache that it was valid.
+      // Present the access token to the second replica first: the replica may cache that the token is valid.
       const before = await visit(kit, session.access, replica);
       await logout(kit, session.access);
       if (!isRefusal(await visit(kit, session.access)) || !isRefusal(await refresh(kit, session.refresh))) {

@@ -33,8 +33,8 @@ export const checks: readonly Check[] = [
   ...tokenChecks,
   ...keySetChecks,
   ...tenancyChecks,
-  // The store comes last, because a service may not use it for a while after an outage. Checks that wait for the window
-  // start first.
+  // The grace window checks start first because they wait longest. The store checks follow all other session checks,
+  // because a service may not use its store for a while after an outage.
   ...graceChecks,
   ...pairChecks,
   ...refreshChecks,

@@ -48,7 +48,8 @@ export const keySetChecks: readonly Check[] = [
     yield refused;
     yield must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most");
   }),
-  // The kid of an unusable key is unknown: run before KEY-2, this check would use up the minute's only fetch.
+  // KEY-12 must run after KEY-2: a service treats the kid of an unusable key as unknown, and fetches the key set for
+  // unknown kids only once a minute.
   check("KEY-12", { needs, alone: true }, async (kit) => {
     const { tokens } = kit;
     const keySet = given(kit.keySet);

@@ -6,7 +6,7 @@ import { grant } from "../grant.ts";
 import { fail, must, statusIs, succeeds, type Verdict } from "../verdict.ts";
 import { sampleOf, tooLong } from "./samples.ts";
 
-/** Sends a header section that announces a body, and only the start of the body. The connection stays open. */
+/** Sends headers that announce a body, followed by only the start of that body. The connection stays open. */
 async function unfinished(
   kit: Kit,
   headers: readonly (readonly [string, string])[],
@@ -29,7 +29,7 @@ async function unfinished(
   return answer instanceof NoAnswer ? undefined : answer;
 }
 
-/** Requires the same status as for a complete body that is too long. LIM-1 judges that status. */
+/** Requires the status with which the service refuses a complete body that is too long; LIM-1 judges that status. */
 async function refusedAsWhole(
   kit: Kit,
   answer: Answer | undefined,
@@ -41,7 +41,7 @@ async function refusedAsWhole(
   return must(isSame, `${answer?.status ?? "no response"} ${when}`, expected);
 }
 
-/** Milliseconds within which the response must arrive, including the service's own timeout. */
+/** Returns the time limit for a response in milliseconds: the service's own request timeout plus the kit's limit. */
 function beyondTimeout({ settings }: Kit): number {
   return (settings.limits.requestTimeoutSeconds + settings.requestSeconds) * 1000;
 }

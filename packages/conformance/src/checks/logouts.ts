@@ -57,7 +57,7 @@ export const logoutChecks: readonly Check[] = [
   check("ISS-5", { needs, alone: true }, async function* (kit) {
     const first = await signIn(kit);
     const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
-    // Let the service see both tokens, because it may cache that they were valid.
+    // Present both tokens to the service first: it may cache that they are valid.
     for (const { access } of [first, last]) await visit(kit, access);
     yield succeeds(await logout(kit, last.access), "to a logout", "204");
     yield refusesCaller(await visit(kit, last.access), "for the token that was logged out");

@@ -8,7 +8,7 @@ import { short, show, showLine } from "../show.ts";
 import { fail, is, must, mustBe, notApplicable, pass } from "../verdict.ts";
 import { sendMalformed } from "./malformed-authorization.ts";
 
-/** Whether a line is the access line of a request. */
+/** Whether a log line is the access line that the service writes for each request. */
 export function isAccess({ value }: LogLine): boolean {
   return value?.["message"] === "request";
 }
@@ -53,7 +53,7 @@ async function logged(kit: Kit): Promise<Logged> {
   return { path, id, lines: await linesAbout(kit, path, isAccess) };
 }
 
-/** Sends one request, whose log lines all checks share. */
+/** Sends one request; all checks share its log lines. */
 function request(kit: Kit): Promise<Logged> {
   return kit.once("logged request", () => logged(kit));
 }
@@ -66,7 +66,7 @@ function lastRequest(kit: Kit): Promise<Logged> {
   });
 }
 
-/** Members that only lines written during a request have. */
+/** Members that only log lines written during a request contain. */
 const ofRequests = ["http_method", "http_path", "http_status"];
 
 interface Incomplete {
@@ -75,7 +75,7 @@ interface Incomplete {
   readonly missing: readonly string[];
 }
 
-/** Returns a line that lacks a required string member; undefined if every line is complete. */
+/** Returns the first log line without a required string member; undefined if every line is complete. */
 function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete | undefined {
   for (const line of lines) {
     const isInside = asksForId && ofRequests.some((name) => line.value?.[name] !== undefined);
@@ -101,7 +101,7 @@ export const everyLineChecks: readonly Check[] = [
     if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
       return notApplicable("the log has no line for a request of this run");
     }
-    // COR-4 judges lines of an ordinary request without their id.
+    // Require ids in other lines only if this request's own lines contain one: COR-4 judges whether they do.
     const ownLines = lines.filter(({ text }) => text.includes(path));
     const asksForId = ownLines.every(({ value }) => typeof value?.["request_id"] === "string");
     const wrong = incomplete(lines, asksForId);

@@ -11,7 +11,7 @@ interface Malformed {
   readonly isLong?: boolean;
 }
 
-/** `Authorization` headers without a token. */
+/** `Authorization` headers that do not contain exactly one bearer token. */
 const malformed: readonly Malformed[] = [
   { what: "a scheme without a token", values: ["Bearer"] },
   { what: "two words after the scheme", values: ["Bearer a b"] },
@@ -55,7 +55,7 @@ function sent(kit: Kit): Promise<readonly Sent[]> {
   });
 }
 
-/** Sends the headers so that they appear in the log. */
+/** Sends every malformed header, so that the log shows how the service handles them. */
 export async function sendMalformed(kit: Kit): Promise<void> {
   await sent(kit);
 }

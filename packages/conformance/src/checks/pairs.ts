@@ -25,7 +25,7 @@ export function pairs(kit: Kit) {
     const second = await signIn(kit);
     // Wait so that a new timestamp differs from a copied one.
     await sleep(1100);
-    // Undefined when the refresh returned no pair.
+    // `renewed` is undefined if the refresh returned no pair.
     return { first, second, renewed: pairOf(kit, await refresh(kit, first.refresh)) };
   });
 }
@@ -70,7 +70,7 @@ function past(kit: Kit): Claims {
   return { iat: exp - 3600, nbf: exp - 3600, exp };
 }
 
-/** Whether two family ids are numbers close to each other, as if counted. */
+/** Whether two family ids are numbers close to each other, as a counter would generate them. */
 function areCounted(...fams: readonly [string, string]): boolean {
   if (!fams.every((fam) => /^\d{1,30}$/.test(fam))) return false;
   const apart = BigInt(fams[0]) - BigInt(fams[1]);

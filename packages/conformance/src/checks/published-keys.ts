@@ -65,7 +65,7 @@ export const publishedKeyChecks: readonly Check[] = [
       must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
     );
   }),
-  // From here on the service signs with a new key.
+  // KEY-3 rotates the key: in all later checks the service signs with the new one.
   check("KEY-3", { needs: [...needs, "session:rotation"], alone: true }, async function* (kit) {
     const { rotation } = sessionOf(kit);
     if (rotation === undefined) return notApplicable("no rotation");

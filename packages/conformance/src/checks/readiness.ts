@@ -46,7 +46,8 @@ export function duringFault(
 }
 
 /**
- * `/ready` may return a result that is up to one second old. Wait longer, so that a slower service is still observed.
+ * Time limit in milliseconds for `/ready` to report a fault. The report may be up to one second old; the limit is
+ * higher, so that the result of a slower service is still observed.
  */
 const patienceMs = 4000;
 
@@ -129,7 +130,7 @@ async function eachResult(kit: Kit, judge: (name: string, result: JsonObject) =>
   );
 }
 
-/** Builds a check of the result with this name; not applicable when the service has no such check. */
+/** Judges the result of the readiness check `name`; not applicable if the report does not list that check. */
 async function named(kit: Kit, name: string, judge: (result: JsonObject) => Verdict): Promise<Verdict> {
   const result = checksOf(await ready(kit))[name];
   return isObject(result) ? judge(result) : notApplicable(`the report has no check \`${name}\``);
@@ -231,7 +232,7 @@ export const readinessChecks: readonly Check[] = [
   ),
   check("RDY-18", { needs: ["metrics"] }, async (kit) => {
     const verdict = await named(kit, "metrics", ({ critical }) => is("critical", critical, false));
-    // Metrics that the report does not list cannot be critical.
+    // A check `metrics` that the report does not list cannot be critical.
     const hasReport = isObject((await ready(kit)).object?.["checks"]);
     return verdict.status === "not applicable" && hasReport ? pass : verdict;
   }),

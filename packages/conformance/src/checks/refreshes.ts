@@ -46,13 +46,13 @@ async function refreshDuring(kit: Kit, probe: Probe, token: string): Promise<Ans
   }
 }
 
-/** Runs one declined refresh, which the checks share. They run alone. */
+/** Refreshes once while the hook declines. The checks that share the result run alone. */
 function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | undefined> {
   return kit.once("declined", async () => {
     const decline = sessionOf(kit).hook?.decline;
     if (decline === undefined) return undefined;
     const session = await signIn(kit);
-    // Let the service see the token, because it may cache that it was valid.
+    // Present the access token to the service first: it may cache that the token is valid.
     await visit(kit, session.access);
     const answer = await refreshDuring(kit, decline, session.refresh);
     const verdict = every([
@@ -99,7 +99,7 @@ export const hookChecks: readonly Check[] = [
 /** The number of concurrent presentations of one token. */
 const atOnce = 16;
 
-/** Requires that no form of invalid refresh token returns a pair. */
+/** Requires that the service returns no token pair for any kind of invalid refresh token. */
 async function rejectsInvalidTokens(kit: Kit, session: Pair): Promise<Verdict> {
   const [, payload = ""] = session.refresh.split(".");
   const none = Buffer.from(JSON.stringify({ alg: "none", typ: "JWT" })).toString("base64url");
@@ -173,7 +173,10 @@ export const refreshChecks: readonly Check[] = [
   }),
 ];
 
-/** What another rule judges: that no caller is admitted (`entry`), or that the status is 401 (`status`). */
+/**
+ * The part of a refusal that another rule judges: that no caller is admitted (`entry`), or that the status is 401
+ * (`status`).
+ */
 type Elsewhere = "entry" | "status" | undefined;
 
 function isJudgedElsewhere(answer: Answer, elsewhere: Elsewhere): boolean {

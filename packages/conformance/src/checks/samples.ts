@@ -45,8 +45,8 @@ export async function unanswered(kit: Kit): Promise<readonly Unanswered[]> {
 }
 
 /**
- * Returns the sample with this description; undefined without its probe.
- * @throws NoAnswer
+ * Returns the sample with this description; undefined if the probe that the sample needs is not set.
+ * @throws NoAnswer if the service did not respond
  */
 export async function sampleOf(kit: Kit, what: string): Promise<Sample | undefined> {
   const found = (await attempts(kit)).find((each) => each.what === what);
@@ -136,7 +136,10 @@ export async function eachNamed(kit: Kit, status: Expectation["status"]): Promis
   );
 }
 
-/** Returns the samples from `/openapi.json` whose status has no other explanation than the expected refusal. */
+/**
+ * Returns the samples from `/openapi.json` with this expected status, except those whose actual status has another
+ * explanation.
+ */
 async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(
     ({ named, answer }) => named?.status === status && !isOther(status, answer.status),
@@ -144,8 +147,9 @@ async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<re
 }
 
 /**
- * Whether a status reveals nothing about the rule. A document may list a missing route, or omit an existing one:
- * another method of a path, or a route that matches every path below it.
+ * Whether the actual status has an explanation other than a violation of the rule: another reason to refuse the
+ * request, or an incomplete document, which may list a missing route, or omit another method of a path or a route that
+ * matches every path below it.
  */
 function isOther(expected: Expectation["status"], status: number): boolean {
   if (expected !== 401 && status < 400) return true;
@@ -169,10 +173,13 @@ interface Expectation {
 
 /** Methods whose error responses have a body. GET comes first because it changes nothing. */
 const probedMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
-/** Unknown paths are requested below this many routes. */
+/** Maximum number of routes below which unknown paths are requested. */
 const mostUnknown = 10;
 
-/** Returns requests with an unsupported method, without a caller, and for unknown paths. */
+/**
+ * Returns requests derived from the routes in `/openapi.json`: with an unsupported method, without a caller, and for
+ * unknown paths.
+ */
 function namedAttempts(
   kit: Kit,
   routes: readonly NamedRoute[],
@@ -196,7 +203,7 @@ function namedAttempts(
       named: { status: 401, methods },
     })),
     ...byPath.slice(0, mostUnknown).map(({ path }) => {
-      // Two segments deeper, because a route with a parameter matches any single segment.
+      // Add several segments, because a route with a parameter matches any single segment.
       const deeper = `${path.replace(/\/$/, "")}/${kit.unique()}/${kit.unique()}/x`;
       return notNamed("GET", deeper, { status: 404, methods: new Set() }, granted);
     }),

@@ -25,7 +25,10 @@ export function sessionOf(kit: Kit): ResolvedSession {
   return session;
 }
 
-/** @throws NoAnswer when the sign-in returns no token pair */
+/**
+ * Sends the sign-in request of the session probe and returns the token pair.
+ * @throws NoAnswer if the response contains no token pair
+ */
 export async function signIn(kit: Kit): Promise<Pair> {
   const { request, accessToken, refreshToken } = sessionOf(kit);
   const answer = await kit.ask(request);
@@ -41,8 +44,8 @@ export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Pro
 }
 
 /**
- * Returns the token pair from the response to a refresh. Its member names are a house convention. The names that the
- * sign-in uses are also accepted, with or without their enclosing objects.
+ * Returns the token pair from the response to a refresh; undefined if it contains none. The member names are a house
+ * convention, so those of the sign-in response are also accepted, with or without their enclosing objects.
  */
 export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
   const { accessToken, refreshToken } = sessionOf(kit);
@@ -59,12 +62,15 @@ export function logout(kit: Kit, token: string | undefined): Promise<Answer> {
   return kit.ask("POST /auth/logout", { token });
 }
 
-/** Requests the route for signed-in users with a token. */
+/** Requests the session probe's route for signed-in users, with a token. */
 export function visit(kit: Kit, token: string, at: HttpClient = kit.http): Promise<Answer> {
   return at.send(withExtra(requestOf(sessionOf(kit).route), { token }));
 }
 
-/** Sends a control request to the service under test. */
+/**
+ * Sends a control request, which changes how the service under test behaves.
+ * @throws NoAnswer if the service refuses the request
+ */
 export async function sendControl(kit: Kit, probe: Probe): Promise<void> {
   const { ok, status } = await kit.ask(probe);
   if (ok) return;
@@ -93,7 +99,7 @@ export function isReusable(kit: Kit): Promise<boolean> {
   });
 }
 
-/** Returns a copy of the service's token that the kit signed, with another id and family. */
+/** Returns a copy of the service's token with another id and family, signed by the kit. */
 export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
   const { header = {}, claims = {} } = open(token) ?? {};
   const own = { jti: randomBytes(16).toString("hex"), fam: kit.unique(), ...changes };
@@ -104,7 +110,8 @@ export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
 }
 
 /**
- * Presents a refresh token that the kit copied from the service's own. Returns undefined if the service rejects copies.
+ * Presents a copy of one of the service's refresh tokens, signed by the kit. Returns undefined if the service rejects
+ * such copies.
  */
 export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | undefined> {
   if (kit.settings.keys === undefined) return undefined;

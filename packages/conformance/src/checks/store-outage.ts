@@ -8,12 +8,18 @@ import { logout, refresh, sessionOf, signIn, sendControl, visit } from "./sessio
 
 const withStore = [...needs, "session:store"] as const;
 
-/** A readiness report may be one second old and include a slow check. */
+/**
+ * Time limit in milliseconds for `/ready` to report the outage: a report may be one second old and include a slow
+ * check.
+ */
 const readinessMs = 4000;
-/** Long enough for a service whose circuit breaker pauses calls to the store after an outage. */
+/**
+ * Time limit in milliseconds for the service to recover: its circuit breaker may pause calls to the store after an
+ * outage.
+ */
 const recoveryMs = 40_000;
 
-/** Breaks the store once; the checks share the result. They run alone. */
+/** Breaks the store once. The checks that share the result run alone. */
 function outage(kit: Kit) {
   return kit.once("outage", async () => {
     const { store } = sessionOf(kit);
@@ -31,12 +37,15 @@ function outage(kit: Kit) {
     } finally {
       await sendControl(kit, store.restore);
     }
-    // Refresh with the same token after the store has returned.
+    // Refresh with the same token after the store is restored.
     return { ...seen, refreshedLater: await recovered(kit, session.refresh) };
   });
 }
 
-/** Waits until `/ready` reports the check `auth`: a report may still show the dependency that was broken before. */
+/**
+ * Waits until `/ready` reports the check `auth` as unhealthy: the first report may still be an older one, about a
+ * dependency that another check broke.
+ */
 function readiness(kit: Kit): Promise<Answer> {
   const isShown = (answer: Answer): boolean => answer.ok && healthOf("auth", answer) === false;
   return until(() => kit.get("/ready"), isShown, { forMs: readinessMs, everyMs: 250 });

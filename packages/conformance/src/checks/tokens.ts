@@ -13,7 +13,10 @@ function texts(kit: Kit, claims: JsonObject = {}): { header: string; payload: st
   return { header: JSON.stringify(parts.header), payload: JSON.stringify(parts.claims) };
 }
 
-/** Returns another base64url spelling of the same bytes: the unused bits of the last character are set. */
+/**
+ * Returns the token with its unused bits set in the last character, which is another base64url spelling of the same
+ * bytes; undefined if there are no unused bits.
+ */
 function otherSpelling(token: string): string | undefined {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const spare = [1, 4, 2, 1][(token.length - token.lastIndexOf(".") - 1) % 4] ?? 1;
@@ -148,7 +151,7 @@ export const tokenChecks: readonly Check[] = [
   check("CLAIM-1", { needs: ["auth", "keys"] }, async function* (kit) {
     const { scoped, role } = kit.settings.probes;
     const { scopeClaim, rolesClaim } = kit.settings.claims;
-    // A string and a list: accepting both forms in either claim is a house convention.
+    // Send `scope` as a string and `roles` as a list: accepting both forms for either claim is a house convention.
     for (const [usual, own, probe, value] of [
       ["scope", scopeClaim, scoped?.request, scoped?.scopes.join(" ")],
       ["roles", rolesClaim, role?.request, role?.roles],

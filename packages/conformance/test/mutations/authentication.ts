@@ -70,7 +70,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-12",
-    what: "a bad token is refused on an open route",
+    what: "an invalid token is refused on an open route",
     base: "swift",
     differences: {
       middleware(req, res, next) {
@@ -93,7 +93,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a 400 for an Authorization header with two words after its scheme",
+    what: "an Authorization header with two words after its scheme gets a 400",
     base: "swift",
     differences: {
       answer(answer, req) {
@@ -105,7 +105,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a 403 without a caller",
+    what: "an anonymous request to a protected route gets a 403",
     base: "swift",
     differences: {
       answer(answer) {
@@ -119,7 +119,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a 401 for a caller without the scopes",
+    what: "a caller without the required scopes gets a 401",
     base: "swift",
     differences: {
       answer(answer) {
@@ -132,7 +132,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a 403 that does not name the missing scopes",
+    what: "the 403 does not name the missing scopes",
     base: "swift",
     differences: {
       answer(answer) {
@@ -147,7 +147,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
     rule: "AUTH-13",
     what: "signatures are not checked",
     base: "reduced",
-    // Repairs only the signature: other defects stay, and a malformed token is not read.
+    // Repair only the signature, so that tokens with other defects and malformed tokens are still refused.
     differences: overlook(
       ({ header, claims, raw }) => {
         const parts = raw.split(".");
@@ -173,7 +173,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a 403 for an expired token",
+    what: "an expired token gets a 403",
     base: "swift",
     differences: {
       request(req) {
@@ -183,7 +183,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
       },
       answer(answer, req) {
         if (answer.status !== 401 || !("late" in req && req.late === true)) return;
-        // AUTH-11 compares the answers to other bad tokens, so they stay unchanged.
+        // Change only this response: AUTH-11 compares the responses to other invalid tokens.
         if (bearerOf(req) === undefined) return;
         answer.status = 403;
         answer.setJson({ ...answer.json(), status: 403, title: "Forbidden" });
@@ -192,7 +192,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-11",
-    what: "a header reveals the reason",
+    what: "a header of the 401 reveals why the token was refused",
     base: "swift",
     differences: {
       request(req) {
@@ -229,7 +229,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-15",
-    what: "any one of the scopes suffices",
+    what: "one of the required scopes suffices",
     base: "swift",
     differences: principals(({ scopes: held }) => ({ scopes: held.length > 0 ? scopes : held })),
   },
@@ -243,7 +243,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-15",
-    what: "a scope matches as part of the whole text",
+    what: "a scope that contains the name of the required one suffices",
     base: "swift",
     differences: principals(({ scopes: held }) => ({
       scopes: [...held, ...scopes.filter((each) => held.join(" ").includes(each))],
@@ -251,7 +251,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-16",
-    what: "the beginning of a role suffices",
+    what: "a role that begins with the name of the required one suffices",
     base: "swift",
     differences: principals(({ roles: held }) => ({
       roles: held.some((each) => each.startsWith("admin")) ? ["admin"] : held,
@@ -259,7 +259,7 @@ export const authenticationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-17",
-    what: "the mixed route needs a caller",
+    what: "a route for optional callers refuses anonymous requests",
     base: "swift",
     differences: {
       middleware(req, res, next) {

@@ -18,14 +18,14 @@ let invalidState: string | undefined;
 export const correlationMutations = (): readonly Mutation[] => [
   {
     rule: "COR-1",
-    what: "every request gets a new id",
+    what: "the id that a request sends is replaced",
     base: "swift",
     differences: withId(() => undefined),
     unjudged: ["COR-6"],
   },
   {
     rule: "COR-1",
-    what: "X-Request-ID is read only in this spelling",
+    what: "the name X-Request-ID is case-sensitive",
     base: "swift",
     differences: {
       request(req) {
@@ -35,7 +35,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-2",
-    what: "a request without an id gets none",
+    what: "the service generates no id for a request without one",
     base: "reduced",
     differences: {
       answer(answer, req) {
@@ -61,7 +61,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-3",
-    what: "the answer to an exception has no X-Request-ID",
+    what: "the response to an exception has no X-Request-ID",
     base: "swift",
     differences: {
       answer({ res, status }) {
@@ -79,7 +79,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-5",
-    what: "outbound calls carry no X-Request-ID",
+    what: "outbound calls do not send X-Request-ID",
     base: "swift",
     differences: { outbound: ({ "X-Request-ID": _id, ...headers }) => headers },
   },
@@ -143,7 +143,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-11",
-    what: "the tracestate of an invalid traceparent is passed on",
+    what: "the tracestate of an invalid traceparent is sent with outbound calls",
     base: "swift",
     differences: {
       middleware(req, _res, next) {
@@ -166,7 +166,7 @@ export const correlationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "COR-13",
-    what: "outbound calls carry no trace context",
+    what: "outbound calls do not send a trace context",
     base: "swift",
     differences: { outbound: ({ traceparent: _parent, tracestate: _state, ...headers }) => headers },
   },

@@ -1,7 +1,7 @@
 import type { HeldAnswer } from "../support/mutating-layer.ts";
 import type { Mutation } from "./mutation.ts";
 
-/** Changes matching problems. */
+/** Changes the problem documents of responses for which `fits` returns true. */
 function problems(
   fits: (answer: HeldAnswer) => boolean,
   change: (problem: Record<string, unknown>, answer: HeldAnswer) => Record<string, unknown> | void,
@@ -20,7 +20,7 @@ const status =
   (answer: HeldAnswer): boolean =>
     codes.includes(answer.status);
 
-/** Answers with another status and title. */
+/** Replaces the status and title of responses for which `from` returns true. */
 function instead(from: (answer: HeldAnswer) => boolean, to: number, title: string): Mutation["differences"] {
   return problems(from, (problem, answer) => {
     answer.status = to;
@@ -31,7 +31,7 @@ function instead(from: (answer: HeldAnswer) => boolean, to: number, title: strin
 export const errorMutations = (): readonly Mutation[] => [
   {
     rule: "ERR-1",
-    what: "a 404 as text",
+    what: "a 404 has a text body",
     base: "swift",
     differences: {
       answer(answer) {
@@ -42,7 +42,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-1",
-    what: "problems as application/json",
+    what: "problems are sent as application/json",
     base: "swift",
     differences: {
       answer(answer) {
@@ -53,25 +53,25 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-2",
-    what: "the title is the detail",
+    what: "the title repeats the detail",
     base: "swift",
     differences: problems(status(404, 500), (problem) => ({ ...problem, title: problem["detail"] })),
   },
   {
     rule: "ERR-2",
-    what: "a 404 without instance",
+    what: "a 404 has no instance",
     base: "swift",
     differences: problems(status(404), ({ instance: _instance, ...rest }) => rest),
   },
   {
     rule: "ERR-2",
-    what: "the request_id of a problem is a different one",
+    what: "the request_id of a problem differs from X-Request-ID",
     base: "swift",
     differences: problems(status(404, 403), (problem) => ({ ...problem, request_id: "0" })),
   },
   {
     rule: "ERR-3",
-    what: "413 is called Content Too Large",
+    what: "the title of a 413 is Content Too Large",
     base: "swift",
     differences: problems(status(413), (problem) => ({ ...problem, title: "Content Too Large" })),
   },
@@ -105,20 +105,20 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-8",
-    what: "an exception is answered with `Something went wrong`",
+    what: "the 500 for an exception has the detail `Something went wrong`",
     base: "swift",
     differences: problems(status(500), (problem) => ({ ...problem, detail: "Something went wrong" })),
   },
   {
     rule: "ERR-9",
-    what: "an unsupported method is a 404",
+    what: "an unsupported method gets a 404",
     base: "swift",
     differences: instead(status(405), 404, "Not Found"),
     unjudged: ["ERR-10"],
   },
   {
     rule: "ERR-10",
-    what: "a 405 without Allow",
+    what: "a 405 has no Allow header",
     base: "swift",
     differences: {
       answer(answer) {
@@ -128,7 +128,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-11",
-    what: "an unknown path is a 400",
+    what: "an unknown path gets a 400",
     base: "swift",
     differences: instead(
       (answer) => answer.status === 404 && answer.path.startsWith("/svc"),
@@ -138,7 +138,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-12",
-    what: "a 401 without WWW-Authenticate",
+    what: "a 401 has no WWW-Authenticate header",
     base: "swift",
     differences: {
       answer(answer) {
@@ -148,13 +148,13 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-13",
-    what: "a 403 without missing_scopes",
+    what: "a 403 has no missing_scopes",
     base: "swift",
     differences: problems(status(403), ({ missing_scopes: _missing, ...rest }) => rest),
   },
   {
     rule: "ERR-14",
-    what: "a missing role is not named",
+    what: "a 403 does not name the missing role",
     base: "swift",
     differences: problems(
       (answer) => answer.status === 403 && answer.path === "/admin",
@@ -163,14 +163,14 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-15",
-    what: "an invalid body is a 400",
+    what: "an invalid body gets a 400",
     base: "swift",
     differences: instead(status(422), 400, "Bad Request"),
     unjudged: ["ERR-16", "ERR-17"],
   },
   {
     rule: "ERR-16",
-    what: "the errors of a 422 are plain texts",
+    what: "the errors of a 422 are strings",
     base: "swift",
     differences: problems(status(422), (problem) => ({ ...problem, errors: ["name is too long"] })),
   },
@@ -185,13 +185,13 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-18",
-    what: "another content type is a 400",
+    what: "an unsupported content type gets a 400",
     base: "swift",
     differences: instead(status(415), 400, "Bad Request"),
   },
   {
     rule: "ERR-19",
-    what: "malformed JSON is repeated",
+    what: "the 400 repeats the malformed JSON",
     base: "swift",
     differences: problems(
       (answer) => answer.status === 400 && answer.path === "/json",
@@ -206,7 +206,7 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LIM-1",
-    what: "a body over the limit is a 400",
+    what: "a body over the limit gets a 400",
     base: "swift",
     differences: instead(status(413), 400, "Bad Request"),
   },
@@ -224,11 +224,11 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LIM-3",
-    what: "a chunked body is checked when it is complete",
+    what: "the length of a chunked body is checked only when the body is complete",
     base: "swift",
     differences: {
       async request(req) {
-        // The kit never finishes a chunked body.
+        // Never respond to a chunked body: the kit does not complete it, so wait until it gives up.
         if (req.headers["transfer-encoding"] === "chunked")
           await new Promise((done) => req.once("aborted", done));
         return req.headers["transfer-encoding"] === "chunked";
@@ -237,13 +237,13 @@ export const errorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LIM-4",
-    what: "a slow request is answered with 503",
+    what: "a slow request gets a 503",
     base: "swift",
     differences: instead(status(504), 503, "Service Unavailable"),
   },
   {
     rule: "LIM-5",
-    what: "the timeout cuts an answer that has started",
+    what: "the request timeout aborts a response that has started",
     base: "swift",
     differences: {
       request(req) {

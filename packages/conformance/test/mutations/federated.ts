@@ -9,7 +9,7 @@ function pathOf(url: string | undefined): string {
   return url?.split("?", 1)[0] ?? "";
 }
 
-/** Changes a header in the answers of one path. */
+/** Changes a header in the responses of one path. */
 function header(
   path: string,
   name: string,
@@ -27,12 +27,12 @@ function header(
   };
 }
 
-/** Changes the cookies set by a start. */
+/** Changes the cookies that the start of a sign-in sets. */
 function cookie(change: (line: string) => string): Mutation["differences"] {
   return header(start, "Set-Cookie", (lines) => lines.map(change));
 }
 
-/** Changes the redirect target. */
+/** Changes the redirect target of the start of a sign-in. */
 function location(change: (to: URL) => void): Mutation["differences"] {
   return header(start, "Location", ([value = ""]) => {
     const to = new URL(value);
@@ -46,7 +46,7 @@ const isDeletion = (line: string): boolean => line.includes("Max-Age=0");
 export const federatedMutations = (): readonly Mutation[] => [
   {
     rule: "OIDC-1",
-    what: "the callback does not exist",
+    what: "the callback route does not exist",
     base: "ring",
     differences: {
       request: (req, res) => pathOf(req.url) === callback && answerJson(res, 404, { detail: "not here" }),
@@ -55,19 +55,19 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-2",
-    what: "start redirects to another page than the provider's",
+    what: "start redirects to a page that is not the provider's",
     base: "ring",
     differences: location((to) => (to.pathname = "/welcome")),
   },
   {
     rule: "OIDC-2",
-    what: "the redirect_uri is a different one",
+    what: "redirect_uri is not the callback route",
     base: "ring",
     differences: location((to) => to.searchParams.set("redirect_uri", "https://tested.example/back")),
   },
   {
     rule: "OIDC-3",
-    what: "the redirect is a 303",
+    what: "the redirect has the status 303",
     base: "ring",
     differences: {
       answer(answer) {
@@ -77,13 +77,13 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-3",
-    what: "the request has no nonce",
+    what: "the authorization request has no nonce",
     base: "ring",
     differences: location((to) => to.searchParams.delete("nonce")),
   },
   {
     rule: "OIDC-3",
-    what: "the code challenge is the verifier",
+    what: "the code challenge equals the code verifier",
     base: "ring",
     differences: location((to) => to.searchParams.set("code_challenge_method", "plain")),
   },
@@ -101,7 +101,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-4",
-    what: "the cookie is sent with requests of other sites",
+    what: "the cookie is sent with requests from other sites",
     base: "ring",
     differences: cookie((line) => line.replace("SameSite=Lax", "SameSite=None")),
   },
@@ -113,7 +113,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-5",
-    what: "an attempt lasts for a day",
+    what: "a sign-in attempt is valid for a day",
     base: "ring",
     differences: cookie((line) => line.replace("Max-Age=600", "Max-Age=86400")),
   },
@@ -125,13 +125,13 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-6",
-    what: "the cookie is readable",
+    what: "the cookie contains the state in readable form",
     base: "ring",
     differences: readable(),
   },
   {
     rule: "OIDC-7",
-    what: "the cookie of a failed attempt stays",
+    what: "the cookie of a failed attempt is not deleted",
     base: "ring",
     differences: header(callback, "Set-Cookie", () => []),
   },
@@ -150,7 +150,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-12",
-    what: "an unknown provider is a 400",
+    what: "an unknown provider gets a 400",
     base: "ring",
     differences: {
       request: (req, res) =>
@@ -160,7 +160,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
   {
     rule: "OIDC-12",
-    what: "a callback without an attempt is a 400",
+    what: "a callback without a sign-in attempt gets a 400",
     base: "ring",
     differences: {
       answer(answer) {
@@ -170,7 +170,7 @@ export const federatedMutations = (): readonly Mutation[] => [
   },
 ];
 
-/** Appends the readable state to the sealed cookie, and removes it on the way back. */
+/** Appends the state to the sealed cookie in readable form, and removes it from the cookies of requests. */
 function readable(): Mutation["differences"] {
   return {
     head(res, req) {

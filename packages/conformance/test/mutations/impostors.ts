@@ -10,7 +10,7 @@ import { forgetful } from "./unsound-stores.ts";
 export const impostorMutations = (): readonly Mutation[] => [
   {
     rule: "REF-1",
-    what: "an access token refreshes",
+    what: "an access token is accepted for a refresh",
     base: "issuing",
     differences: overlooked((all) => {
       const isAccess = all["typ"] === "access";
@@ -85,13 +85,13 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-3",
-    what: "a refresh loses the tenant",
+    what: "a refresh drops the tenant",
     base: "issuing",
     differences: claims("access", (all, isRefreshed) => isRefreshed && delete all["tenant_id"]),
   },
   {
     rule: "REF-3",
-    what: "the second refresh loses the scopes",
+    what: "the second refresh drops the scopes",
     base: "issuing",
     differences: losesLater(),
   },
@@ -103,7 +103,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-5",
-    what: "a route caches callers from before the logout",
+    what: "a route caches callers and admits them after their logout",
     base: "issuing",
     differences: remembering(),
     unjudged: ["REV-11"],
@@ -129,7 +129,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "a malformed token is a 400",
+    what: "a malformed refresh token gets a 400",
     base: "issuing",
     differences: {
       answer(answer) {
@@ -142,7 +142,7 @@ export const impostorMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "a refresh token needs no jti",
+    what: "a refresh token without jti is accepted",
     base: "issuing",
     differences: overlooked((all) => {
       const isBare = all["typ"] === "refresh" && all["jti"] === undefined;

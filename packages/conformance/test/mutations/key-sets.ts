@@ -20,7 +20,7 @@ function kidOf(req: IncomingMessage): unknown {
   return raw === undefined ? undefined : openToken(raw)?.header["kid"];
 }
 
-/** Accepts a token signed by a key that a rule should have excluded. */
+/** Accepts a token signed by a key that the service should not have used. */
 function trusting(fits: (key: Jwk, kid: unknown) => boolean): Mutation["differences"] {
   let keys: readonly Jwk[] | undefined;
   return {
@@ -76,7 +76,7 @@ const principal: Principal = {
 export const keySetMutations = (): readonly Mutation[] => [
   {
     rule: "KEY-1",
-    what: "every unknown kid fetches the key set",
+    what: "every unknown kid causes a fetch of the key set",
     base: "jwks",
     differences: {
       keySet: (address) => ({
@@ -99,7 +99,7 @@ export const keySetMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-4",
-    what: "all callers are refused while the endpoint is down",
+    what: "all callers are refused while the key set endpoint is down",
     base: "jwks",
     differences: {
       keySet: (address) => {
@@ -107,7 +107,8 @@ export const keySetMutations = (): readonly Mutation[] => [
         let unknown = 0;
         return {
           async request(req) {
-            // Such a service would fetch for an unknown kid.
+            // A service with this fault learns that the endpoint is down when it fetches the key set for an unknown
+            // kid.
             if (String(kidOf(req)).startsWith("svc")) {
               unknown++;
               if (unknown > 25) down = (await fetchKeys(address)) === undefined;
@@ -129,7 +130,7 @@ export const keySetMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-12",
-    what: "keys for encryption verify",
+    what: "a key for encryption verifies a token",
     base: "jwks",
     differences: trusting((key, kid) => key.use === "enc" && kid === key.kid),
   },
@@ -143,7 +144,7 @@ export const keySetMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-25",
-    what: "an RSA key of 1,024 bits verifies",
+    what: "an RSA key of 1,024 bits verifies a token",
     base: "jwks",
     differences: trusting((key, kid) => key.kid.startsWith("kit-weak") && kid === key.kid),
   },

@@ -5,7 +5,7 @@ import type { Differences } from "../support/service-under-test.ts";
 export interface Mutation {
   /** The broken rule, the only one that fails. */
   readonly rule: string;
-  /** The fault that the service has. */
+  /** The fault of the service, for the title of its test. */
   readonly what: string;
   readonly base: BaseName;
   readonly differences: Differences;

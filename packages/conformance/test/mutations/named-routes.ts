@@ -6,7 +6,7 @@ import type { Differences } from "../support/service-under-test.ts";
 const guarded = { security: [{ bearer: [] }], responses: {} };
 const open = { security: [], responses: {} };
 
-/** The document of the services under test for some of their routes. */
+/** An OpenAPI document that lists some routes of the services under test. */
 export const openapiDocument: object = {
   openapi: "3.1.0",
   info: { title: "tested", version: "1.2.3" },
@@ -23,7 +23,7 @@ export const openapiDocument: object = {
   },
 };
 
-/** Serves the document in front of a service. */
+/** Returns a request handler that serves the document and leaves all other requests to the service. */
 export function serveDocument(document: object = openapiDocument) {
   return (req: IncomingMessage, res: ServerResponse): boolean => {
     if (req.url !== "/openapi.json") return false;
@@ -45,7 +45,7 @@ function become(answer: HeldAnswer, status: number, title: string): void {
 export const namedRouteMutations = (): readonly Mutation[] => [
   {
     rule: "ERR-9",
-    what: "an unsupported method of a named path is a 404",
+    what: "an unsupported method of a documented path gets a 404",
     base: "swift",
     differences: named((answer) => {
       if (answer.status === 405 && answer.path === "/orders") become(answer, 404, "Not Found");
@@ -53,7 +53,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-10",
-    what: "Allow lacks the method of a named path",
+    what: "Allow omits the method of a documented path",
     base: "swift",
     differences: named((answer) => {
       if (answer.status === 405 && answer.path === "/json") answer.res.setHeader("Allow", "GET");
@@ -61,7 +61,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-11",
-    what: "an unknown path below a named one is a 400",
+    what: "an unknown path below a documented one gets a 400",
     base: "swift",
     differences: named((answer) => {
       if (answer.status === 404 && answer.path.startsWith("/orders/")) become(answer, 400, "Bad Request");
@@ -69,7 +69,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-12",
-    what: "a 401 of a named route without WWW-Authenticate",
+    what: "the 401 of a documented route has no WWW-Authenticate header",
     base: "swift",
     differences: named((answer, req) => {
       const isAnonymous = req.headers.authorization === undefined;
@@ -80,7 +80,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ERR-4",
-    what: "instance keeps the query on a named route",
+    what: "instance contains the query on a documented route",
     base: "swift",
     differences: named((answer, req) => {
       if (answer.status !== 405 || answer.path !== "/orders") return;
@@ -89,7 +89,7 @@ export const namedRouteMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-13",
-    what: "a named route that requires credentials admits every caller",
+    what: "a route that is documented as protected admits anonymous requests",
     base: "swift",
     differences: {
       request: serveDocument({ ...openapiDocument, paths: { "/open": { get: guarded } } }),

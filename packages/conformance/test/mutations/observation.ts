@@ -27,7 +27,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LOG-1",
-    what: "a log line has two objects",
+    what: "a log line contains two JSON objects",
     base: "swift",
     differences: {
       log: (line: LogLine) =>
@@ -64,7 +64,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "LOG-3",
-    what: "the access line has its status as text",
+    what: "the access line contains the status as a string",
     base: "swift",
     differences: {
       log: (line) =>
@@ -92,7 +92,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-2",
-    what: "classic text is sent as OpenMetrics to clients that ask for it",
+    what: "clients that request OpenMetrics get the classic text format, sent as OpenMetrics",
     base: "swift",
     differences: {
       request(req) {
@@ -114,7 +114,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-4",
-    what: "durations are not counted by endpoint",
+    what: "the duration metric has no label endpoint",
     base: "swift",
     differences: metrics((text) =>
       text.replaceAll(/^(http_request_duration_seconds\w*\{.*)endpoint="[^"]*",?/gm, "$1"),
@@ -140,7 +140,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-8",
-    what: "the endpoint is the first segment of the path",
+    what: "the label endpoint is the first segment of the path",
     base: "swift",
     differences: metrics((text) => text.replaceAll("/items/:id", "/items")),
   },
@@ -152,7 +152,7 @@ export const observationMutations = (): readonly Mutation[] => [
   },
   {
     rule: "MET-10",
-    what: "every path has its own series",
+    what: "every path gets its own time series",
     base: "swift",
     differences: {
       request(req) {

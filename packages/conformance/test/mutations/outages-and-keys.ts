@@ -9,7 +9,7 @@ import { dressed, during, isLogout } from "./session-changes.ts";
 const withoutStore = (layer: (isOut: () => boolean) => Layer): Layer =>
   during("/store/break", "/store/restore", layer);
 
-/** Changes the key set after one request of the kit. */
+/** Omits keys from the published key set after the kit has requested `begin`, until it requests `end`. */
 function published(
   begin: string,
   end: string,
@@ -74,7 +74,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-17",
-    what: "a refresh during the outage of the store is a 500",
+    what: "a refresh during the outage of the store gets a 500",
     base: "issuing",
     differences: {
       answer(answer) {
@@ -85,20 +85,20 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-17",
-    what: "a refresh during the outage of the store uses the token up",
+    what: "a refresh during the outage of the store consumes the refresh token",
     base: "issuing",
     differences: usedUp(),
   },
   {
     rule: "REV-5",
-    what: "tokens pass unchecked although fail_open is off",
+    what: "tokens are accepted during the outage although fail_open is off",
     base: "ring",
     differences: { toml: [["revocation_fail_open = false", "revocation_fail_open = true"]] },
     unjudged: ["REV-6"],
   },
   {
     rule: "REV-6",
-    what: "the 503 has its own wording",
+    what: "the detail of the 503 has another wording",
     base: "ring",
     differences: {
       answer(answer) {
@@ -127,7 +127,7 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-3",
-    what: "the previous key leaves the set when it is replaced",
+    what: "the previous key is removed from the set when it is replaced",
     base: "ring",
     differences: published("/keys/promote", "", ({ kid }) => kid !== firstKid()),
   },
@@ -144,19 +144,22 @@ export const outageMutations = (): readonly Mutation[] => [
   },
   {
     rule: "KEY-3",
-    what: "a key signs before it is published",
+    what: "a key signs tokens before it is published",
     base: "ring",
     differences: published("/keys/add", "/keys/promote", ({ kid }) => kid === firstKid()),
   },
   {
     rule: "KEY-3",
-    what: "the next key is the same one under another name",
+    what: "the next key is the previous key under another kid",
     base: "ring",
     differences: renamed(),
   },
 ];
 
-/** The next key is the first one under another name; tokens that it signs are restored on the way back. */
+/**
+ * Publishes the first key under the kid of the next one. Tokens of the next key are signed again with the first key
+ * when they leave the service, and restored when they return.
+ */
 function renamed(): Mutation["differences"] {
   const { answer: rename, ...layer } = dressed(({ header }) => {
     const isNext = header["kid"] !== firstKid();

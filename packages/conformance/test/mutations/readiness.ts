@@ -10,7 +10,7 @@ function results(change: (result: Record<string, unknown>, name: string) => void
   });
 }
 
-/** Reports a check declared with the wrong criticality. */
+/** Adds a check with the wrong criticality to the report. */
 function withCheck(name: string, critical: boolean): Mutation["differences"] {
   return json("/ready", (body) => {
     const checks = body["checks"] as Record<string, unknown>;
@@ -18,7 +18,7 @@ function withCheck(name: string, critical: boolean): Mutation["differences"] {
   });
 }
 
-/** Delays `/ready`, as if its checks ran one after another. */
+/** Delays `/ready`, as if its checks ran in sequence. */
 function inTurn(): Mutation["differences"] {
   const broken = brokenOnes();
   return {
@@ -31,7 +31,7 @@ function inTurn(): Mutation["differences"] {
   };
 }
 
-/** Repeats the last answer that is not a 503 for too long. */
+/** For up to 3 seconds, replaces a 503 of `/ready` with the last response that was not a 503. */
 function stale(): Mutation["differences"] {
   const broken = brokenOnes();
   let shown: { body: string; at: number } | undefined;
@@ -51,13 +51,13 @@ function stale(): Mutation["differences"] {
 export const readinessMutations = (): readonly Mutation[] => [
   {
     rule: "RDY-1",
-    what: "/ready says up instead of ok",
+    what: "the status of /ready is up instead of ok",
     base: "swift",
     differences: json("/ready", (body) => (body["status"] === "ok" ? { ...body, status: "up" } : body)),
   },
   {
     rule: "RDY-2",
-    what: "check results omit whether they are critical while all is well",
+    what: "check results omit whether they are critical while all checks pass",
     base: "swift",
     differences: results((result) => {
       if (result["healthy"] === true) delete result["critical"];
@@ -73,13 +73,13 @@ export const readinessMutations = (): readonly Mutation[] => [
   },
   {
     rule: "RDY-4",
-    what: "a broken dependency that is not critical leaves the report at ok",
+    what: "/ready reports ok while a non-critical dependency is broken",
     base: "swift",
     differences: json("/ready", (body) => (body["status"] === "degraded" ? { ...body, status: "ok" } : body)),
   },
   {
     rule: "RDY-5",
-    what: "/ready answers 500 with a critical dependency down",
+    what: "/ready returns 500 while a critical dependency is down",
     base: "swift",
     differences: {
       answer(answer) {
@@ -90,7 +90,7 @@ export const readinessMutations = (): readonly Mutation[] => [
   },
   {
     rule: "RDY-6",
-    what: "the 503 of /ready is a problem",
+    what: "the 503 of /ready is sent as a problem document",
     base: "swift",
     differences: {
       answer(answer) {
@@ -110,7 +110,7 @@ export const readinessMutations = (): readonly Mutation[] => [
   },
   {
     rule: "RDY-8",
-    what: "checks run one after the other",
+    what: "checks run in sequence",
     base: "swift",
     differences: inTurn(),
   },
@@ -130,7 +130,7 @@ export const readinessMutations = (): readonly Mutation[] => [
   },
   {
     rule: "RDY-12",
-    what: "a check that throws shows its message",
+    what: "the result of a check that throws shows the message of the error",
     base: "swift",
     differences: results((result) => {
       if (result["status"] === "error") result["detail"] = "postgres://user:password@db is gone";

@@ -14,7 +14,7 @@ import {
   usesStay,
 } from "./unsound-stores.ts";
 
-/** Repairs a refresh token with a defect, so that it is accepted. */
+/** Repairs a refresh token with a defect before the service reads it, so that the service accepts it. */
 export function overlooked(heal: (claims: Record<string, unknown>) => boolean): Mutation["differences"] {
   return {
     sessions: {
@@ -33,7 +33,7 @@ const declined = (): never => {
 export const refreshMutations = (): readonly Mutation[] => [
   {
     rule: "REF-1",
-    what: "a refresh token is valid until it expires",
+    what: "a refresh token can be used repeatedly until it expires",
     base: "issuing",
     differences: store((sound) => ({
       async rotate({ fam, sub, signedInAt }) {
@@ -44,13 +44,13 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-4",
-    what: "the use of a token is checked first and marked later",
+    what: "a refresh token is checked and marked as used in two steps",
     base: "issuing",
     differences: racing((owner, replica) => owner === replica),
   },
   {
     rule: "REF-19",
-    what: "both replicas rotate one token at once",
+    what: "both replicas accept concurrent rotations of one token",
     base: "issuing",
     differences: racing((owner, replica) => owner !== replica),
     unjudged: ["REV-3"],
@@ -117,7 +117,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "a malformed token is called expired",
+    what: "the 401 for a malformed token says that it has expired",
     base: "issuing",
     differences: changing("/auth/refresh", 401, (body) => {
       if (body["detail"] === "invalid refresh token") body["detail"] = "the refresh token has expired";
@@ -125,7 +125,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-13",
-    what: "a raced refresh reports a revoked session",
+    what: "the 401 for a rotated token says that the session was revoked",
     base: "issuing",
     differences: changing("/auth/refresh", 401, (body) => {
       if (String(body["detail"]).includes("rotated")) body["detail"] = "this session has been revoked";
@@ -144,7 +144,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-10",
-    what: "a declined session keeps its access token",
+    what: "the access token of a declined session stays valid",
     base: "issuing",
     differences: {
       sessions: {
@@ -155,7 +155,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-11",
-    what: "a hook that throws counts as declining",
+    what: "an error thrown by the hook counts as declining",
     base: "issuing",
     differences: {
       sessions: {
@@ -166,7 +166,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REF-11",
-    what: "the hook is called after the token is used up",
+    what: "the refresh token is consumed before the hook is called",
     base: "issuing",
     differences: usedUpWhen("fail"),
   },
@@ -183,7 +183,7 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REV-3",
-    what: "the end of a replayed session stays on one replica",
+    what: "a replay ends the session on one replica only",
     base: "issuing",
     differences: replaysStay(),
   },
@@ -196,13 +196,15 @@ export const refreshMutations = (): readonly Mutation[] => [
   },
   {
     rule: "REV-11",
-    what: "a logout stays on one replica",
+    what: "a logout takes effect on one replica only",
     base: "issuing",
     differences: logoutsStay(),
   },
 ];
 
-/** Rejects a token that was presented in a state of the service, after that state has ended. */
+/**
+ * Rejects a refresh token that was presented while the hook was in the given state, once the hook has left that state.
+ */
 function usedUpWhen(state: string): Mutation["differences"] {
   const used = new Set<string>();
   return {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Mutation } from "./mutation.ts";
 
-/** Changes the JSON of one path. */
+/** Changes the JSON responses of one path. */
 export function json(
   path: string,
   change: (body: Record<string, unknown>) => unknown,
@@ -22,7 +22,7 @@ export function answerJson(res: ServerResponse, status: number, body: unknown): 
   return true;
 }
 
-/** The dependencies that the kit has broken so far. */
+/** Tracks which dependencies the kit has broken and not yet restored. */
 export function brokenOnes(): { readonly names: Set<string>; note(url: string | undefined): void } {
   const names = new Set<string>();
   return {

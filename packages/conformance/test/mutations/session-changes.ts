@@ -6,7 +6,7 @@ import { bearerOf, openToken, type OpenToken, setBearer, signToken } from "../su
 
 type Kind = "access" | "refresh";
 
-/** Returns the pair in an answer as a mutable object. */
+/** Returns the token pair in a response as a mutable object. */
 function pairIn(answer: HeldAnswer, body: Record<string, unknown>): Record<string, unknown> | undefined {
   if (answer.status !== 200) return undefined;
   if (answer.path === "/sign-in") return body["tokens"] as Record<string, unknown>;
@@ -55,12 +55,12 @@ export function claims(
   });
 }
 
-/** Changes the answer to a successful refresh. */
+/** Changes the response to a successful refresh. */
 export function refreshed(change: (body: Record<string, unknown>) => void): Mutation["differences"] {
   return changing("/auth/refresh", 200, change);
 }
 
-/** Changes the JSON of one path and status. */
+/** Changes the JSON responses of one path that have this status. */
 export function changing(
   path: string,
   status: number,

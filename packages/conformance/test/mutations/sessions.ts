@@ -28,7 +28,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-3",
-    what: "all sign-ins of a person share one session",
+    what: "all sign-ins of a user share one session",
     base: "issuing",
     differences: dressed(({ claims: all }) => {
       all["fam"] = "the-session-of-another-user";
@@ -37,7 +37,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-4",
-    what: "the first access token lives an hour",
+    what: "the first access token is valid for an hour",
     base: "issuing",
     differences: claims("access", (all, isRefreshed) => {
       if (!isRefreshed) all["exp"] = Number(all["iat"]) + 3600;
@@ -45,7 +45,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-4",
-    what: "refresh tokens live for a year",
+    what: "refresh tokens are valid for a year",
     base: "issuing",
     differences: claims("refresh", (all) => (all["exp"] = Number(all["iat"]) + 31_536_000)),
   },
@@ -66,26 +66,26 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-11",
-    what: "a refresh token has its own scopes",
+    what: "refresh tokens contain a scope claim",
     base: "issuing",
     differences: claims("refresh", (all) => (all["scope"] = "orders:read")),
   },
   {
     rule: "ISS-11",
-    what: "access tokens have grt too",
+    what: "access tokens contain grt",
     base: "issuing",
     differences: claims("access", (all) => (all["grt"] = { scopes: [], roles: [] })),
   },
   {
     rule: "ISS-12",
-    what: "tokens have no kid while there is one key",
+    what: "tokens have no kid while the set has a single key",
     base: "ring",
     differences: dressed(({ header }) => header["alg"] === "RS256" && delete header["kid"]),
     unjudged: ["ISS-15", "KEY-3"],
   },
   {
     rule: "REF-2",
-    what: "a pair is cacheable",
+    what: "the response to a refresh is cacheable",
     base: "issuing",
     differences: {
       head: (res, req) => void (req.url === "/auth/refresh" && res.setHeader("Cache-Control", "private")),
@@ -130,7 +130,7 @@ export const sessionMutations = (): readonly Mutation[] => [
     rule: "ISS-5",
     what: "a logout has no effect",
     base: "issuing",
-    // This logout queries the store during the outage, as every logout does.
+    // During the outage the sound service handles the logout, so that only ISS-5 fails.
     differences: during("/store/break", "/store/restore", (isOut) => ({
       request(req, res) {
         const { fam, typ } = callerOf(req);
@@ -143,7 +143,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-5",
-    what: "a logout ends only the token, and the session continues",
+    what: "a logout revokes only the token, and the session continues",
     base: "issuing",
     differences: {
       request(req) {
@@ -157,13 +157,13 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-7",
-    what: "a logout ends every session of the person",
+    what: "a logout ends every session of the user",
     base: "issuing",
     differences: endsAllSessions(),
   },
   {
     rule: "ISS-8",
-    what: "a logout answers 200",
+    what: "a logout returns 200",
     base: "issuing",
     differences: {
       answer(answer) {
@@ -175,7 +175,7 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-8",
-    what: "the logout of a token without jti and fam is a 400",
+    what: "a logout with a token without jti and fam gets a 400",
     base: "issuing",
     differences: {
       request(req, res) {
@@ -200,13 +200,13 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-6",
-    what: "the logout of a token without fam ends all such tokens",
+    what: "a logout with a token without fam revokes all such tokens",
     base: "issuing",
     differences: endsAllLoose(),
   },
   {
     rule: "ISS-15",
-    what: "the key set has the private exponent",
+    what: "the key set contains the private exponent",
     base: "ring",
     differences: changing("/.well-known/jwks.json", 200, (body) => {
       for (const key of body["keys"] as Record<string, unknown>[]) key["d"] = "AQAB";
@@ -215,14 +215,14 @@ export const sessionMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ISS-15",
-    what: "the key set lacks the signing key",
+    what: "the key set omits the signing key",
     base: "ring",
     differences: changing("/.well-known/jwks.json", 200, (body) => (body["keys"] = [])),
     unjudged: ["KEY-3"],
   },
   {
     rule: "ISS-15",
-    what: "the secret is published",
+    what: "the key set contains the shared secret",
     base: "issuing",
     differences: {
       request(req, res) {

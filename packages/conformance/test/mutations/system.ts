@@ -1,7 +1,7 @@
 import type { Mutation } from "./mutation.ts";
 import { answerJson, brokenOnes, json } from "./report-changes.ts";
 
-/** `/health` answers 503 while one of these dependencies is broken. */
+/** Makes `/health` return 503 while one of these dependencies is broken. */
 function probing(...dependencies: readonly string[]): Mutation["differences"] {
   const broken = brokenOnes();
   return {
@@ -16,14 +16,14 @@ function probing(...dependencies: readonly string[]): Mutation["differences"] {
 export const systemMutations = (): readonly Mutation[] => [
   {
     rule: "SYS-1",
-    what: "/health says status up",
+    what: "the status of /health is up",
     base: "swift",
     differences: json("/health", (body) => ({ ...body, status: "up" })),
   },
-  { rule: "SYS-2", what: "/health asks the mail server", base: "swift", differences: probing("mail") },
+  { rule: "SYS-2", what: "/health depends on the mail server", base: "swift", differences: probing("mail") },
   {
     rule: "SYS-3",
-    what: "/ready answers 203 while all is well",
+    what: "/ready returns 203 while all checks pass",
     base: "swift",
     differences: {
       answer(answer) {
@@ -34,7 +34,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "SYS-4",
-    what: "/health goes down with the database",
+    what: "/health returns 503 while the database is down",
     base: "swift",
     differences: probing("orders"),
   },
@@ -74,7 +74,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "SYS-8",
-    what: "/health is JSON as text/plain",
+    what: "/health is sent as text/plain",
     base: "swift",
     differences: {
       answer(answer) {
@@ -90,7 +90,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "ENV-1",
-    what: "the log has another service name",
+    what: "log lines contain another service name",
     base: "swift",
     differences: { log: (line) => ({ ...line, service: "node" }) },
   },
@@ -102,7 +102,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-1",
-    what: "X-Forwarded-Host of any client is used in redirects",
+    what: "X-Forwarded-Host of any client is used in links",
     base: "swift",
     differences: {
       answer(answer, req) {
@@ -129,7 +129,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-6",
-    what: "pages have no content policy",
+    what: "HTML pages have no Content-Security-Policy",
     base: "swift",
     differences: {
       head(res) {
@@ -140,7 +140,7 @@ export const systemMutations = (): readonly Mutation[] => [
   },
   {
     rule: "EDGE-7",
-    what: "JSON has no nosniff header",
+    what: "JSON responses have no X-Content-Type-Options",
     base: "swift",
     differences: {
       head(res) {

@@ -3,7 +3,7 @@ import { bearerOf, openToken } from "../support/token-repair.ts";
 import type { IncomingMessage } from "node:http";
 import type { Mutation } from "./mutation.ts";
 
-/** The unverified tenant claim of the token. */
+/** Returns the tenant claim of the token, without verifying the token. */
 function claimed(req: IncomingMessage): unknown {
   const raw = bearerOf(req);
   return raw === undefined ? undefined : openToken(raw)?.claims["tenant_id"];
@@ -25,7 +25,7 @@ function granting(tenantOf: (req: IncomingMessage) => string | undefined): Mutat
   };
 }
 
-/** Changes the 403 or 401 of the tenant route. */
+/** Changes the responses for which `fits` returns true. */
 function refusal(
   fits: (answer: { status: number; path: string }, req: IncomingMessage) => boolean,
   change: Record<string, unknown>,
@@ -44,7 +44,7 @@ const onTenant = ({ path }: { path: string }): boolean => path === "/tenant" || 
 export const tenancyMutations = (): readonly Mutation[] => [
   {
     rule: "TEN-1",
-    what: "the header is listed but not used",
+    what: "X-Tenant-ID is a configured source but is ignored",
     base: "reduced",
     differences: refusal(({ status }, req) => status === 200 && req.headers["x-tenant-id"] === "acme", {
       status: 404,
@@ -74,7 +74,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-5",
-    what: "X-Tenant-ID of an anonymous caller is the tenant",
+    what: "X-Tenant-ID of an anonymous request is used as the tenant",
     base: "swift",
     differences: granting((req) => {
       const header = req.headers["x-tenant-id"];
@@ -85,13 +85,13 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-6",
-    what: "a subdomain is granted without a caller",
+    what: "an anonymous request gets the subdomain's tenant",
     base: "swift",
     differences: granting((req) => (bearerOf(req) === undefined ? subdomain(req) : undefined)),
   },
   {
     rule: "TEN-6",
-    what: "a missing caller is a 403",
+    what: "a request without a caller gets a 403",
     base: "reduced",
     differences: refusal((answer) => answer.status === 401 && onTenant(answer), {
       status: 403,
@@ -101,7 +101,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-6",
-    what: "a caller without a tenant acts in the named one",
+    what: "a caller without a tenant gets the subdomain's tenant",
     base: "swift",
     differences: granting((req) =>
       bearerOf(req) !== undefined && claimed(req) === undefined ? subdomain(req) : undefined,
@@ -152,7 +152,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-12",
-    what: "a label may begin with a dash",
+    what: "a subdomain may begin with a dash",
     base: "swift",
     differences: {
       request(req) {
@@ -162,7 +162,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-13",
-    what: "www is a tenant",
+    what: "the subdomain www is a tenant",
     base: "swift",
     differences: {
       request(req) {
@@ -173,7 +173,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-14",
-    what: "the path prefix is compared as plain text",
+    what: "/tX/ names a tenant like the path prefix /t/",
     base: "swift",
     differences: {
       request(req) {
@@ -183,13 +183,13 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-15",
-    what: "the subject is not used as tenant",
+    what: "the subject is not used as the tenant",
     base: "user",
     differences: { toml: [['sources = ["token", "user"]', 'sources = ["token"]']] },
   },
   {
     rule: "TEN-16",
-    what: "paths are exempt by prefix",
+    what: "a path that begins with an exempt path is exempt",
     base: "required",
     differences: refusal(({ status, path }) => status === 403 && path === "/healthy", {
       status: 404,
@@ -198,7 +198,7 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-17",
-    what: "a request that names a tenant without a caller is a 403",
+    what: "an anonymous request that names a tenant gets a 403",
     base: "required",
     differences: refusal(({ status, path }) => status === 401 && path.startsWith("/svc"), {
       status: 403,
@@ -207,13 +207,13 @@ export const tenancyMutations = (): readonly Mutation[] => [
   },
   {
     rule: "TEN-18",
-    what: "a request that names no tenant is a 400",
+    what: "a request without a tenant gets a 400",
     base: "swift",
     differences: refusal(({ path }) => path === "/asked", { status: 400, title: "Bad Request" }),
   },
   {
     rule: "TEN-19",
-    what: "the 403 says `wrong tenant`",
+    what: "the detail of the 403 is `wrong tenant`",
     base: "swift",
     differences: refusal((answer) => answer.status === 403 && onTenant(answer), { detail: "wrong tenant" }),
   },

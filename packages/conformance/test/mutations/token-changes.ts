@@ -19,7 +19,7 @@ export function overlook(
   return { request: overlooking(heal, options) };
 }
 
-/** Does something to a claim with a matching value. */
+/** Replaces a claim for which `fits` returns true with `value`, or with the result of the function `value`. */
 export function claim(
   name: string,
   fits: (value: unknown) => boolean,
@@ -37,7 +37,7 @@ export const later = (): number => now() + 600;
 export const isBetween = (value: unknown, from: number, to: number): boolean =>
   typeof value === "number" && value > now() + from && value < now() + to;
 
-/** Changes the caller that the service has found. */
+/** Changes the principal that the service has authenticated. */
 export function principals(change: (principal: Principal) => Partial<Principal>): Mutation["differences"] {
   return {
     middleware(req, _res, next) {

@@ -17,7 +17,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-3",
-    what: "the algorithm comes from the token: HS256 with the public key",
+    what: "a token signed with HS256 and the public key is accepted",
     base: "full",
     differences: overlook(
       ({ header }) => {
@@ -100,7 +100,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-8",
-    what: "there is no leeway",
+    what: "exp is checked without leeway",
     base: "full",
     differences: refusing(({ claims }) => isBetween(claims["exp"], -29, 0)),
   },
@@ -129,7 +129,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-21",
-    what: "bytes that are not UTF-8 are replaced",
+    what: "invalid UTF-8 is replaced instead of rejected",
     base: "reduced",
     differences: overlook((token) => String(token.claims["x"]).includes("\uFFFD")),
   },
@@ -183,7 +183,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-27",
-    what: "scopes are read only from a text",
+    what: "scopes are read only from a string",
     base: "full",
     differences: overlook(({ claims }) => {
       if (!Array.isArray(claims["scope"])) return false;
@@ -199,7 +199,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-28",
-    what: "dates are read from texts",
+    what: "timestamps are read from strings",
     base: "reduced",
     differences: overlook(({ claims }) => {
       const texts = ["exp", "iat", "nbf"].filter((name) => typeof claims[name] === "string");
@@ -209,7 +209,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "AUTH-29",
-    what: "an iat in the future is accepted",
+    what: "a token with iat in the future is accepted",
     base: "full",
     differences: claim("iat", (value) => isBetween(value, 30, 1000), now),
   },
@@ -231,7 +231,7 @@ export const tokenMutations = (): readonly Mutation[] => [
   },
   {
     rule: "CLAIM-4",
-    what: "a token with typ access is treated as a foreign one",
+    what: "a token with typ access is refused",
     base: "full",
     differences: refusing(({ claims }) => claims["typ"] === "access"),
   },

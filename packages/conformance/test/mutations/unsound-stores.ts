@@ -3,7 +3,7 @@ import type { Rotation, TokenStore } from "@svc/token-store";
 import type { Mutation } from "./mutation.ts";
 import { store } from "./session-changes.ts";
 
-/** Tracks when each refresh token was rotated, and how it was presented afterwards. */
+/** Wraps `rotate`: the first rotation of a refresh token uses the sound store, and `again` decides every later one. */
 function watched(
   sound: TokenStore,
   rotatedAt: Map<string, number>,
@@ -126,7 +126,7 @@ export function logoutsStay(): Mutation["differences"] {
       isRevoked: (token) =>
         ended.has(token.fam ?? "") || ended.has(token.jti ?? "") || sound.isRevoked(token),
       async revokeFamily(fam) {
-        // Calls the store, which may be down.
+        // Query the store first, so that a logout still fails while the store is down.
         await sound.isRevoked({ jti: undefined, fam, sub: "ann", signedInAt: 0 });
         ended.add(fam);
       },

@@ -13,7 +13,7 @@ export interface SessionsBase {
   readonly federated?: boolean;
 }
 
-/** The base services to be broken, one for each set of settings that rules need. */
+/** A base service, which mutations break. There is one for each set of settings that rules need. */
 export interface Base {
   readonly toml?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -24,7 +24,10 @@ export interface Base {
   readonly probes?: Probes;
   /** Whether the kit serves the key set, at `{jwks}` in the TOML. */
   readonly serveKeys?: boolean;
-  /** Whether and how it issues tokens. Its dependencies cannot be broken: other bases cover those rules. */
+  /**
+   * How the service issues tokens; undefined if it does not. The dependencies of such a base cannot be broken: other
+   * bases cover those rules.
+   */
   readonly sessions?: SessionsBase;
 }
 
@@ -101,14 +104,14 @@ const features = ["metrics", "security_headers", "auth", "tenancy"] as const;
 const signed = { sources: ["token", "subdomain", "path"], baseDomain: "svc.example" } as const;
 
 export const bases = {
-  /** Every feature on, tokens with a pinned key. */
+  /** All features enabled; the service verifies tokens with a configured RSA key. */
   full: {
     toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
     keys: rsaKeys,
     tenancy: signed,
     features,
   },
-  /** The same for rules unrelated to tokens: signing takes a twentieth of the time. */
+  /** Like `full`, but with an ES256 key, which signs 20 times as fast; for rules unrelated to tokens. */
   swift: {
     toml: `${service}${enabled("auth", "tenancy")}${ellipticAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
     keys: ellipticKeys,
@@ -139,48 +142,48 @@ export const bases = {
     tenancy: { sources: ["token", "header"] },
     features,
   },
-  /** A key set served by the kit. */
+  /** The service verifies tokens with the key set that the kit serves. */
   jwks: {
     toml: `${service}${enabled("auth")}\n[plugin.auth]\nmode = "jwks"\njwks_url = "{jwks}"\nalgorithms = ["RS256"]\n`,
     keys: { algorithm: "RS256" },
     features: ["metrics", "security_headers", "auth"],
     serveKeys: true,
   },
-  /** Production. */
+  /** The production environment. */
   prod: {
     toml: `${service}env = "prod"\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"] },
     features,
   },
-  /** Every request needs a tenant, and the unsigned source is listed first. */
+  /** Every request needs a tenant, and the subdomain, an unsigned source, comes before the token. */
   required: {
     toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["subdomain", "token"], requireTenant: true },
     features,
   },
-  /** Trusts callers without a tenant; the subject is its own tenant. */
+  /** A caller without a tenant may act in the tenant that the request names. */
   trusting: {
     toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["token", "subdomain"], trustUnscopedPrincipals: true },
     features: [...features, "trusted_hosts"],
   },
-  /** The verified subject is the tenant when the token names none. */
+  /** The verified subject is the tenant if the token does not name one. */
   user: {
     toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "user"]')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["token", "user"] },
     features,
   },
-  /** Tenants without callers. */
+  /** Tenants without authentication. */
   anonymous: {
     toml: `${service}${enabled("tenancy")}${tenancyTable('sources = ["path", "header"]')}`,
     tenancy: { ...signed, sources: ["path", "header"] },
     features: ["metrics", "security_headers", "tenancy"],
   },
-  /** Two replicas that issue tokens with a secret, share a store, and continue without it. */
+  /** Two replicas that issue tokens with a shared secret, share a store, and accept tokens while the store is down. */
   issuing: {
     toml: `${service}${enabled("auth")}${issuingTable("refresh_grace_seconds = 2")}mode = "secret"\nalgorithms = ["HS256"]\n`,
     env: { SVC_AUTH_SECRET: secret },
@@ -188,7 +191,9 @@ export const bases = {
     features: ["metrics", "security_headers", "auth"],
     sessions: { graceSeconds: 2, failOpen: true, replica: true },
   },
-  /** Signs with a key file, has no window, does not continue without its store, and offers federated sign-in. */
+  /**
+   * Signs with a key file, has no grace window, rejects tokens while the store is down, and offers federated sign-in.
+   */
   ring: {
     toml: `${service}env = "staging"\n${enabled("auth")}${issuingTable("refresh_grace_seconds = 0")}signing_keys = "{keys}"\nrevocation_fail_open = false\n`,
     keys: {

@@ -5,9 +5,10 @@ import { publicPem } from "./bases.ts";
 import { createForeignSessions, type ForeignSessions } from "./foreign-sessions.ts";
 
 /**
- * Starts a hand-written service that keeps the contract without any house convention: ids with dashes, instance with
- * its query, no Allow, no WWW-Authenticate, no metrics, titles of a later edition, a leeway wider by a second, an extra
- * member in every problem, one fixed algorithm, and no answer to a body that is too long.
+ * Starts a hand-written service that keeps the contract but no house convention: its ids contain dashes, `instance`
+ * contains the query, it sends no Allow or WWW-Authenticate header and no metrics, its titles come from a later edition
+ * of RFC 9110, its leeway is one second longer, every problem has an extra member, it accepts one algorithm only, and
+ * it resets the connection for a body that is too long.
  */
 export function startForeign(prefix = "", scopeClaim = "scope"): Promise<Listening> {
   const sessions = createForeignSessions();
@@ -145,7 +146,7 @@ function callerOf(scope: unknown): Caller {
   return { scopes: typeof scope === "string" ? scope.split(" ") : [], roles: [] };
 }
 
-/** Returns the claims of a valid token. */
+/** Returns the claims of a valid token; undefined for any other token. */
 function claimsOf(token: string | undefined): Claims | undefined {
   const [header = "", payload = "", signature = ""] = token?.split(".") ?? [];
   try {

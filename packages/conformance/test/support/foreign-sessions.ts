@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { signToken } from "./token-repair.ts";
 
-/** The answer of a foreign service. A string as the body is the detail of a problem. */
+/** The response of a foreign service. A string as body becomes the detail of a problem document. */
 export type Outcome = readonly [status: number, body: unknown];
 
 interface Claims {
@@ -11,8 +11,8 @@ interface Claims {
 }
 
 /**
- * Hand-written sessions without any house convention: other members, no kid, ids with dashes, its own wording, a logout
- * that answers 200, tokens with other lifetimes.
+ * Hand-written sessions that follow no house convention: other member names, no kid, ids with dashes, other texts, a
+ * logout that returns 200, and other token lifetimes.
  */
 export interface ForeignSessions {
   signIn(): Outcome;

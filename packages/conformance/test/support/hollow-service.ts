@@ -3,7 +3,7 @@ import { listen, type Listening } from "@svc/test-support";
 
 /** Options of {@link startHollow}. */
 export interface HollowOptions {
-  /** Answers by path, for `GET` only. Default: the four system endpoints. */
+  /** Response bodies by path, for `GET` only. Default: the four system endpoints. */
   readonly routes?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -27,7 +27,7 @@ export async function judge(
   );
 }
 
-/** Returns the checks of some rules that apply to a base. */
+/** Returns the ids of the given rules and rule families that apply to a base. */
 function within(reaches: readonly string[], base: BaseName): readonly string[] {
   const isReduced = "profile" in bases[base];
   const families = new Set(reaches);
@@ -43,7 +43,7 @@ export function failures({ findings }: ConformanceReport): readonly Finding[] {
   return findings.filter(({ verdict }) => verdict.status === "fail");
 }
 
-/** Formats failures for the message of a test. */
+/** Formats failures for assertion messages. */
 export function messagesOf(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ id, verdict }) => (verdict.status === "fail" ? `${id}: ${verdict.seen}` : id));
 }
@@ -61,15 +61,15 @@ export function unjudgedIn(sound: ConformanceReport, broken: ConformanceReport):
 
 const most = 40;
 const least = 3;
-/** Above this share of CPU time, one more service would delay all others. */
+/** Above this event-loop utilization, another concurrent service would delay all others. */
 const busy = 0.8;
 
-/** What {@link startAll} runs; a sound service has no rule. */
+/** A service for {@link startAll} to judge: a mutation, or a sound service. */
 type Work = Pick<Mutation, "base" | "differences" | "reaches">;
 
 /**
- * Judges many services concurrently, as many as the CPU has time for: a service that waits for the CPU answers too
- * late, which some rules forbid.
+ * Judges many services, only as many at once as the CPU can serve: a service that waits for the CPU responds late,
+ * which some rules forbid.
  */
 export function startAll(works: readonly Work[]): readonly Promise<ConformanceReport>[] {
   const pending = works.map((work) => ({ work, ...Promise.withResolvers<ConformanceReport>() }));

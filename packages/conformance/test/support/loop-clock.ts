@@ -1,5 +1,5 @@
 const TICK_MS = 10;
-/** Maximum milliseconds that one turn of the event loop counts. */
+/** Maximum time in milliseconds that the clock advances during one turn of the event loop. */
 const LONGEST_TURN_MS = 100;
 
 let elapsed = 0;
@@ -11,8 +11,8 @@ setInterval(() => {
 }, TICK_MS).unref();
 
 /**
- * Returns milliseconds of a clock that stands still during an event-loop stall. The services under test run in the process of the
- * kit: a stall delays both, and no duration that the kit measures may depend on it.
+ * Returns the time in milliseconds of a clock that stops during event-loop stalls. The services under test run in the
+ * same process as the kit, so a stall delays both, and must not count in the durations that the kit measures.
  */
 export function loopClock(): number {
   return elapsed;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 
-/** An answer held back so that it can be changed. */
+/** A response that is held back so that it can be changed. */
 export interface HeldAnswer {
   status: number;
   body: Buffer;
@@ -13,12 +13,12 @@ export interface HeldAnswer {
   setText(text: string, type: string): void;
 }
 
-/** A layer between the network and a sound service that breaks one thing. */
+/** A layer between the network and a sound service that makes the service break a rule. */
 export interface Layer {
-  /** Sees a request before the service. Returns true when it has answered itself. */
+  /** Called for a request before the service handles it. Returns true if the layer has responded itself. */
   readonly request?:
     ((req: IncomingMessage, res: ServerResponse) => boolean | void | Promise<boolean | void>) | undefined;
-  /** Changes an answer. Not called for streamed answers. */
+  /** Changes a response. Not called for streamed responses. */
   readonly answer?: ((answer: HeldAnswer, req: IncomingMessage) => void) | undefined;
   /** Changes headers before they are sent, including the security headers. */
   readonly head?: ((res: ServerResponse, req: IncomingMessage) => void) | undefined;
@@ -63,7 +63,7 @@ function hold(req: IncomingMessage, res: ServerResponse, layer: Layer): void {
     return res;
   };
   res.writeHead = writeHead as typeof res.writeHead;
-  /** Sends the answer; the service may delay its end. */
+  /** Sends the changed response. With `write`, the service ends the response later. */
   function send(how: "write" | "end"): void {
     sending = true;
     const answer = held(req, res, Buffer.concat(chunks));

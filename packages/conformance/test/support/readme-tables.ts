@@ -1,7 +1,7 @@
 import { type Member, membersOf, type Shape } from "../../src/options.ts";
 import { fileName } from "../../src/resolve-settings.ts";
 
-/** The objects of each table of the README, with the text before the names of their members. */
+/** The shapes that each README table documents, with the prefix of their members' names. */
 const tables: readonly (readonly (readonly [shape: Shape, prefix: string])[])[] = [
   [["keys", ""]],
   [

@@ -31,7 +31,7 @@ export interface Differences extends Layer {
   readonly server?: ((server: Service["server"]) => void) | undefined;
   /** Changes the token issuer and the store of revocations. */
   readonly sessions?: SessionDifferences | undefined;
-  /** Returns a layer, given the address of the key set. */
+  /** Returns a layer for a service that fetches the key set from this URL. */
   readonly keySet?: ((url: string) => Layer) | undefined;
 }
 
@@ -56,8 +56,8 @@ export const scopes: readonly string[] = ["orders:read", "orders:write"];
 const roles: readonly string[] = ["admin", "auditor"];
 
 /**
- * Generates the keys that the kit will serve. A service fetches them at its start, and once more within a second; RSA
- * keys may take longer than that, and the third fetch would follow a minute later.
+ * Generates the kit's keys before a service starts. A service fetches the key set at startup and again within a second;
+ * generating RSA keys may take longer than that, and the third fetch would follow only a minute later.
  */
 export async function makeServedKeys(algorithm: Algorithm): Promise<void> {
   const served = await serveKeys(`127.0.0.1:${await freePort()}`, algorithm);

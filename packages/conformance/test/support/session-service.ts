@@ -21,14 +21,14 @@ import { createMemoryTokenStore, type RevocableToken, type TokenStore } from "@s
 import type { Express } from "express";
 import { privatePem, publicPem, type SessionsBase } from "./bases.ts";
 
-/** How the sessions of one service differ from sound ones. */
+/** The changes that make the sessions of a service break a rule. */
 export interface SessionDifferences {
-  /** Changes the store of one replica; the first is 0. */
+  /** Changes the token store of a replica, 0 or 1. */
   readonly store?: ((store: TokenStore, replica: number) => TokenStore) | undefined;
   readonly refresh?:
     ((refresh: TokenIssuer["refresh"], hookState: () => HookState) => TokenIssuer["refresh"]) | undefined;
   readonly hook?: ((hook: RefreshHook, hookState: () => HookState) => RefreshHook) | undefined;
-  /** Changes the key ring before it is written. */
+  /** Changes the key ring before it is written to the key file. */
   readonly ring?: ((document: RingDocument) => RingDocument) | undefined;
 }
 
@@ -38,7 +38,7 @@ const scopes = ["orders:write", "orders:read"];
 const roles = ["auditor", "admin"];
 const granted = ["orders:read"];
 
-/** What the replicas of one service share. */
+/** Settings, routes and probes that the replicas of one service share. */
 export interface Sessions extends AsyncDisposable {
   readonly keysFile: string | undefined;
   auth(replica: number): NonNullable<ServiceOptions["auth"]>;
@@ -173,7 +173,7 @@ function login(): ReturnType<typeof oidcLogin> {
   });
 }
 
-/** Returns the key that the kit also signs with. */
+/** Returns the service's first signing key, with which the kit also signs tokens. */
 function firstKey(): Parameters<typeof newRing>[0] {
   return {
     kid: firstKid(),

@@ -2,7 +2,7 @@ import { createHmac, createPrivateKey, createPublicKey, sign, verify, constants 
 import type { IncomingMessage } from "node:http";
 import { privatePem, publicPem, secret } from "./bases.ts";
 
-/** A token in parts, as a careless service reads it. */
+/** The decoded parts of a token that was not verified. */
 export interface OpenToken {
   header: Record<string, unknown>;
   claims: Record<string, unknown>;
@@ -35,7 +35,7 @@ export function setBearer(req: IncomingMessage, token: string | undefined): void
   else req.headers.authorization = `Bearer ${token}`;
 }
 
-/** Signs a token that the service should have refused, so that the sound service behind accepts it. */
+/** Signs a token that the service should refuse, so that the sound service behind the layer accepts it. */
 export function signToken({ header, claims }: Pick<OpenToken, "header" | "claims">): string {
   const input = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
@@ -70,7 +70,7 @@ export function isSigned(raw: string): boolean {
 }
 
 /**
- * Makes a service ignore a defect: exchanges a correctly signed token with the defect for a sound one.
+ * Makes a service ignore a defect: replaces a correctly signed token that has the defect with a sound token.
  *
  * @param heal repairs the token and returns whether it had the defect
  */

@@ -1,6 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 
-/** A check that always returns the same result, or the result of a function. */
+/** Creates a check that always returns the same result, or the result of a function. */
 export function check(
   name: string,
   critical: boolean,
@@ -14,7 +14,7 @@ export function check(
   };
 }
 
-/** A promise that the test settles. */
+/** Returns a promise and the function that resolves it. */
 export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((settle) => (resolve = settle));

@@ -2,10 +2,13 @@ import { createServer, type RequestListener } from "node:http";
 import type { Middleware } from "@svc/context";
 import { expressMajors } from "@svc/test-support";
 
-/** The status of every host for a request that the middleware passes on. */
+/** Status with which every host responds to a request that the middleware passes to `next()`. */
 export const PASSED_ON = 418;
 
-/** The middleware on a bare server and on both majors of Express, each with a handler that answers 418. */
+/**
+ * Returns listeners that run the middleware on a bare server and on both majors of Express, each with a handler that
+ * responds with 418.
+ */
 export function hosts(middleware: Middleware): Readonly<Record<string, RequestListener>> {
   const listeners: Record<string, RequestListener> = {
     "bare http": (req, res) =>
@@ -23,7 +26,7 @@ export function hosts(middleware: Middleware): Readonly<Record<string, RequestLi
   return listeners;
 }
 
-/** A bare server, for tests that do not depend on the host. */
+/** Creates a bare server with the middleware, for tests that do not depend on the host. */
 export function bare(middleware: Middleware): ReturnType<typeof createServer> {
   return createServer(hosts(middleware)["bare http"]);
 }

@@ -1,6 +1,9 @@
 import type { Measure } from "../definition.ts";
 
-/** Returns the total of several months. A `numeric` sum may need more digits than one month has; its scale is kept. */
+/**
+ * Returns the SQL expression for the total of several months. A `numeric` sum may need more digits than the column of
+ * one month has; its scale is kept.
+ */
 export function combinedSql({ sql, type, combine = "sum" }: Measure): string {
   return `${combine}(kept.${sql})::${/^(?:numeric|decimal|dec)\b/.test(type) ? "numeric" : type} as ${sql}`;
 }

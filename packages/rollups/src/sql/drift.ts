@@ -4,7 +4,7 @@ import { boundsSql } from "../zone.ts";
 import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";
 import { guardSql } from "./recompute.ts";
 
-/** Returns the query for the checks before a comparison; `$1` is the tenant setting. */
+/** Returns the query for the checks that precede a comparison; `$1` is the tenant setting. */
 export function guardOnlySql(definition: Definition): string {
   return `with ${guardSql(definition, 1)} select * from guard`;
 }
@@ -44,7 +44,10 @@ export function driftSql(definition: Definition, hasTenant: boolean): string {
 select svc_side, to_char(month, 'YYYY-MM-DD') as month${columns} from drift order by month${list(names.groups)}`;
 }
 
-/** Returns the query that checks for an index on columns `$1` (tenant or null) and `$2` (time) of the source; true for a view. */
+/**
+ * Returns the query that checks whether the source has an index on columns `$1` (tenant or null) and `$2` (time); its
+ * result is true for a view.
+ */
 export function hasIndexSql({ source }: Definition): string {
   return `select class.relkind not in ('r', 'p') or exists (
   select from pg_catalog.pg_index as index

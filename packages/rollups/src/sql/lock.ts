@@ -2,9 +2,9 @@ import { literal } from "@svc/sql";
 import type { Definition } from "../definition.ts";
 import { boundsSql, monthSql, startSql } from "../zone.ts";
 
-/** A bucket: the unit of one refresh. */
+/** A bucket: one local month of one tenant, the unit of a refresh. */
 export interface Bucket extends Record<string, unknown> {
-  /** As in the table of totals; null for rows without a tenant. */
+  /** The tenant as stored in the totals; null for rows without a tenant. */
   readonly tenant: string | null;
   /** First day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
@@ -14,13 +14,15 @@ export interface Bucket extends Record<string, unknown> {
   readonly isolation: string;
 }
 
-/** Limit of buckets per call, since every lock takes a slot of the server's shared memory. */
+/** Maximum number of buckets per call, because every lock takes a slot of the server's shared memory. */
 export const MAX_BUCKETS = 1000;
 
 /** How a caller identifies buckets: by instants in them, or by the first days of their months. */
 export type LockBy = "instants" | "months";
 
-/** A refresh locks its bucket exclusively; writers that queue a refresh share the lock. */
+/**
+ * Lock mode: `refresh` locks the bucket exclusively; `queue` shares the lock with other writers that queue a refresh.
+ */
 export type LockMode = "refresh" | "queue";
 
 const oid = ({ table }: Definition): string => `to_regclass(${literal(table)})::oid::text`;
@@ -34,9 +36,9 @@ const bucketKey = (definition: Definition): string =>
   `hashtextextended(concat_ws(chr(31), 'svc/rollup', ${oid(definition)}, month_text, 't' || tenant), 0)`;
 
 /**
- * Returns the statement that finds and locks the bucket of each tenant and instant (ROLL-3): `$1` tenants, `$2` instants or
- * months. It locks in the order of tenant and month, which prevents deadlocks. It is a separate statement, so that the next
- * statement sees everything that was committed during the wait.
+ * Returns the statement that finds and locks the bucket of each tenant and instant (ROLL-3): `$1` tenants, `$2`
+ * instants or months. It locks in the order of tenant and month, which prevents deadlocks. It is separate from the
+ * statement that reads, so that the latter sees everything that was committed during the wait.
  *
  * It also sets a transaction-local setting. If the next statement does not find that setting, no transaction was open.
  */
@@ -56,7 +58,10 @@ const MONTHS = `placed as materialized (
   select tenant, month::timestamp from unnest($1::text[], $2::date[]) as asked (tenant, month)
 )`;
 
-/** Around clock changes across midnight, the local date may be in the month before or after the bucket's month. */
+/**
+ * Returns the CTEs that compute the bucket's month of each tenant and instant. The month of the local date is only a
+ * guess: around a clock change across midnight, the bucket's month may be the one before or after it.
+ */
 function placedSql(zone: string): string {
   const start = (month: string): string => startSql(month, zone);
   return `asked as materialized (
@@ -69,7 +74,7 @@ function placedSql(zone: string): string {
 )`;
 }
 
-/** Returns a column expression that takes the locks; callers ignore its value. */
+/** Returns the column expression that takes the locks; callers ignore its value. */
 function locks(definition: Definition, mode: LockMode): string {
   const shared = mode === "queue" ? "_shared" : "";
   const whole = mode === "queue" ? "" : `pg_advisory_xact_lock_shared(${wholeKey(definition)})::text, `;

@@ -10,20 +10,21 @@ export function sharedTables({ givenTable }: Definition): {
   return { zones: `${schema}svc_rollups`, refreshes: `${schema}svc_rollup_refreshes` };
 }
 
-/** Returns the name under which the shared tables list these totals. */
+/** Returns the name under which the shared tables store data about this rollup. */
 export function ownName({ givenTable }: Definition): string {
   return givenTable.slice(givenTable.lastIndexOf(".") + 1);
 }
 
 /**
- * Returns a condition for a tenant's rows; `parameter` is 0 for no tenant. `is not distinct from` could not use the index.
+ * Returns a condition for a tenant's rows, which uses `=` because `is not distinct from` could not use the index.
+ * `parameter` is 0 for rows without a tenant.
  */
 export function ofTenant(definition: Definition, column: string | undefined, parameter: number): string {
   if (column === undefined) return "true";
   return parameter === 0 ? `${column} is null` : `${column} = $${parameter}::text::${definition.tenantType}`;
 }
 
-/** Returns the expression to group by; strings are compared byte by byte, independent of the column's collation. */
+/** Returns the expression to group by. Strings are compared byte by byte, regardless of the column's collation. */
 export function groupedSql({ column, type, length, whenNull, cut }: Group): string {
   const value = `source.${column}`;
   if (length === undefined) {
@@ -39,7 +40,10 @@ export function list(columns: readonly string[]): string {
   return columns.map((column) => `, ${column}`).join("");
 }
 
-/** Returns a condition for equal or null values in the columns of two rows, written so that a hash join can use it. */
+/**
+ * Returns a condition that is true if the columns of two rows are equal or both null, in a form that a hash join can
+ * use.
+ */
 export function sameSql(columns: readonly string[], a: string, b: string): string {
   return columns
     .map(
@@ -49,7 +53,10 @@ export function sameSql(columns: readonly string[], a: string, b: string): strin
     .join(" and ");
 }
 
-/** Returns the groups and measures of source rows, named and cast; group values still have their full length. */
+/**
+ * Returns the select expressions for the groups and measures of source rows, named and cast; group values still have
+ * their full length.
+ */
 export function aggregated({ groups, measures }: Definition): string[] {
   return [
     ...groups.map((group) => `${groupedSql(group)} as ${group.sql}`),
@@ -58,9 +65,9 @@ export function aggregated({ groups, measures }: Definition): string[] {
 }
 
 /**
- * Returns `and (...)` for the rows that count, with a line break to end a trailing comment. It compares the time with a
- * `tstzrange`, which fails to parse for a `date`: the session's time zone would determine its month. `true or` keeps the
- * server from evaluating the comparison.
+ * Returns `and (...)` with the conditions for rows that count; a line break ends a trailing comment in them. It
+ * compares the time with a `tstzrange`, which the server rejects for a `date` column, whose month would depend on the
+ * session's time zone. `true or` keeps the server from evaluating the comparison.
  */
 export function counted({ where, time }: Definition): string {
   const isInstant = ` and (true or tstzrange(null, null) @> source.${time})`;
@@ -75,7 +82,9 @@ export function namesOf({ groups, measures }: Definition): {
   return { groups: groups.map(({ sql }) => sql), measures: measures.map(({ sql }) => sql) };
 }
 
-/** Returns the columns of `fresh` cast to the types of the totals; lengths are checked before, so no value is truncated. */
+/**
+ * Returns the columns of `fresh`, cast to the types of the totals. Lengths are checked first, so no value is truncated.
+ */
 export function fitted({ groups, measures }: Definition): string {
   const typed = groups.map(({ sql, type, length }) =>
     length === undefined ? sql : `${sql}::${type} collate "C" as ${sql}`,
@@ -83,7 +92,7 @@ export function fitted({ groups, measures }: Definition): string {
   return list([...typed, ...measures.map(({ sql }) => sql)]);
 }
 
-/** Returns an expression for the name of a group whose longest value is too long, or null. */
+/** Returns an expression whose value is the name of a group with a value that is too long, or null. */
 export function longestSql({ groups }: Definition): string {
   const lengths = groups
     .filter(({ length, cut }) => length !== undefined && !cut)

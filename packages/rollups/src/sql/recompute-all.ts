@@ -29,8 +29,8 @@ on conflict (rollup) do update set zone = excluded.zone where kept.zone <> exclu
 }
 
 /**
- * Returns the statement that recomputes all buckets; `$1` is the tenant setting. It joins each row with the month of its
- * local date, and moves it to the next or previous month if that month's range contains it.
+ * Returns the statement that recomputes all buckets; `$1` is the tenant setting. It assigns each row to the month of
+ * its local date, or to the next or previous month if that month's range contains the row's time.
  */
 export function recomputeAllSql(definition: Definition): string {
   const { table, source, tenant, tenantType, time, zone, groups } = definition;

@@ -17,7 +17,7 @@ import {
 export interface Recomputed extends Record<string, unknown> {
   /** Whether the lock that the preceding statement took is still held. */
   readonly locked: boolean;
-  /** Zone of the totals; null if they were never created. */
+  /** Stored zone of the totals; null if the totals were never created. */
   readonly zone: string | null;
   /** Whether row security hides rows of other tenants. */
   readonly secured: boolean;
@@ -28,7 +28,10 @@ export interface Recomputed extends Record<string, unknown> {
   readonly removed: number;
 }
 
-/** Returns the CTE `guard` with the facts to check before writing; `setting` is the number of a parameter. */
+/**
+ * Returns the CTE `guard` with the facts to check before writing; `setting` is the number of the parameter with the
+ * tenant setting.
+ */
 export function guardSql(definition: Definition, setting: number): string {
   const zones = qualified(sharedTables(definition).zones);
   return `guard as materialized (
@@ -40,7 +43,10 @@ export function guardSql(definition: Definition, setting: number): string {
 )`;
 }
 
-/** @param tenant number of the tenant's parameter; 0 for no tenant, undefined for all tenants */
+/**
+ * Returns the condition under which a recompute may write.
+ * @param tenant number of the tenant's parameter; 0 for rows without a tenant, undefined for all tenants
+ */
 export function passesSql({ zone }: Definition, tenant: number | undefined): string {
   const zoned = `locked and lower(zone) = lower(${literal(zone)})`;
   if (tenant === undefined) return `${zoned} and not secured`;

@@ -4,7 +4,8 @@ import { combinedSql } from "./combined.ts";
 import { aggregated, counted, list, namesOf, ownName } from "./pieces.ts";
 
 /**
- * Catalogue data about the source: `$1` is its name, `$2` the time column, `$3` the tenant column or null, `$4` the zone.
+ * Query for catalogue data about the source: `$1` is its name, `$2` the time column, `$3` the tenant column or null,
+ * `$4` the zone.
  */
 export const sourceSql = `select to_regclass($1) is not null as present,
   (select format_type(atttypid, null) from pg_catalog.pg_attribute
@@ -17,7 +18,7 @@ export const sourceSql = `select to_regclass($1) is not null as present,
   coalesce(has_table_privilege(to_regclass($1), 'select'), false) as readable,
   now() at time zone $4 is not null as zone`;
 
-/** Precision and scale of the `numeric` columns of the totals table `$1`. */
+/** Query for the precision and scale of the `numeric` columns of the totals table `$1`. */
 export const totalsSql = `select attname::text as name, substring(format_type(atttypid, atttypmod) from '\\((.*)\\)') as digits
 from pg_catalog.pg_attribute
 where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and atttypid = 'numeric'::regtype and atttypmod > 0`;
@@ -34,7 +35,7 @@ export function keyName(definition: Definition): string {
   return dot < 0 ? identifier(index) : qualified(`${definition.givenTable.slice(0, dot)}.${index}`);
 }
 
-/** Columns of the index `$1`; null if it does not exist. */
+/** Query for the columns of the index `$1`; null if the index does not exist. */
 export const keySql = `select array_agg(attname::text order by attnum) as columns
 from pg_catalog.pg_attribute where attrelid = to_regclass($1)`;
 
