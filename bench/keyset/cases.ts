@@ -38,7 +38,7 @@ export const cases: Readonly<Record<string, Case>> = {
 };
 
 function jwksRsaKeys(options: Options): Keys {
-  // Without the fallback, jwks-rsa would answer no call during an outage.
+  // Without the fallback, jwks-rsa would fail every call during an outage.
   const client = jwksRsa({ cache: true, cacheMaxAgeFallback: HOUR_MS, ...options });
   return { keyOf: (kid) => client.getSigningKey(kid), stop: nothing };
 }

@@ -53,7 +53,7 @@ describe("the figures of a run", () => {
     expect(rows[2]).to.match(/15\.00 +15\.00 +16\.50 +20\.00 +\| 1\.50 +1\.50 +5\.00$/);
   });
 
-  it("are void when the base compared with itself is too far from 1", () => {
+  it("are void when the ratio of the base to itself is too far from 1", () => {
     const controls = { base: "bare", names: ["low", "edge", "high"] };
     const samples = (cost: number): number[] => [cost, cost, cost];
     const [low, high] = controlLimits;

@@ -15,7 +15,7 @@ export interface Stretch {
 const STEP_SECONDS = 6 * 3600;
 
 /**
- * Returns all changes of a zone's UTC offset, to the second, by the server's time-zone data. Asks the server only to
+ * Returns all changes of a zone's UTC offset, to the second, according to the server's time-zone data. Asks the server only to
  * convert moments to local times, which is unambiguous; the reverse is computed here.
  */
 export async function clocksOf(db: Queryable, zone: string, from: string, to: string): Promise<Clock[]> {

@@ -279,7 +279,7 @@ describe("sign-in with a password", () => {
     expect(statuses).to.deep.equal([401, 401, 200]);
   });
 
-  it("sets Secure cookies with __Host- names in staging, and refuses forms of http pages", async () => {
+  it("sets Secure cookies with __Host- names in staging, and returns 403 for a form sent from an http origin", async () => {
     await using service = await createService({
       ...expensesService(
         { SVC_ENV: "staging", DATABASE_URL: running.databaseUrl, ...authEnv },

@@ -44,7 +44,7 @@ describe("plugins", () => {
     ]);
   });
 
-  it("CFG-8 are rejected with the remedy when the feature exists without a plugin of the same name", () => {
+  it("CFG-8 are rejected with a message that says what to do when the name is a feature without a plugin", () => {
     expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
       "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; available plugins: database, auth",
     ]);

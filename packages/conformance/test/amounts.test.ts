@@ -92,7 +92,7 @@ describe("svc-conformance with a required coverage", () => {
     );
   });
 
-  it("reports an unseen requirement in `shortfalls` and as a failing JUnit test case", async () => {
+  it("reports a requirement that was not seen in `shortfalls` and as a failing JUnit test case", async () => {
     const seen = await report({ only: ["SYS-1", "AUTH-14"], require: ["auth"] });
     expect([seen.conforms, seen.failed, seen.total]).to.deep.equal([false, 0, 2]);
     expect(seen.verdict).to.equal("kept as far as seen: 1 of 92 rules");

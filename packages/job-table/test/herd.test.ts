@@ -8,7 +8,7 @@ import { createGroup, type Member } from "../src/listener.ts";
 import { settledWithin } from "../src/worker/worker.ts";
 import { openClient, openPool } from "./support/bench.ts";
 
-/** A member that counts its calls. */
+/** A member that records its calls. */
 function countingMember(): Member & { readonly calls: string[] } {
   const calls: string[] = [];
   return {

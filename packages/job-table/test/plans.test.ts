@@ -64,7 +64,7 @@ describe("query plans", function () {
   });
   after(() => pool.end());
 
-  it("JOB-24 use the indexes and the key even when made for an empty table, so that they suit a table that has grown", async () => {
+  it("JOB-24 use all indexes even when made for an empty table, so that they suit a table that has grown", async () => {
     const table = createJobTable({ db: pool, name: "empty" });
     await table.ensureSchema();
     await pool.query("vacuum analyze empty");
@@ -143,7 +143,7 @@ describe("query plans", function () {
     ["running", "now()", "now() + n * interval '1 ms'"],
   ];
   for (const [status, available, locked] of states) {
-    it(`JOB-24 use the two indexes for claims and the key for finished jobs, among ${MANY} ${status} rows`, async () => {
+    it(`JOB-24 use the two indexes for claims and the primary-key index for finished jobs, among ${MANY} ${status} rows`, async () => {
       const name = `many_${status}`;
       await createJobTable({ db: pool, name }).ensureSchema();
       await fill(name, status, available, locked);
@@ -161,7 +161,7 @@ describe("query plans", function () {
     });
   }
 
-  it("JOB-24 use the key for a claim and an ack when the pages of the table and the key are mostly empty", async () => {
+  it("JOB-24 use the primary-key index for a claim and an ack when most pages of the table and the index are empty", async () => {
     const name = "deserted";
     await createJobTable({ db: pool, name }).ensureSchema();
     await pool.query(
@@ -175,7 +175,7 @@ describe("query plans", function () {
       await pool.query(`vacuum analyze ${name}`);
       const [claim = "", many = "", ...ends] = await plansOf(name);
       await explaining(pool, ends).query(deleteSql(name, 1), deleteValues(Array(50).fill(LEASE)));
-      // With two rows the planner expects to read half of the key.
+      // With two rows the planner expects to read half of the primary-key index.
       if (kept === 2) continue;
       for (const plan of [claim, many, ...ends]) expect(plan, `${kept}: ${plan}`).not.to.match(/Seq Scan/);
       for (const plan of [claim, many])

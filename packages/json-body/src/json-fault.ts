@@ -1,7 +1,7 @@
 /**
  * Returns the offset in UTF-16 code units at which a string stops being JSON: the first unexpected character, or the
- * string's length if it ends too early. Call it only for a string that `JSON.parse` has rejected, because the messages
- * of `JSON.parse` quote the string and often have no position. Not recursive.
+ * string's length if it ends too early. Replaces the messages of `JSON.parse`, which quote the string and often have
+ * no position. `JSON.parse` must have rejected the string. Not recursive.
  */
 export function faultPosition(text: string): number {
   const closers: string[] = [];

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ProblemError, sendProblem } from "@svc/problem";
 import { unsupported } from "./faults.ts";
 
-/** Marks a request whose `body` throws a 415 until it is read. All copies of this package share the mark. */
+/** Marks a request whose `body` getter throws a 415 while the request has not been read. All copies of this package share
+ * the mark. */
 const UNREAD: unique symbol = Symbol.for("@svc/json-body/unread") as never;
 
 interface Refusing extends IncomingMessage {

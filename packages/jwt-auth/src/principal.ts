@@ -64,7 +64,7 @@ function namesIn(value: unknown): readonly string[] {
   return Object.freeze(value.filter((each): each is string => typeof each === "string" && each !== ""));
 }
 
-// Iterative, because 8 KiB of nested brackets would overflow the stack of a recursion.
+// Iterative, because 8 KiB of nested brackets would overflow the stack of a recursive function.
 function freezeDeeply(root: object): void {
   const open: object[] = [root];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {

@@ -79,7 +79,7 @@ for (const stack of stacks) {
         expect(JSON.stringify(logger.lines)).to.not.include("password");
       });
 
-      it(`returns 503 for every valid token without revocationFailOpen, with a store ${how} (REV-5, REV-6)`, async () => {
+      it(`with revocationFailOpen: false, returns 503 for every valid token with a store ${how} (REV-5, REV-6)`, async () => {
         const revocation = { revocation: check, revocationTimeoutSeconds: 0.02, revocationFailOpen: false };
         await using server = await serve(stack, [jwtAuth({ ...options, ...revocation })], routes);
         for (const path of ["/me", "/open", "/me", "/open"]) {

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 
 describe("jobMetrics", () => {
-  it("counts a worker's events by task, and other tasks as <unknown>", async () => {
+  it("counts a worker's events by task, and events of unlisted tasks as <unknown>", async () => {
     const registry = new Registry();
     const count = jobMetrics({ registry, tasks: ["mail.send"], running: () => 3 });
     const job = { task: "mail.send", waitedMs: 20 };

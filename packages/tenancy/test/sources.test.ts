@@ -186,7 +186,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("accepts null instead of undefined from callerOf() and in callers", async () => {
+    it("treats null like undefined as the result of callerOf() and as a caller's tenant or subject", async () => {
       const nobody = { sources: ["path"], callerOf: (() => null) as unknown as () => undefined } as const;
       expect((await answer(nobody, { target: "/t/acme/strict" })).status).to.equal(401);
       const unscoped = { tenant: null, subject: null } as unknown as Caller;

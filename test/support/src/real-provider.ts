@@ -5,7 +5,7 @@ import { browser, type Browser } from "./browser.ts";
 /** A real OpenID provider in this process, at which users can sign in. */
 export interface RealProvider extends AsyncDisposable {
   readonly url: string;
-  /** Creates the provider with one client, which may redirect to these addresses. */
+  /** Creates the provider with one client that has these redirect URIs. Replaces an earlier provider. */
   accept(...redirectUris: string[]): void;
   readonly options: Readonly<
     Record<"issuer" | "jwksUri" | "authorizationEndpoint" | "tokenEndpoint", string>

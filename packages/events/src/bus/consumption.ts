@@ -19,8 +19,8 @@ const KEEP_ALIVE_MS = 10_000;
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Starts the subscription of one group. It reads messages, passes them to the handler and acknowledges them until it is
- * stopped.
+ * Starts the subscription of one group. It reads messages, passes them to the handler and acknowledges them, until the
+ * subscription is stopped.
  *
  * @throws broker errors, and DeadlineError when the subscription does not open within `timeoutMs`
  */

@@ -59,8 +59,9 @@ const MONTHS = `placed as materialized (
 )`;
 
 /**
- * Returns the CTEs that compute the bucket's month of each tenant and instant. The month of the local date is only a
- * guess: around a clock change across midnight, the bucket's month may be the one before or after it.
+ * Returns the CTEs that compute the bucket months of the given tenants and instants. They start from the month of the
+ * local date and correct it, because around a clock change across midnight an instant may belong to the month before or
+ * after.
  */
 function placedSql(zone: string): string {
   const start = (month: string): string => startSql(month, zone);

@@ -24,7 +24,7 @@ export function watched(
           return connection.query<R>(change(text), values);
         },
         async release(error) {
-          // Release without waiting: statements of one connection run in order.
+          // Callers do not wait for this; the connection returns to the pool only after its role is reset.
           if (role !== undefined) await connection.query("reset role");
           connection.release(error);
         },
