@@ -17,7 +17,10 @@ export function registerProcessMetrics(registry: Registry): () => void {
   cpu(registry);
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
   gauges(registry, {
-    process_start_time_seconds: ["When the process started, seconds of Unix time.", () => startedAt],
+    process_start_time_seconds: [
+      "Start time of the process in seconds since the Unix epoch.",
+      () => startedAt,
+    ],
     process_resident_memory_bytes: ["Resident memory in bytes.", () => process.memoryUsage.rss()],
     nodejs_heap_size_total_bytes: ["Size of the heap in bytes.", () => process.memoryUsage().heapTotal],
     nodejs_heap_size_used_bytes: ["Used heap in bytes.", () => process.memoryUsage().heapUsed],
