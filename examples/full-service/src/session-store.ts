@@ -28,7 +28,9 @@ export function createSessionStore({ db, prepared, log }: SessionStoreOptions): 
 
   /** The revocation is already stored, so a failed note is only logged. */
   async function note(written: Promise<void>): Promise<void> {
-    await written.catch((error: unknown) => log.warn({ err: error }, "a session that ended was not noted"));
+    await written.catch((error: unknown) =>
+      log.warn({ err: error }, "could not record the end of a session"),
+    );
   }
 
   return {
