@@ -36,6 +36,6 @@ export function sessionBeginner({
 
 async function verified({ verifier }: JwtAuth, pair: TokenPair): Promise<Verified> {
   const found = await verifier.verify(pair.access_token);
-  if (found.reason !== undefined) throw new Error("the service does not take the token that it made");
+  if (found.reason !== undefined) throw new Error("the service rejected a token that it issued");
   return found;
 }

@@ -36,6 +36,6 @@ function isText(value: unknown, most: number): value is string {
 }
 
 function issue(name: keyof typeof mostCharacters): ValidationIssue {
-  const msg = `must be a text of 1 to ${mostCharacters[name]} characters`;
+  const msg = `must be a string of 1 to ${mostCharacters[name]} characters`;
   return { type: "value", loc: ["body", name], msg };
 }

@@ -29,7 +29,7 @@ ${buttons("Continue")}
 /** Returns the page that asks for consent. */
 export function consentPage(action: string, { email, name }: DemoPerson): string {
   return page(
-    "May Expenses know who you are?",
+    "Share your name and e-mail address with Expenses?",
     `<p>It asks for your name and your e-mail address:</p>
 <p>${escaped(name)}<br>${escaped(email)}</p>
 <form method="post" action="${escaped(action)}">

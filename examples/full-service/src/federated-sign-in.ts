@@ -37,7 +37,7 @@ export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignIn
 function noAccount({ email, provider }: LoginIdentity): string {
   return messagePage({
     title: "You have no account here",
-    text: `The provider ${provider} identifies you as ${email ?? "a person without an e-mail address"}, but this service has no account for that.`,
+    text: `The provider ${provider} identifies you as ${email ?? "a person without an e-mail address"}, but this service has no account for this identity.`,
     href: "/sign-in",
     link: "Sign in as another user",
   });

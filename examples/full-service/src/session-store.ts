@@ -28,7 +28,9 @@ export function createSessionStore({ db, prepared, log }: SessionStoreOptions): 
 
   /** Logs a failure to mark sessions as ended, because their revocation is already stored. */
   async function note(written: Promise<void>): Promise<void> {
-    await written.catch((error: unknown) => log.warn({ err: error }, "a session that ended was not noted"));
+    await written.catch((error: unknown) =>
+      log.warn({ err: error }, "could not record the end of a session"),
+    );
   }
 
   return {

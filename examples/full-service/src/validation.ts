@@ -60,7 +60,7 @@ export const knownCategory: Reading<Category> = {
 };
 
 const noteText: Reading<string> = {
-  expects: "a text of at most 500 characters, without NUL",
+  expects: "a string of at most 500 characters, without NUL",
   // Half a surrogate pair is not a character and would not be stored unchanged.
   read: (value) =>
     typeof value === "string" && value.length <= 500 && !/\0|\p{Surrogate}/u.test(value) ? value : undefined,

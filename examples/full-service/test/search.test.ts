@@ -232,7 +232,7 @@ describe("the search", function () {
     for (const [query, status, error] of [
       ["", 200, undefined],
       ["?q=", 422, "Enter the words to search for."],
-      [`?q=${"x".repeat(501)}`, 422, "Enter a text of 1 to 500 characters, without NUL."],
+      [`?q=${"x".repeat(501)}`, 422, "Enter at most 500 characters, without NUL."],
       ["?q=a&category=toys", 422, "Choose one of the categories, or all."],
     ] as const) {
       const answer = await page(query);
@@ -288,7 +288,7 @@ describe("the search", function () {
     await search.stop();
     expect(await asked)
       .to.be.instanceOf(ProblemError)
-      .and.to.deep.include({ status: 503, detail: "the service stops" });
+      .and.to.deep.include({ status: 503, detail: "the service is shutting down" });
     await untilGone(maker);
   });
 

@@ -93,6 +93,6 @@ describe("the session store", () => {
     await store.ensureSchema();
     await store.revokeFamily("cid-1", month);
     expect(await store.isRevoked({ jti: undefined, fam: "cid-1", sub: "cid", signedInAt: 1 })).to.equal(true);
-    expect(lines).to.deep.equal(["a session that ended was not noted"]);
+    expect(lines).to.deep.equal(["could not record the end of a session"]);
   });
 });

@@ -26,7 +26,7 @@ export function missing(kit: Kit, need: Need): string | undefined {
     case "session:store":
     case "session:rotation": {
       const part = need.slice("session:".length) as "hook" | "store" | "rotation";
-      return settings.probes.session?.[part] === undefined ? `\`session\` names no \`${part}\`` : undefined;
+      return settings.probes.session?.[part] === undefined ? `\`session.${part}\` is not set` : undefined;
     }
     default: {
       const name = need.slice("probe:".length) as keyof Probes;

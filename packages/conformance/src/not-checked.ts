@@ -7,25 +7,25 @@ export interface NotChecked {
 /** All rules in the kit's list that have no check. */
 export const notChecked: readonly NotChecked[] = [
   { rules: ["PROF-3"], reason: "the reduced profile has nothing that revokes a token" },
-  { rules: ["PROF-4"], reason: "is COR-15 for a service with the reduced profile" },
-  { rules: ["RDY-9"], reason: "only visible inside: whether two responses share one run of the checks" },
+  { rules: ["PROF-4"], reason: "the same as COR-15, for the reduced profile" },
+  { rules: ["RDY-9"], reason: "visible only inside: whether two responses share one run of the checks" },
   { rules: ["RDY-23"], reason: "where a service stores its revocations is not visible from outside" },
   {
     rules: ["RDY-14", "RDY-24", "RDY-25"],
-    reason: "needs a start while the key-set endpoint is down, and a minute between unknown kids after that",
+    reason: "needs a start while the key-set endpoint is down, and then a minute between unknown kids",
   },
   { rules: ["RDY-20", "RDY-21"], reason: "needs a shutdown of the service under test" },
   {
     rules: ["PORT-2", "PORT-4", "PORT-7", "ENV-3"],
-    reason: "the kit knows a URL, not the port of the block",
+    reason: "the kit knows the service's URL, not its `SVC_PORT`",
   },
   { rules: ["ENV-4", "ENV-5", "LOG-6"], reason: "needs a second start with another value of the variable" },
   {
     rules: ["EDGE-2"],
     reason: "needs proxies that the service trusts, and a route that shows the client's address",
   },
-  { rules: ["ROUTE-2"], reason: "needs an application whose routes claim the framework's paths" },
-  { rules: ["VER-2", "VER-4"], reason: "is the sum of the other rules" },
+  { rules: ["ROUTE-2"], reason: "needs an application whose routes respond to the framework's paths" },
+  { rules: ["VER-2", "VER-4"], reason: "covered by the other rules" },
   { rules: ["AUTH-2"], reason: "a mode is configured; AUTH-14 checks that it works" },
   { rules: ["AUTH-34"], reason: "needs a page whose token is in a cookie that the application chooses" },
   {
@@ -51,15 +51,15 @@ export const notChecked: readonly NotChecked[] = [
   { rules: ["ISS-18"], reason: "events that are not sent cannot be seen" },
   {
     rules: ["ISS-19", "REV-10"],
-    reason: "is called by application code, on no route of the contract",
+    reason: "only application code calls this; the contract has no route for it",
   },
-  { rules: ["REV-1"], reason: "is ISS-5 and ISS-6" },
+  { rules: ["REV-1"], reason: "covered by ISS-5 and ISS-6" },
   { rules: ["REV-2", "REV-9"], reason: "visible only after the lifetime of a token, after weeks" },
   {
     rules: ["REV-7", "REV-8"],
     reason: "visible only with a store that hangs; the kit breaks the store instead",
   },
-  { rules: ["REF-8"], reason: "only visible inside: a token that is signed and not sent; see REF-4" },
+  { rules: ["REF-8"], reason: "visible only inside: a token that is signed but not sent; see REF-4" },
   {
     rules: ["OIDC-9", "OIDC-10", "OIDC-11", "OIDC-13", "OIDC-14", "OIDC-16", "OIDC-17"],
     reason: "needs a user who signs in at the provider",

@@ -113,16 +113,16 @@ export const definition = {
     tenant: optional("text", "tenant of ordinary tokens", {
       otherwise: "with tenancy the first of `tenants`",
     }),
-    scopes: optional("texts", "scopes that other probes than `scoped` need, for example `json`", {
+    scopes: optional("texts", "scopes that probes other than `scoped` need, for example `json`", {
       default: [],
     }),
-    roles: optional("texts", "roles that other probes than `role` need", { default: [] }),
+    roles: optional("texts", "roles that probes other than `role` need", { default: [] }),
   },
   probes: {
     open: optional("request", "answers 2xx to every caller", { otherwise: "`/health`", argument: "ROUTE" }),
     protected: optional(
       "request",
-      "needs a caller without rights; with the route of `scoped` AUTH-14 is not judged",
+      "needs a verified caller, but no scope or role; with the route of `scoped` AUTH-14 is not judged",
       { otherwise: "that of `scoped`", argument: "ROUTE" },
     ),
     scoped: optional("scoped", "needs all of `scopes`; with a single scope AUTH-15 is not judged", {
@@ -150,7 +150,7 @@ export const definition = {
     ),
     templated: optional(
       "templated",
-      "has a parameter, `{random}`; `template` is the route as the service writes it, with its mount",
+      "has a parameter, `{random}`; `template` is the route template as the service reports it, including its mount path",
     ),
     html: optional("request", "serves an HTML page"),
     outbound: optional(
@@ -161,7 +161,7 @@ export const definition = {
     streaming: optional("request", "starts its response at once and ends it after the request timeout"),
     dependencies: optional(
       "dependencies",
-      "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check does meanwhile",
+      "requests that break and repair a dependency; `fault` (`fails`, `hangs`, `throws`) is what its check then does",
     ),
     session: optional("session", "signs a user in, see [Sessions](#sessions)"),
     federated: optional("federated", "a provider for sign-in, see [Sessions](#sessions)"),
@@ -221,7 +221,7 @@ export const definition = {
     ),
     accessToken: optional(
       "name",
-      "the member of that response with the access token; dots lead into objects",
+      "the member of that response with the access token; use dots for nested members",
       {
         default: "access_token",
       },

@@ -65,5 +65,5 @@ function verdictOf(findings: readonly Finding[], rules: number, house: boolean):
     findings.every(({ verdict }) => verdict.status !== "not applicable" || verdict.ruledOut);
   const kept = isWhole ? "the contract is kept" : `kept as far as seen: ${judged} of ${rules} rules`;
   const contract = failed("contract") === 0 ? kept : "the contract is broken";
-  return house ? `${contract}, ${failed("house")} house rules are not kept` : contract;
+  return house ? `${contract}, house rules broken: ${failed("house")}` : contract;
 }

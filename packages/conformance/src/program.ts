@@ -59,7 +59,7 @@ Checks a running service against the contract, from outside.
 ${lines.join("\n")}
 
 A ROUTE is "/path" or "POST /path". A LIST is a,b,c. --require may be repeated.
-Exit code: 0 conforms, 1 a rule is broken, 2 wrong use or no answer, 3 no rule is broken and too little was seen.
+Exit code: 0 conforms, 1 a rule is broken, 2 invalid usage or no response, 3 no rule is broken, but too few rules were judged.
 `;
 }
 

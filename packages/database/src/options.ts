@@ -29,9 +29,9 @@ export const databaseOptions = defineOptions("createDatabase()", {
   port: { kind: k.optional(k.integer({ min: 1, max: 65_535 })) },
   /** Name of the database. Default: the database in the URL. */
   database: { kind: k.optional(k.string()) },
-  /** Name of the login. Default: the user in the URL. */
+  /** Name of the database role. Default: the user in the URL. */
   user: { kind: k.optional(k.string()) },
-  /** Password of the login. Default: none. */
+  /** Password of the database role. Default: none. */
   password: { kind: k.optional(k.secret(k.string({ allowEmpty: true }))) },
   /** TLS: true, or options for `tls.connect`. Default: as in the URL, else no TLS. */
   ssl: { kind: k.optional(k.either(k.boolean(), k.objectWith<object>("an object of TLS options"))) },
@@ -66,7 +66,7 @@ export const databaseOptions = defineOptions("createDatabase()", {
   /** Whether the service cannot work without the database (RDY-13). Default: true. */
   critical: { key: "critical", kind: k.withDefault(k.boolean(), true) },
   /**
-   * Whether tables rely on row security: if so, `/ready` reports a login that bypasses it (a superuser, or one with
+   * Whether tables rely on row security: if so, `/ready` reports a role that bypasses it (a superuser, or one with
    * BYPASSRLS). Default: false until the first `withTenant`, true afterwards.
    */
   rowSecurity: { kind: k.optional(k.boolean()) },

@@ -15,7 +15,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["28000", "the login was refused"],
   ["28P01", "the password was refused"],
   ["3D000", "the database does not exist"],
-  ["42501", "the login has no right to connect"],
+  ["42501", "the database role has no right to connect"],
   ["53300", "the server has no connection left"],
   ["57P01", "the server is shutting down"],
   ["57P03", "the server is starting or stopping"],
@@ -57,7 +57,10 @@ export function createProbe(
     const { rows } = await client.query<{ bypasses: boolean }>(BYPASSES);
     const found = rows[0]?.bypasses === true;
     if (found && bypasses !== true) {
-      logger?.warn({ database: name }, "the login bypasses row security: it does not keep tenants apart");
+      logger?.warn(
+        { database: name },
+        "the database role bypasses row security: it does not keep tenants apart",
+      );
     }
     bypasses = found;
   }
@@ -106,7 +109,7 @@ export function createProbe(
       const numbers = meta();
       const notes = ["connected"];
       if (Number(numbers["waiting"]) > 0) notes.push(`${numbers["waiting"]} waiting for a connection`);
-      if (bypasses === true) notes.push("the login bypasses row security");
+      if (bypasses === true) notes.push("the database role bypasses row security");
       const security = bypasses === undefined ? {} : { row_security: bypasses ? "bypassed" : "enforced" };
       return { healthy: true, detail: notes.join("; "), meta: { ...numbers, ...security } };
     } catch (error) {

@@ -314,12 +314,12 @@ describe("withTenant", () => {
       for (let i = 0; i < 3; i++) {
         expect(await ask(passing)).to.deep.equal({
           healthy: true,
-          detail: "connected; the login bypasses row security",
+          detail: "connected; the database role bypasses row security",
           meta: { ...pool, total: 1, idle: 1, row_security: "bypassed" },
         });
       }
       expect(logger.texts).to.have.lengthOf(1);
-      expect(logger.texts[0]).to.match(/^warn the login bypasses row security/);
+      expect(logger.texts[0]).to.match(/^warn the database role bypasses row security/);
     });
 
     it("with rowSecurity: true, reports a login with BYPASSRLS from the first check, and no other login", async () => {
@@ -328,7 +328,7 @@ describe("withTenant", () => {
         await using passing = createDatabase({ url: bypassing.url, rowSecurity: true, ...PATIENT });
         expect(await ask(passing)).to.deep.equal({
           healthy: true,
-          detail: "connected; the login bypasses row security",
+          detail: "connected; the database role bypasses row security",
           meta: { ...pool, row_security: "bypassed" },
         });
         expect((await passing.query("select 1")).rows).to.have.lengthOf(1);

@@ -131,7 +131,7 @@ describe("the bus on NATS JetStream", function () {
       const wrong = [
         [{ ack_policy: "none", filter_subject: `${stream}.t0` }, /has the ack policy none/],
         [{ ack_policy: "explicit", filter_subject: `${stream}.other` }, /reads case-\d+\.other, not/],
-        [{ ack_policy: "explicit", filter_subject: `${stream}.t2`, max_deliver: 3 }, /gives up on messages/],
+        [{ ack_policy: "explicit", filter_subject: `${stream}.t2`, max_deliver: 3 }, /limits deliveries/],
         [
           { ack_policy: "explicit", filter_subject: `${stream}.t3`, deliver_subject: "x" },
           /is a push consumer/,

@@ -209,7 +209,7 @@ describe("the bus on Redis Streams", function () {
       await bus.publish([message]);
       await until("the handler runs", () => begun);
       await consumption.stop();
-      expect(logger.at("warn")).to.deep.equal(["handlers still run; their messages are given back"]);
+      expect(logger.at("warn")).to.deep.equal(["handlers are still running; their messages are released"]);
       const again = await collect(busWith(), "readers", topic);
       await until("it is delivered again", () => again.includes(message.id));
       never.resolve();

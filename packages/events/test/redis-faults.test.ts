@@ -81,7 +81,7 @@ describe("the bus on Redis Streams", function () {
       const got = await collect(bus, "readers", topic);
       await bench.server.kill();
       await until("it is said", () => logger.at("warn").length > 0);
-      expect(logger.texts[0]).to.match(/^warn cannot read from the event bus; trying on .*"group":"readers"/);
+      expect(logger.texts[0]).to.match(/^warn cannot read from the event bus; retrying .*"group":"readers"/);
       await bench.server.restart();
       await until("it is said, too", () => logger.at("info").length > 0);
       expect(logger.at("info")).to.deep.equal(["reading from the event bus again"]);

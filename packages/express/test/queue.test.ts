@@ -156,7 +156,7 @@ describe("the plugin `queue`", function () {
     expect(status).to.equal("unavailable");
     expect(checks["queue"]).to.include({ healthy: false, critical: true, detail: "its table is missing" });
     expect(checks["worker"]).to.include({ healthy: false, critical: false, detail: "not started" });
-    const warning = await test.line(({ message }) => message === "tables could not be made; trying again");
+    const warning = await test.line(({ message }) => message === "could not create tables; retrying");
     expect(warning["settings"]).to.deep.equal(["plugin.queue.name"]);
     await using owner = createDatabase({ url: database.url });
     await owner.query(`grant usage, create on schema public to ${login.name}`);

@@ -137,7 +137,7 @@ describe("a body whose type no parser in the route accepts", () => {
           });
           expect(JSON.parse(answer.body)).to.include({
             title: "Unsupported Media Type",
-            detail: "no parser of this route takes a body of this content type",
+            detail: "no parser of this route accepts a body of this content type",
             instance: path,
             request_id: answer.headers["x-request-id"],
           });

@@ -9,7 +9,7 @@ export interface Probe {
 
 const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42P01", "its table is missing"],
-  ["42501", "the login may not read its table"],
+  ["42501", "the database role may not read its table"],
   ["42703", "its table lacks a column"],
 ]);
 // Dead jobs have no index, so spend at most a twentieth of the time on counting them.

@@ -257,7 +257,7 @@ describe("a job that takes too long", function () {
     );
     expect(lost.toSorted()).to.deep.equal(["done done", "failed failed"]);
     expect(logger.at("error")).to.deep.equal(
-      Array.from({ length: 2 }, () => "the lease of a job ended before the job did"),
+      Array.from({ length: 2 }, () => "a job ended after its lease had expired"),
     );
     expect(
       (await bench.rows()).every(({ status, attempts }) => status === "running" && attempts === 2),

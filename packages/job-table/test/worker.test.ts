@@ -158,7 +158,7 @@ describe("createWorker", function () {
     expect(errors).to.deep.equal(["a text", "undefined was thrown", "Error: the third"]);
     expect((await bench.rows())[0]).to.include({ status: "dead", attempts: 3 });
     expect(logger.at("warn")).to.deep.equal(
-      Array.from({ length: 2 }, () => "job failed, it will be tried again"),
+      Array.from({ length: 2 }, () => "the job failed and will be retried"),
     );
   });
 
@@ -469,7 +469,7 @@ describe("createWorker", function () {
     expect(logger.at("warn")).to.deep.equal([]);
     await using other = work(bench, { handlers: { c: b } });
     await until("both were warned", () => logger.at("warn").length === 1 && quiet.at("warn").length === 1);
-    expect(logger.at("warn")[0]).to.include("another worker of this table has other handlers");
+    expect(logger.at("warn")[0]).to.include("another worker of this table has different handlers");
     expect(logger.texts.at(-1)).to.include(JSON.stringify({ others: '["c"]' }).slice(1, -1));
     expect(other.ids("fault")).to.deep.equal([]);
   });

@@ -96,7 +96,7 @@ export function answerRefusal(error: unknown): boolean {
 }
 
 function refusalOf(req: IncomingMessage, res: ServerResponse): ProblemError {
-  const detail = "no parser of this route takes a body of this content type";
+  const detail = "no parser of this route accepts a body of this content type";
   const fault = unsupported(req, "ERR_SVC_CONTENT_TYPE", detail, {
     Accept: "application/json, application/*+json",
   });

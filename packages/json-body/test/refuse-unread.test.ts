@@ -36,7 +36,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect([status, headers.get("accept"), body.detail]).to.deep.equal([
           415,
           "application/json, application/*+json",
-          "no parser of this route takes a body of this content type",
+          "no parser of this route accepts a body of this content type",
         ]);
         expect((await post(server.url, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
         expect((await post(server.url, undefined, text)).body).to.deep.equal({});

@@ -59,10 +59,10 @@ async function tryOnce({ url, fetch }: FetchPlan, timeoutMs: number, signal: Abo
   const init = { headers: HEADERS, credentials: "omit", cache: "no-store" } as const;
   const limits = { timeoutMs, maxBytes: MOST_BYTES, signal, accept: checkAnswer, fetch };
   const { body } = await boundedFetch(url, init, limits).catch((error: unknown) => {
-    throw error instanceof AnswerTooLargeError ? new KeySetError("the answer is larger than 1 MiB") : error;
+    throw error instanceof AnswerTooLargeError ? new KeySetError("the response is larger than 1 MiB") : error;
   });
   const document = jsonOf(body);
-  if (document === undefined) throw new KeySetError("the answer is not JSON");
+  if (document === undefined) throw new KeySetError("the response is not JSON");
   return document;
 }
 

@@ -103,7 +103,7 @@ export async function keySetFromJwks(
   before: KeySet,
 ): Promise<KeySet> {
   const entries = isObject(document) ? document["keys"] : undefined;
-  if (!Array.isArray(entries)) throw new KeySetError("the answer is not a key set");
+  if (!Array.isArray(entries)) throw new KeySetError("the response is not a key set");
   const candidates: Candidate[] = [];
   for (const entry of entries as readonly unknown[]) {
     const candidate = isObject(entry) ? candidateOf(entry, algorithms) : undefined;

@@ -27,7 +27,7 @@ export function authReadiness(
     if (gate === undefined || gate.answering) return { ...ofKeys, critical };
     const consequence = failOpen
       ? "tokens are accepted without the check"
-      : "requests with a valid token are answered 503";
+      : "requests with a valid token get a 503";
     const detail = `${ofKeys.detail}; the revocation store is not answering: ${consequence}`;
     return { ...ofKeys, healthy: false, critical, detail };
   }

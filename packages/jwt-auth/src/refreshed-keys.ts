@@ -86,7 +86,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     if (next.identity === keys.identity) return;
     keys = next;
     generation += 1;
-    logger?.info({ key_set: place, keys: next.size }, "the keys that tokens are verified with changed");
+    logger?.info({ key_set: place, keys: next.size }, "the token verification keys changed");
   }
 
   function dropStale(): void {
@@ -123,7 +123,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       attempt?.failed();
       failure = keySetErrorOf(error);
       const fields = { key_set: place, reason: failure.reason, keys: keys.size, breaker: breaker?.state };
-      logger?.warn(fields, "the keys that tokens are verified with could not be fetched");
+      logger?.warn(fields, "the token verification keys could not be fetched");
       throw failure;
     } finally {
       dueAt = now() + restMs();

@@ -57,7 +57,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
   const breaker = createBreaker({ failures: BREAKER_FAILURES, coolDownMs: BREAKER_COOL_DOWN_MS, now });
   const consequence = failOpen
     ? "tokens are accepted without the check"
-    : "requests with a valid token are answered 503";
+    : "requests with a valid token get a 503";
   let answering = true;
   let told = false;
 

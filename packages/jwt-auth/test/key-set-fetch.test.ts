@@ -271,7 +271,7 @@ describe("the fetch of a key set", () => {
       };
       pipeline(chunks(), res, () => undefined);
     };
-    expect(await reasonOf(endless, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
+    expect(await reasonOf(endless, {}, cut.promise)).to.equal("the response is larger than 1 MiB");
     // Allow more than 1 MiB, because the socket buffers hold part of what the server has sent.
     expect(sent).to.be.below(32 * MIB);
   });
@@ -283,7 +283,7 @@ describe("the fetch of a key set", () => {
       res.once("close", cut.resolve);
       res.write("{");
     };
-    expect(await reasonOf(announcing, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
+    expect(await reasonOf(announcing, {}, cut.promise)).to.equal("the response is larger than 1 MiB");
   });
 
   it("applies the 1 MiB limit to the decompressed body (KEY-13)", async () => {
@@ -293,7 +293,7 @@ describe("the fetch of a key set", () => {
       res.writeHead(200, { "content-encoding": "gzip" });
       res.end(packed);
     });
-    expect(reason).to.equal("the answer is larger than 1 MiB");
+    expect(reason).to.equal("the response is larger than 1 MiB");
   });
 
   it("accepts exactly 1 MiB, and refuses one byte more (KEY-13)", async () => {
@@ -321,15 +321,15 @@ describe("the fetch of a key set", () => {
       (_req, res) =>
         res.end(text);
     const cases: readonly (readonly [string | Buffer, string])[] = [
-      ["<!doctype html><title>Sign in</title>", "the answer is not JSON"],
-      ["", "the answer is not JSON"],
-      ['{"keys":[', "the answer is not JSON"],
-      [Buffer.from([0x22, 0xff, 0x22]), "the answer is not JSON"],
-      ["null", "the answer is not a key set"],
-      ["[]", "the answer is not a key set"],
-      ['"keys"', "the answer is not a key set"],
-      ['{"keys":{}}', "the answer is not a key set"],
-      ['{"key":[]}', "the answer is not a key set"],
+      ["<!doctype html><title>Sign in</title>", "the response is not JSON"],
+      ["", "the response is not JSON"],
+      ['{"keys":[', "the response is not JSON"],
+      [Buffer.from([0x22, 0xff, 0x22]), "the response is not JSON"],
+      ["null", "the response is not a key set"],
+      ["[]", "the response is not a key set"],
+      ['"keys"', "the response is not a key set"],
+      ['{"keys":{}}', "the response is not a key set"],
+      ['{"key":[]}', "the response is not a key set"],
       ['{"keys":[]}', "the key set has no usable key"],
       ['{"keys":[null,1,"x",[],{}]}', "the key set has no usable key"],
     ];

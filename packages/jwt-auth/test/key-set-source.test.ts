@@ -277,8 +277,8 @@ describe("createKeySetSource()", () => {
     await source.refresh("another", ES);
     const place = `{"key_set":${JSON.stringify(keys.url)}`;
     expect(logger.texts).to.deep.equal([
-      `info the keys that tokens are verified with changed ${place},"keys":1}`,
-      `warn the keys that tokens are verified with could not be fetched ${place},` +
+      `info the token verification keys changed ${place},"keys":1}`,
+      `warn the token verification keys could not be fetched ${place},` +
         `"reason":"the endpoint answered 500","keys":1,"breaker":"closed"}`,
       `info the keys could be fetched again ${place}}`,
     ]);

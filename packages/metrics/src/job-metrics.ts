@@ -54,20 +54,20 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
   const registers = [own];
   const ended = new Counter({
     name: "jobs_total",
-    help: "Jobs by task and by how they ended here.",
+    help: "Jobs that ended in this process, by task and outcome.",
     labelNames: ["task", "outcome"],
     registers,
   });
   const duration = new Histogram({
     name: "job_duration_seconds",
-    help: "How long handlers took.",
+    help: "Duration of handlers, in seconds.",
     labelNames: ["task"],
     buckets: BUCKETS,
     registers,
   });
   const wait = new Histogram({
     name: "job_wait_seconds",
-    help: "How long jobs could have been claimed before they were.",
+    help: "Time from when a job became due until it was claimed, in seconds.",
     labelNames: ["task"],
     buckets: BUCKETS,
     registers,

@@ -17,7 +17,10 @@ export function registerProcessMetrics(registry: Registry): () => void {
   cpu(registry);
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
   gauges(registry, {
-    process_start_time_seconds: ["When the process started, seconds of Unix time.", () => startedAt],
+    process_start_time_seconds: [
+      "Start time of the process in seconds since the Unix epoch.",
+      () => startedAt,
+    ],
     process_resident_memory_bytes: ["Resident memory in bytes.", () => process.memoryUsage.rss()],
     nodejs_heap_size_total_bytes: ["Size of the heap in bytes.", () => process.memoryUsage().heapTotal],
     nodejs_heap_size_used_bytes: ["Used heap in bytes.", () => process.memoryUsage().heapUsed],
@@ -30,7 +33,7 @@ export function registerProcessMetrics(registry: Registry): () => void {
     gauges(registry, {
       process_virtual_memory_bytes: ["Virtual memory in bytes.", virtualMemory],
       process_open_fds: ["Open file descriptors.", openDescriptors],
-      process_max_fds: ["How many file descriptors may be open.", maxDescriptors],
+      process_max_fds: ["Maximum number of open file descriptors.", maxDescriptors],
     });
   }
   return garbageCollection(registry);
@@ -90,7 +93,7 @@ function heapSpaces(registry: Registry): void {
 function resources(registry: Registry): void {
   new Gauge({
     name: "nodejs_active_resources",
-    help: "What keeps the event loop alive, by type.",
+    help: "Resources that keep the event loop alive, by type.",
     labelNames: ["type"],
     registers: [registry],
     collect() {
@@ -147,7 +150,7 @@ interface GcEntry extends PerformanceEntry {
 function garbageCollection(registry: Registry): () => void {
   const histogram = new Histogram({
     name: "nodejs_gc_duration_seconds",
-    help: "How long garbage collections took, by kind, in seconds.",
+    help: "Duration of garbage collections, by kind, in seconds.",
     labelNames: ["kind"],
     buckets: [0.001, 0.01, 0.1, 1, 2, 5],
     registers: [registry],

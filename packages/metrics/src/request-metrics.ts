@@ -36,7 +36,7 @@ export function registerRequestMetrics(
   new CellHistogram(registry, cells);
   new Gauge({
     name: "http_requests_in_progress",
-    help: "Requests that have not been answered yet, by method.",
+    help: "Requests in progress, by method.",
     labelNames: ["method"],
     registers,
     collect() {
@@ -47,7 +47,7 @@ export function registerRequestMetrics(
   });
   new Gauge({
     name: "service_info",
-    help: "Which service this is and in which version; always 1.",
+    help: "Name and version of the service; always 1.",
     labelNames: ["service", "version"],
     registers,
     collect() {
@@ -64,7 +64,7 @@ function* all(cells: RequestCells): Generator<{ readonly method: string; readonl
 
 const DURATION = {
   name: "http_request_duration_seconds",
-  help: "How long requests took until their response was handed over, in seconds.",
+  help: "Time until the response was written to the socket, in seconds.",
   labelNames: ["method", "endpoint"],
 } as const;
 

@@ -41,7 +41,7 @@ const check = shaped("a readiness check such as { name, critical: false, check()
   check: func(),
 });
 const schema = shaped("a table such as { key, ensureSchema() }", { key: string(), ensureSchema: func() });
-const part = shaped("a background part such as { name, start(), stop() }", {
+const part = shaped("a background component such as { name, start(), stop() }", {
   name: string(),
   start: func(),
   stop: func(),

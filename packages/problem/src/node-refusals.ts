@@ -135,7 +135,7 @@ function refusalOf(code: string): { status: number; detail: string } | undefined
 function endWithProblem(req: IncomingMessage, res: ServerResponse): void {
   const body = prepareProblem(req, res, {
     status: 503,
-    detail: "the connection has served all the requests that it may",
+    detail: "the connection has reached its maximum number of requests",
     headers: { Connection: "close" },
   });
   const end = res.end.bind(res);

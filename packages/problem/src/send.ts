@@ -90,7 +90,7 @@ export function sendJson(
 
 function jsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
-  if (text === undefined) throw new TypeError(`a ${typeof value} has no JSON form`);
+  if (text === undefined) throw new TypeError(`a value of type ${typeof value} cannot be serialized as JSON`);
   return text;
 }
 

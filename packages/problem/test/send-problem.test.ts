@@ -212,7 +212,7 @@ for (const stack of stacks) {
       });
       const { status, body } = await ask(server.url);
       expect(status).to.equal(500);
-      expect(body.detail).to.equal("a undefined has no JSON form");
+      expect(body.detail).to.equal("a value of type undefined cannot be serialized as JSON");
     });
   });
 }

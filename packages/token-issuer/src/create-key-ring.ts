@@ -143,11 +143,14 @@ function report(
 ): CheckResult {
   const key = `the current key signs with ${signer.algorithm}`;
   if (fault !== undefined)
-    return { healthy: false, detail: `${key}; its file cannot be used since it changed, the old keys stay` };
+    return {
+      healthy: false,
+      detail: `${key}; the changed key file cannot be used; the previous keys stay in use`,
+    };
   if (text === undefined && file === undefined)
     return { healthy: true, detail: `${key} and is never replaced` };
   const days = Math.max(0, Math.floor((now() - (currentOf(document).promotedAt ?? 0)) / 86_400_000));
-  const age = `${key} since ${days} day${days === 1 ? "" : "s"}`;
-  const detail = days < rotateAfterDays ? age : `${age}; it is time for another one`;
+  const age = `the current key has signed with ${signer.algorithm} for ${days} day${days === 1 ? "" : "s"}`;
+  const detail = days < rotateAfterDays ? age : `${age}; it is time to add the next key`;
   return { healthy: true, detail, meta: { keyAgeDays: days, keys: document.keys.filter(isLive).length } };
 }

@@ -46,7 +46,7 @@ const commandLine = defineCommandLine({
       of: ["init", "add"],
       value: "NAME",
       read: algorithmName,
-      shown: "RS256; add: as the current key",
+      shown: "RS256; for add, that of the current key",
       meaning: `${algorithms.slice(0, 6).join(" ")}\n${algorithms.slice(6).join(" ")}`,
     },
     from: {
@@ -93,7 +93,8 @@ const commandLine = defineCommandLine({
   },
   check: ({ due, now, operands }) =>
     due && (now || operands.length > 0) ? "--due cannot be combined with a kid or --now" : undefined,
-  exitCodes: "Exit code: 0 done, 1 refused or failed, 2 wrong use. Private keys and secrets are never shown.",
+  exitCodes:
+    "Exit code: 0 done, 1 refused or failed, 2 invalid usage. Private keys and secrets are never shown.",
 });
 type KeyCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 

@@ -83,7 +83,7 @@ export function promoteKey(
   if (key.state !== "next")
     throw new KeyRingError(
       "wrong_state",
-      `the key ${key.kid} is ${key.state}; only a next key can be promoted`,
+      `the key ${key.kid} is ${key.state}; only a key in the state "next" can be promoted`,
     );
   const due = dueAt(key, document.lifetimes) ?? 0;
   if (now < due && !force) {

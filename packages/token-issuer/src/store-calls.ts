@@ -27,7 +27,7 @@ export function createStoreCalls(
       logger,
       "warn",
       { ...errorFields(error), suppressed },
-      "the token store is not answering; refreshes and sign-outs are answered 503",
+      "the token store is not answering; refreshes and sign-outs get a 503",
     ),
   );
 

@@ -88,7 +88,7 @@ function checkLength(claims: object): void {
   try {
     bytes = Buffer.byteLength(JSON.stringify(claims));
   } catch (cause) {
-    throw new IssueError("issuePair(): extra has a claim without a JSON form", { cause });
+    throw new IssueError("issuePair(): extra has a claim that cannot be serialized as JSON", { cause });
   }
   if (bytes <= MAX_CLAIMS_BYTES) return;
   throw new IssueError(

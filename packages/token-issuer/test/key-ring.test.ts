@@ -288,13 +288,13 @@ describe("createKeyRing()", function () {
     expect(check).to.include({ name: "signing-keys", critical: false });
     expect(await check?.check(signal)).to.deep.equal({
       healthy: true,
-      detail: "the current key signs with ES256 since 0 days",
+      detail: "the current key has signed with ES256 for 0 days",
       meta: { keyAgeDays: 0, keys: 1 },
     });
     now += 90 * day;
     expect(await check?.check(signal)).to.deep.equal({
       healthy: true,
-      detail: "the current key signs with ES256 since 90 days; it is time for another one",
+      detail: "the current key has signed with ES256 for 90 days; it is time to add the next key",
       meta: { keyAgeDays: 90, keys: 1 },
     });
     const fixed = createKeyRing({ secret: "x".repeat(32) }).readiness();

@@ -98,7 +98,8 @@ describe("a key ring in a file", () => {
     expect(warned[0]).to.equal("the signing keys are unchanged, because their file cannot be used");
     expect(await keys.readiness().check(signal)).to.include({
       healthy: false,
-      detail: "the current key signs with ES256; its file cannot be used since it changed, the old keys stay",
+      detail:
+        "the current key signs with ES256; the changed key file cannot be used; the previous keys stay in use",
     });
     expect(keys.signer().kid).to.equal(kid);
     await put(promoted);

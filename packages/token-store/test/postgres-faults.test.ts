@@ -289,7 +289,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   it("rejects a driver that does not return the result of the last statement", async () => {
     const db = { query: <R extends Row>(): Promise<QueryResult<R>> => Promise.resolve({ rows: [] }) };
     const store = createPostgresTokenStore({ db, timeoutMs: 15_000 });
-    const message = "the driver does not answer the last of several statements";
+    const message = "the driver does not return the result of the last of several statements";
     expect((await rejection(store.isRevoked(presented()))).message).to.equal(message);
     expect((await rejection(store.rotate(presented()))).message).to.equal(message);
   });

@@ -158,12 +158,12 @@ describe("readiness of the PostgreSQL token store", function () {
     expect(check).to.include({ name: "token-store", critical: false });
     expect(await check.check(signal)).to.deep.equal({
       healthy: false,
-      detail: "the login may not read its table",
+      detail: "the database role may not read its table",
     });
     await pool.query(`grant select on svc_auth_marks to ${login.name}`);
     expect(await check.check(signal)).to.deep.equal({
       healthy: false,
-      detail: "the login may not write to its table",
+      detail: "the database role may not write to its table",
     });
     await other.end();
     await pool.query("create table drifted as select key, deadline, expires_at from svc_auth_marks");

@@ -38,7 +38,7 @@ export function searchForm({ q = "", category, error }: Omit<ReceiptsPage, "hits
   return markup`<form action="/receipts" role="search" aria-label="Receipts">
 ${error !== undefined && markup`<p class="error" id="error" role="alert">${error}</p>`}
 <div class="row">
-<div><label for="q">Words of a receipt</label>
+<div><label for="q">Search terms</label>
 <input id="q" name="q" type="search" required maxlength="500" value="${q}"${isWrong}></div>
 <div><label for="category">Category</label>
 <select id="category" name="category">

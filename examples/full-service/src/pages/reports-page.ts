@@ -105,7 +105,7 @@ ${stackedBars({
   id: "total",
   isCount: false,
   title: titles.total,
-  description: `A bar for each of ${countOf(months)}, made of ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
+  description: `A bar for ${eachOf(months)}, made of ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
   months,
   series: series(
     ({ total }) => Number(total),
@@ -120,7 +120,7 @@ ${stackedBars({
   id: "count",
   isCount: true,
   title: titles.count,
-  description: `A bar for each of ${countOf(months)}, made of ${categories.length} categories: how many expenses there were. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
+  description: `A bar for ${eachOf(months)}, made of ${categories.length} categories: how many expenses there were. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
   months,
   series: series(
     ({ expenses }) => expenses,
@@ -134,7 +134,7 @@ ${parts("Expenses by month and category", ({ expenses }) => String(expenses))}
 ${rangeBars({
   id: "range",
   title: titles.range,
-  description: `For each of ${countOf(months)} a bar from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
+  description: `A bar for ${eachOf(months)}, from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
   months,
   ranges: new Map(
     together.map(({ month, minimum, average, maximum }) => [
@@ -164,8 +164,8 @@ function cell(chosen: (figures: MonthFigures) => string): (figures: MonthFigures
   return (figures) => (figures === undefined ? "–" : chosen(figures));
 }
 
-function countOf({ length }: readonly string[]): string {
-  return length === 1 ? "one month" : `${length} months`;
+function eachOf({ length }: readonly string[]): string {
+  return length === 1 ? "one month" : `each of ${length} months`;
 }
 
 function told(figures: MonthFigures | undefined, chosen: (figures: MonthFigures) => string): string {

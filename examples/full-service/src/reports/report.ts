@@ -57,7 +57,7 @@ from monthly_totals where tenant_id = $1`,
     [tenant, timeZone],
   );
   const [found] = rows;
-  if (found === undefined) throw new Error("an aggregate has answered no row");
+  if (found === undefined) throw new Error("an aggregate returned no row");
   return found;
 }
 

@@ -92,7 +92,7 @@ export function reportRoutes(
 
 function wrongSearch(q: string): string {
   if (q.trim() === "") return "Enter the words to search for.";
-  if (searchedText.read(q) === undefined) return `Enter ${searchedText.expects}.`;
+  if (searchedText.read(q) === undefined) return "Enter at most 500 characters, without NUL.";
   return "Choose one of the categories, or all.";
 }
 

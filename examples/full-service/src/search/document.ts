@@ -65,7 +65,7 @@ const documentId = matching(
 
 function textOf(most: number): Reading<string> {
   return {
-    expects: `a text of 1 to ${most} characters, without NUL`,
+    expects: `a string of 1 to ${most} characters, without NUL`,
     read: (value) =>
       typeof value === "string" && value.trim() !== "" && value.length <= most && isKept(value)
         ? value

@@ -200,15 +200,15 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
 }
 
 function stopping(): Error {
-  return serviceUnavailable("the service stops");
+  return serviceUnavailable("the service is shutting down");
 }
 
 function notYet(): Error {
-  return serviceUnavailable("the search is being opened", { retryAfterSeconds: 5 });
+  return serviceUnavailable("the search index is being opened", { retryAfterSeconds: 5 });
 }
 
 function notNow(): Error {
-  return serviceUnavailable("the search cannot be opened here", { retryAfterSeconds: restMs / 1000 });
+  return serviceUnavailable("the search index cannot be opened", { retryAfterSeconds: restMs / 1000 });
 }
 
 /** Returns the cause for `/ready`, without paths, because `/ready` is public. */
@@ -220,7 +220,7 @@ function reasonOf(error: unknown): string {
 }
 
 function off(): Error {
-  return serviceUnavailable("there is no search here: the database server has no pgvector", {
+  return serviceUnavailable("search is not available: the database server has no pgvector", {
     retryAfterSeconds: 60,
   });
 }

@@ -161,7 +161,7 @@ describe("the pages", function () {
       open: async (page) => void (await page.goto("/auth/demo/start")),
     },
     "provider-consent": {
-      heading: "May Expenses know who you are?",
+      heading: "Share your name and e-mail address with Expenses?",
       stops: ["button Allow", "button Cancel"],
       async open(page) {
         await page.goto("/auth/demo/start");
@@ -204,7 +204,7 @@ describe("the pages", function () {
     await takeScreenshot(page, "reports-dark");
     // Without pgvector this process would open an embedded database, which takes seconds.
     if (!hasVectorServer) return;
-    await page.getByLabel("Words of a receipt").fill("diner at trade fairs");
+    await page.getByLabel("Search terms").fill("diner at trade fairs");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "“diner" }).waitFor();
     await page.getByLabel("Category").selectOption("meals");

@@ -201,7 +201,7 @@ export const errorChecks: readonly Check[] = [
   }),
   check("ERR-17", { needs: ["probe:invalid"] }, async (kit) => {
     const { invalid } = kit.settings.probes;
-    if (invalid?.longMember === undefined) return notApplicable("the probe `invalid` names no `long_member`");
+    if (invalid?.longMember === undefined) return notApplicable("`invalid.long_member` is not set");
     const { body, ...request } = requestOf(invalid.request);
     const given: unknown = JSON.parse(body ?? "{}");
     const long = { ...(isObject(given) ? given : {}), [invalid.longMember]: "z".repeat(5000) };

@@ -152,7 +152,7 @@ function races(kit: Kit, replica: HttpClient): Promise<Verdict> {
 
 export const graceChecks: readonly Check[] = [
   check("REF-5", { needs }, async (kit) => {
-    if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
+    if (sessionOf(kit).graceSeconds === 0) return ruledOut("the service has no grace window");
     if (await isReusable(kit)) return notApplicable("see REF-1");
     return racedAtOnce(kit);
   }),
@@ -161,7 +161,7 @@ export const graceChecks: readonly Check[] = [
     return (await replay(kit)).verdict;
   }),
   check("REF-7", { needs, windowed: true }, async (kit) => {
-    if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
+    if (sessionOf(kit).graceSeconds === 0) return ruledOut("the service has no grace window");
     if (await isReusable(kit)) return notApplicable("see REF-1");
     const [own, verdict] = await Promise.all([replay(kit), prolonged(kit)]);
     return own.hasEnded ? verdict : notApplicable("see REF-6");

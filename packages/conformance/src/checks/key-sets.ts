@@ -34,7 +34,7 @@ export const keySetChecks: readonly Check[] = [
     return must(
       await untilAccepted(kit, { kid }, key),
       "a new key was not fetched",
-      "fetched at the first token that names it",
+      "fetched when the first token names it",
     );
   }),
   check("KEY-1", { needs, alone: true }, async function* (kit) {
@@ -46,7 +46,7 @@ export const keySetChecks: readonly Check[] = [
     const refused = every(await Promise.all(flood));
     const caused = keySet.fetches - before;
     yield refused;
-    yield must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most");
+    yield must(caused <= 1, `${caused} fetches for 25 unknown kids`, "at most one a minute");
   }),
   // KEY-12 must run after KEY-2: a service treats the kid of an unusable key as unknown, and fetches the key set for
   // unknown kids only once a minute.

@@ -69,11 +69,11 @@ function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict } | unde
 
 export const hookChecks: readonly Check[] = [
   check("REF-10", { needs: withHook, alone: true }, async (kit) => {
-    return (await declined(kit))?.verdict ?? notApplicable("`session.hook` names no `decline`");
+    return (await declined(kit))?.verdict ?? notApplicable("`session.hook.decline` is not set");
   }),
   check("REF-11", { needs: withHook, alone: true }, async function* (kit) {
     const failing = sessionOf(kit).hook?.fail;
-    if (failing === undefined) return notApplicable("`session.hook` names no `fail`");
+    if (failing === undefined) return notApplicable("`session.hook.fail` is not set");
     const session = await signIn(kit);
     const answer = await refreshDuring(kit, failing, session.refresh);
     const again = await refresh(kit, session.refresh);
@@ -82,7 +82,7 @@ export const hookChecks: readonly Check[] = [
   }),
   check("REF-16", { needs: withHook, alone: true }, async function* (kit) {
     const grant = sessionOf(kit).hook?.grant;
-    if (grant === undefined) return notApplicable("`session.hook` names no `grant`");
+    if (grant === undefined) return notApplicable("`session.hook.grant` is not set");
     const { scopeClaim, rolesClaim } = kit.settings.claims;
     const session = await signIn(kit);
     const had = names(claimsOf(session.access)[rolesClaim]);

@@ -111,6 +111,6 @@ export const storeChecks: readonly Check[] = [
     const healthy = healthOf("auth", ready);
     yield statusIs({ status }, 200, "from /ready while the store is down");
     yield is("status", object["status"], "degraded");
-    yield must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false");
+    yield must(healthy === false, `the check auth has healthy ${show(healthy)}`, "false");
   }),
 ];

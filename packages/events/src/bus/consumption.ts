@@ -34,7 +34,7 @@ export async function startConsumption<D extends Delivery>(
   const logger = safeLogger(given ?? options.logger);
   const title = broker.title.toLowerCase();
   const warn = atMostEvery(WARN_EVERY_MS, (_suppressed, why: string) =>
-    logger?.warn({ group, broker: title, why }, "cannot read from the event bus; trying on"),
+    logger?.warn({ group, broker: title, why }, "cannot read from the event bus; retrying"),
   );
   const prefetch = Math.max(options.prefetch, concurrency);
   const buffer = createPrefetchBuffer<D>(concurrency);
@@ -105,7 +105,7 @@ export async function startConsumption<D extends Delivery>(
     buffer.rejected(entry);
     entry.delivery.deliveries++;
     const fields = { topic: message.topic, group, event_id: message.id, deliveries, pause_ms: ms, err };
-    logger?.warn(fields, "a message was rejected and will be tried again");
+    logger?.warn(fields, "a message was rejected and will be retried");
     if (stopping.signal.aborted) return;
     entry.timer = setTimeout(() => {
       buffer.retry(entry);
@@ -185,7 +185,10 @@ export async function startConsumption<D extends Delivery>(
     await reading;
     if (unfinished === 0) idle.resolve();
     await withDeadline(stopTimeoutMs, () => idle.promise).catch(() =>
-      logger?.warn({ group, running: buffer.size }, "handlers still run; their messages are given back"),
+      logger?.warn(
+        { group, running: buffer.size },
+        "handlers are still running; their messages are released",
+      ),
     );
     ended.abort();
     await signalling;

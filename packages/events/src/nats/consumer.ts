@@ -78,7 +78,7 @@ function check({ name, config }: ConsumerInfo, subject: string): void {
     [config.filter_subject !== subject, `reads ${config.filter_subject ?? "everything"}, not ${subject}`],
     [config.ack_policy !== "explicit", `has the ack policy ${config.ack_policy}; it must be explicit`],
     [config.deliver_subject !== undefined, "is a push consumer; it must be a pull consumer"],
-    [(config.max_deliver ?? -1) > 0, "gives up on messages (max_deliver); that loses them"],
+    [(config.max_deliver ?? -1) > 0, "limits deliveries (max_deliver), which loses messages"],
   ].find(([holds]) => holds === true);
   if (fault !== undefined) throw refused(BROKER, `the consumer ${name} ${String(fault[1])}`);
 }

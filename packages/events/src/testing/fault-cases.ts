@@ -71,7 +71,7 @@ export const faultCases: readonly Draft[] = [
       await got.has(before);
       await restartBroker();
       const after = messages(3);
-      await until("the bus takes messages", () =>
+      await until("the bus accepts messages", () =>
         bus.publish(after).then(
           () => true,
           () => false,

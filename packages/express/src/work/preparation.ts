@@ -57,7 +57,7 @@ export function createPreparation(
       if (isStopped) return;
       const settings = [...missing].map(({ key }) => key);
       const fields = { err, settings, retry_ms: pause };
-      logger.warn(fields, "tables could not be made; trying again");
+      logger.warn(fields, "could not create tables; retrying");
       timer = setTimeout(() => void goOn(Math.min(2 * pause, longestPauseMs)), pause).unref();
     }
   }

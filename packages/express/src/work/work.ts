@@ -36,7 +36,7 @@ export function createWork(
     try {
       await part.stop();
     } catch (err) {
-      logger.error({ err, part: part.name }, "a background part failed to stop");
+      logger.error({ err, part: part.name }, "a background component failed to stop");
     }
   }
 

@@ -60,7 +60,7 @@ const commandLine = defineCommandLine({
       value: "N",
       read: wholeNumber(0, 316_224_000),
       shown: "0",
-      meaning: "not before",
+      meaning: "delay in seconds before the job is due",
     },
     maxAttempts: {
       of: ["enqueue"],
@@ -74,7 +74,8 @@ const commandLine = defineCommandLine({
       value: "FILE",
       read: text,
       required: true,
-      meaning: "a module that exports a function for every task, or an object of them as default",
+      meaning:
+        "a module that exports a function for each task, or an object of such functions as its default export",
     },
     concurrency: {
       of: ["drain"],
@@ -95,7 +96,7 @@ const commandLine = defineCommandLine({
   },
   check: ({ all, operands }) =>
     all && operands.length > 0 ? "--all cannot be combined with ids" : undefined,
-  exitCodes: "Exit code: 0 done, 1 refused or failed (drain: also when a job failed), 2 wrong use.",
+  exitCodes: "Exit code: 0 done, 1 refused or failed (drain: also when a job failed), 2 invalid usage.",
 });
 type JobCommand = NonNullable<ReturnType<typeof commandLine.parse>>;
 

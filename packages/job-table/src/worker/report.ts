@@ -45,7 +45,7 @@ export function createReport(
   const warnOfOthers = atMostEvery(HOUR_MS, (_suppressed, theirs: string) =>
     logger?.warn(
       { table, handlers: tasksIn(ours), others: tasksIn(theirs) },
-      "another worker of this table has other handlers: each claims every job, and makes those dead that it has none for",
+      "another worker of this table has different handlers: each worker claims every job, and marks jobs dead that it has no handler for",
     ),
   );
 
@@ -58,7 +58,7 @@ export function createReport(
           logger?.info(fields(), "job done");
           return emit({ type: "done", job, durationMs });
         case "pending":
-          logger?.warn({ ...fields(), reason: errorText(error) }, "job failed, it will be tried again");
+          logger?.warn({ ...fields(), reason: errorText(error) }, "the job failed and will be retried");
           return emit({ type: "failed", job, durationMs, error });
         case "dead":
           logger?.error({ ...fields(), reason: errorText(error) }, "job is dead");
@@ -67,7 +67,7 @@ export function createReport(
           logger?.info(fields(), "job given back");
           return emit({ type: "released", job });
         case "lost":
-          logger?.error({ ...fields(), ended: kind }, "the lease of a job ended before the job did");
+          logger?.error({ ...fields(), ended: kind }, "a job ended after its lease had expired");
           return emit({ type: "lease_lost", job, ended: kind });
       }
     },
@@ -83,7 +83,7 @@ export function createReport(
     pooler: atMostEvery(HOUR_MS, () =>
       logger?.warn(
         { table },
-        "the connection of the worker goes through a pooler: unless that one pools sessions, listen must be false",
+        "the worker's connection goes through a pooler: listen must be false unless the pooler uses session mode",
       ),
     ),
     announcement(theirs) {
@@ -92,7 +92,7 @@ export function createReport(
     ignoredSignals: () =>
       logger?.error({ table }, "handlers ignore their signals: no job is claimed until one of them ends"),
     unrecorded: (jobs) =>
-      logger?.error({ table, jobs }, "the end of jobs could not be recorded; their leases will end"),
+      logger?.error({ table, jobs }, "could not record that jobs have ended; their leases will expire"),
   };
 }
 

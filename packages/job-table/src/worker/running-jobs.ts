@@ -239,7 +239,7 @@ export function createRunningJobs(
       buffer = [];
     },
     abort() {
-      const reason = new JobError("ERR_SVC_JOB_STOPPED", "the worker stops");
+      const reason = new JobError("ERR_SVC_JOB_STOPPED", "the worker is stopping");
       for (const job of running) job.abort(reason);
     },
     abandon() {

@@ -25,7 +25,7 @@ export async function maintainIndexes(options: ResolvedOptions): Promise<Maintai
   const [row] = (await query<{ hidden: boolean }>(db, selectHidden)).rows;
   // If rows were hidden, every count would be 0 and every index would be dropped.
   if (row?.hidden === true)
-    throw failed("row security hides the tenants from this login: use a login with BYPASSRLS");
+    throw failed("row security hides the tenants from this database role: use a role with BYPASSRLS");
   const countTenants = `
 select tenant_id as tenant, count(*)::float8 as chunks from ${quotedTable}
 group by tenant_id having count(*) >= $1::bigint order by tenant_id`;

@@ -40,7 +40,7 @@ export async function measureRecall(
   tenant: string,
   request: RecallRequest = {},
 ): Promise<Recall> {
-  checkMembers(request, "the request of a recall", ["sample", "limit", "efSearch"]);
+  checkMembers(request, "the second argument of recall()", ["sample", "limit", "efSearch"]);
   const { sample = 100, limit = 10, efSearch = 100 } = request;
   checkWhole(sample, "sample", 1, 10_000);
   checkWhole(limit, "limit", 1, 100);

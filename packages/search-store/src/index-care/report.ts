@@ -23,7 +23,7 @@ export interface EventRecipients {
 const MESSAGES = {
   "index-created": "a tenant got an approximate index",
   "index-dropped": "a tenant lost its approximate index",
-  "index-failed": "an approximate index could not be made",
+  "index-failed": "an approximate index could not be built",
 } as const;
 
 /** Passes an event to the safe logger and to the listener; their errors do not affect the index. */

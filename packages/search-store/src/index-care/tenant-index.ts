@@ -206,7 +206,7 @@ function failed(name: string, cause?: unknown): SearchError {
   // 57014: cancelled, for example by statement_timeout.
   const why =
     sqlStateOf(cause) === "57014"
-      ? "was cancelled: use a login without statement_timeout for the store that builds indexes"
+      ? "was cancelled: use a database role without statement_timeout for the store that builds indexes"
       : "could not be built";
   return searchError("ERR_SVC_SEARCH_INDEX", `the index ${name} ${why}`, cause);
 }

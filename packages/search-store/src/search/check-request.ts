@@ -83,7 +83,7 @@ export function checkRequest(shape: VectorShape, request: SearchRequest): Wanted
 }
 
 function queryText(text: unknown): string | undefined {
-  if (typeof text !== "string") throw refused("the text of the search must be a text");
+  if (typeof text !== "string") throw refused("the text of the search must be a string");
   if (Buffer.byteLength(text) > MAX_QUERY_BYTES) {
     throw refused(`the text of the search must have at most ${MAX_QUERY_BYTES} bytes`);
   }

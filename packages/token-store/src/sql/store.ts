@@ -35,7 +35,7 @@ export interface PostgresTokenStore extends SharedTokenStore, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-const NOT_LAST = "the driver does not answer the last of several statements";
+const NOT_LAST = "the driver does not return the result of the last of several statements";
 const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced", "replayed"]);
 
 /**

@@ -24,7 +24,7 @@ function clocked(
       equal(
         store.signInTime === undefined,
         store.revokeSubjectNow === undefined,
-        "only one of the two is there",
+        "only one of the two is present",
       );
       if (isClocked(store) && isClocked(replica)) await test({ store, replica, advance });
     },
