@@ -7,12 +7,13 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, normalize, resolve } from "node:path";
 import { publishedManifests } from "./workspace.mjs";
 
 const root = resolve(import.meta.dirname, "..");
@@ -69,11 +70,24 @@ function pack() {
       }
       const stray = files.find(({ path }) => /(^|\/)(test|src)\/|tsbuildinfo|\.(test|map)(\.|$)/.test(path));
       if (stray !== undefined) faults.push(`${name}: its tarball holds ${stray.path}`);
+      for (const missing of missingDeclarations(packages.get(folder), new Set(files.map(({ path }) => path))))
+        faults.push(`${name}: its tarball lacks ${missing}, which its types import`);
       const largest = lookedAt[folder] ?? largestTarballBytes;
       if (size > largest) faults.push(`${name}: its tarball has ${size} bytes, more than ${largest}`);
       return [folder, join(work, filename.replace(/^@/, "").replace("/", "-"))];
     }),
   );
+}
+
+/** Returns the declaration files that the exported types import and the tarball lacks: their types would silently become any. */
+function missingDeclarations({ folder, exports }, packed) {
+  const reached = new Set(Object.values(exports).flatMap(({ types }) => (types ? [normalize(types)] : [])));
+  for (const file of reached) {
+    const text = readFileSync(join(root, folder, file), "utf8");
+    for (const [, specifier] of text.matchAll(/(?:from|import\() ?"(\.[^"]+)\.[jt]s"/g))
+      reached.add(join(dirname(file), `${specifier.replace(/\.d$/, "")}.d.ts`));
+  }
+  return [...reached].filter((file) => !packed.has(file));
 }
 
 function publint(tarballs) {
