@@ -45,7 +45,7 @@ export function inHand(name: string, concurrency: number, mode: Mode): number {
   return name === "graphile-worker" ? BUFFER + concurrency : BUFFER;
 }
 
-/** Returns members that throw, for a case that runs only in the latency rows. */
+/** Returns throwing stubs for the methods that a contestant does not need if only its latency is measured. */
 export function latencyOnly(name: string): Pick<Contestant, "fill" | "enqueueMany" | "isSingle"> {
   const refuse = (): never => {
     throw new Error(`${name} has rows of latency only`);

@@ -109,9 +109,9 @@ function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; reado
 }
 
 /**
- * Returns the order of the cases in a slice. The disk is still busy with the writes of the previous case, so over
- * `count` slices every case follows every other case once. This is a Williams square, exact for an even number of
- * cases; only the pair across two slices is always the same.
+ * Returns the order of the cases in a slice. The disk is still busy with the writes of the previous case, so within
+ * `count` slices every case directly follows every other case once (a Williams square, exact for an even `count`). Pairs
+ * across two slices are not balanced: a case that starts a slice always follows the same case.
  */
 export function orderOf(slice: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => {

@@ -74,7 +74,7 @@ describe("the search", function () {
     folder[Symbol.dispose]();
   });
 
-  /** Retries a search, because on a busy machine opening takes longer than a request waits. */
+  /** Retries a search while the store is still being opened, which can take longer than a request waits. */
   async function untilOpen(tenant: string, query: object): Promise<readonly Found[]> {
     for (let tries = 0; tries < 6; tries++) {
       const { status } = await caller(running.url, tenant).get("/search").query(query);

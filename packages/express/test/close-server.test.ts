@@ -25,7 +25,7 @@ describe("closing the server", function () {
     expect(await stopped).to.equal(0);
   });
 
-  it("keeps the deadline for clients with an unfinished request", async () => {
+  it("still applies headers_timeout to a client with an unfinished request", async () => {
     await using started = await startService({ toml: "headers_timeout = 0.2\nshutdown_timeout = 10" });
     const socket = connect(started.port, "127.0.0.1");
     await once(socket, "connect");

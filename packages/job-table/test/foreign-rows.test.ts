@@ -47,7 +47,7 @@ describe("rows written by other programs", function () {
     expect(working.ids("fault")).to.deep.equal([]);
   });
 
-  it("JOB-18 return their trace only if it is valid; a trace with tracestate null can be queued again", async () => {
+  it("JOB-18 are claimed without their trace if it is invalid; enqueue() accepts a trace whose tracestate is null", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;
     await bench.pool.query(

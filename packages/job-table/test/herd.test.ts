@@ -84,7 +84,7 @@ describe("workers for one table in a process", () => {
     expect(woken).to.deep.equal(["a", "b", "b", "a"]);
   });
 
-  it("sweep for one another, and less often while the table is quiet and they listen (JOB-34)", () => {
+  it("share the result of one worker's sweep, and sweep less often while the table is quiet and they receive notifications (JOB-34)", () => {
     const [a, b] = [countingMember(), countingMember()];
     const group = groupOf([a, b]);
     group.swept(a, 500);

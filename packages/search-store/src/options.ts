@@ -82,7 +82,7 @@ const storeOptions = defineOptions("createSearchStore()", {
   embedTimeoutSeconds: { kind: k.withDefault(k.number({ min: 0.05, max: 3600 }), 30) },
   /** Metadata keys with their own index; their values are strings of at most 500 bytes. Default: none. */
   filterKeys: { kind: k.withDefault(k.listOf(k.string()), []) },
-  /** Number of chunks from which `maintainIndexes()` creates a tenant's approximate index. Default: 5000. */
+  /** Minimum number of chunks for which `maintainIndexes()` creates a tenant's approximate index. Default: 5000. */
   indexAbove: { kind: k.withDefault(k.integer({ min: 1, max: 1_000_000_000 }), 5000) },
   /** Number of chunks below which `maintainIndexes()` drops the index. Default: 2500. */
   indexBelow: { kind: k.withDefault(k.integer({ min: 0, max: 1_000_000_000 }), 2500) },

@@ -174,8 +174,8 @@ export const refreshChecks: readonly Check[] = [
 ];
 
 /**
- * The part of a refusal that another rule judges: that no caller is admitted (`entry`), or that the status is 401
- * (`status`).
+ * The failure that another rule reports, so that this rule skips the response: the refresh succeeded (`entry`), or the
+ * status is not 401 (`status`).
  */
 type Elsewhere = "entry" | "status" | undefined;
 

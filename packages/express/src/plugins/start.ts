@@ -179,7 +179,7 @@ export async function startPlugins(
     await stopAll();
     throw error;
   }
-  // The plugins' layers are in the order of the list, independent of their needs.
+  // Middleware runs in the order of the plugin list; `started` is in the order of the dependencies.
   const named = plugins.flatMap(({ name }) => {
     const made = started.get(name);
     return made === undefined ? [] : [{ ...made, name }];

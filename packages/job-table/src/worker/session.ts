@@ -20,7 +20,7 @@ export interface Session {
    * empty name the statement is not prepared.
    */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
-  /** Whether statements are queued; the deadline of each starts when it is sent. */
+  /** Whether it sends one statement at a time and queues the others; the deadline of each starts when it is sent. */
   readonly queues: boolean;
   /** Whether the session's own connection is open. */
   readonly isOpen: boolean;
