@@ -32,11 +32,16 @@ export const quickEffort: Effort = { rounds: 9, warmUp: 6_000, sliceMs: 10, fewe
 /** The costs by case. */
 export type Measured = ReadonlyMap<string, Samples>;
 
+// A slice counts if the yardstick's slices before and after it differ by at most this factor: a neighbor on the same core of a
+// shared machine doubles all costs, for seconds or minutes, and a slice during which it comes or goes says nothing.
+const STEADY = 1.2;
+const MOST_TRIES = 5;
+
 /**
- * Measures all cases side by side. Each has a process; all processes run at the same time and get short slices in turn, in
+ * Measures all cases side by side. Each case has a process; all processes run at the same time and get short slices in turn, in
  * reverse order in every second round. The speed of a shared machine changes by half within seconds. So one more process of the
- * first case is the yardstick: it gets a slice before and after every slice, and a cost is scaled by how much those two took,
- * compared with all of the yardstick's.
+ * first case is the yardstick: it gets a slice before and after every slice. A slice is repeated if these two differ, and a cost is
+ * scaled by them, compared with all slices of the yardstick.
  */
 export async function measure(
   cases: readonly Case[],
@@ -44,7 +49,7 @@ export async function measure(
   progress: (round: number, rounds: number) => void = () => undefined,
 ): Promise<Measured> {
   const { rounds, processes = 1 } = effort;
-  /** The costs of each case, as multiples of the slices beside them. */
+  /** The costs of each case, as multiples of the yardstick's slices before and after them. */
   const relative = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
   const lengths: number[] = [];
   let done = 0;
@@ -58,11 +63,17 @@ export async function measure(
     for (let share = Math.ceil((rounds - done) / left); share > 0; share--) {
       done++;
       for (const slice of done % 2 === 0 ? slices.toReversed() : slices) {
-        const cost = await run(slice);
-        const after = await run(yardstick);
-        relative.get(slice.member.name)?.push((2 * cost) / (before + after));
-        lengths.push(after);
-        before = after;
+        for (let tries = 1; ; tries++) {
+          const cost = await run(slice);
+          const after = await run(yardstick);
+          const isSteady = Math.max(before, after) <= Math.min(before, after) * STEADY;
+          const beside = (before + after) / 2;
+          before = after;
+          if (!isSteady && tries < MOST_TRIES) continue;
+          relative.get(slice.member.name)?.push(cost / beside);
+          lengths.push(beside);
+          break;
+        }
       }
       progress(done, rounds);
     }
