@@ -32,11 +32,16 @@ export const quickEffort: Effort = { rounds: 9, warmUp: 6_000, sliceMs: 10, fewe
 /** The costs of each case, by name. */
 export type Measured = ReadonlyMap<string, Samples>;
 
+// Maximum ratio of the yardstick's slices before and after a slice that counts. On a shared machine a neighbor on the same
+// core doubles all costs, for seconds or minutes, and a slice during which it comes or goes is useless.
+const STEADY = 1.2;
+const MOST_TRIES = 5;
+
 /**
  * Measures all cases side by side. Each case has a process; these processes exist at the same time and run short slices
  * in turn, in reverse order in every second round. The speed of a shared machine changes by half within seconds, so one
- * more process of the first case is the yardstick: it runs a slice before and after every slice, and the cost of a
- * slice is divided by the average cost of these two and multiplied by the yardstick's median cost.
+ * more process of the first case is the yardstick: it runs a slice before and after every slice. If these two differ, the
+ * slice is repeated. Its cost is divided by their average and multiplied by the yardstick's median cost.
  */
 export async function measure(
   cases: readonly Case[],
@@ -58,11 +63,17 @@ export async function measure(
     for (let share = Math.ceil((rounds - done) / left); share > 0; share--) {
       done++;
       for (const slice of done % 2 === 0 ? slices.toReversed() : slices) {
-        const cost = await run(slice);
-        const after = await run(yardstick);
-        relative.get(slice.member.name)?.push((2 * cost) / (before + after));
-        lengths.push(after);
-        before = after;
+        for (let tries = 1; ; tries++) {
+          const cost = await run(slice);
+          const after = await run(yardstick);
+          const isSteady = Math.max(before, after) <= Math.min(before, after) * STEADY;
+          const beside = (before + after) / 2;
+          before = after;
+          if (!isSteady && tries < MOST_TRIES) continue;
+          relative.get(slice.member.name)?.push(cost / beside);
+          lengths.push(beside);
+          break;
+        }
       }
       progress(done, rounds);
     }
