@@ -30,7 +30,7 @@ ${buttons("Continue")}
 export function consentPage(action: string, { email, name }: DemoPerson): string {
   return page(
     "Share your name and e-mail address with Expenses?",
-    `<p>It asks for your name and your e-mail address:</p>
+    `<p>Expenses asks for your name and your e-mail address:</p>
 <p>${escaped(name)}<br>${escaped(email)}</p>
 <form method="post" action="${escaped(action)}">
 ${buttons("Allow")}

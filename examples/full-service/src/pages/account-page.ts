@@ -22,7 +22,7 @@ export function accountPage({ subject, email, tenant, roles, sessions, family }:
   ];
   const main = markup`<h1>Your account</h1>
 <table>
-<caption class="hidden">Your user</caption>
+<caption class="hidden">Account details</caption>
 <tbody>
 ${facts.map(([name, value]) => markup`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}
 </tbody>

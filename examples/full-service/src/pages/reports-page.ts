@@ -105,7 +105,7 @@ ${stackedBars({
   id: "total",
   isCount: false,
   title: titles.total,
-  description: `A bar for ${eachOf(months)}, made of ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
+  description: `Spending: one bar for ${eachOf(months)}, stacked by ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
   months,
   series: series(
     ({ total }) => Number(total),
@@ -120,7 +120,7 @@ ${stackedBars({
   id: "count",
   isCount: true,
   title: titles.count,
-  description: `A bar for ${eachOf(months)}, made of ${categories.length} categories: how many expenses there were. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
+  description: `Number of expenses: one bar for ${eachOf(months)}, stacked by ${categories.length} categories. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
   months,
   series: series(
     ({ expenses }) => expenses,
@@ -134,7 +134,7 @@ ${parts("Expenses by month and category", ({ expenses }) => String(expenses))}
 ${rangeBars({
   id: "range",
   title: titles.range,
-  description: `A bar for ${eachOf(months)}, from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
+  description: `Range of expenses: one bar for ${eachOf(months)}, from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
   months,
   ranges: new Map(
     together.map(({ month, minimum, average, maximum }) => [

@@ -139,7 +139,11 @@ export const correlationChecks: readonly Check[] = [
       const echoed = answer.header("x-request-id");
       const differs = answer.object?.["request_id"] === id && echoed !== id;
       yield must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request");
-      yield must(!differs, `${show(echoed)} on a problem of ${id}`, "the id of the request");
+      yield must(
+        !differs,
+        `X-Request-ID ${show(echoed)} on a problem with request_id ${show(id)}`,
+        "the id of the request",
+      );
     }
     // Error handlers often drop the X-Request-ID header.
     for (const { what, answer } of await samplesOf(kit, ...ordinary)) {

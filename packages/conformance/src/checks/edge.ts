@@ -57,13 +57,17 @@ export const edgeChecks: readonly Check[] = [
     const answer = await kit.ask(html, { token: grant(kit) });
     if (answer.mediaType !== "text/html") return notApplicable(`the probe responds with ${answer.mediaType}`);
     const missing = pageHeaders.filter((name) => answer.header(name) === undefined);
-    return must(missing.length === 0, `no ${missing.join(", ")}`, "the full set on a page");
+    return must(missing.length === 0, `no ${missing.join(", ")}`, "all security headers on an HTML page");
   }),
   check("EDGE-7", { needs: ["security_headers"] }, async function* (kit) {
     const answer = await kit.get("/health");
     const policy = answer.header("content-security-policy") ?? "";
     yield is("X-Content-Type-Options", answer.header("x-content-type-options"), "nosniff");
-    yield must(answer.header("x-frame-options") !== undefined, "no X-Frame-Options", "the frame header");
+    yield must(
+      answer.header("x-frame-options") !== undefined,
+      "no X-Frame-Options",
+      "an X-Frame-Options header",
+    );
     yield must(answer.header("referrer-policy") !== undefined, "no Referrer-Policy", "the referrer header");
     yield mustBe(
       /default-src 'none'/.test(policy),

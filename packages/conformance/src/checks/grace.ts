@@ -59,10 +59,10 @@ export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http):
   const visited = await visit(kit, pair.access, at);
   const renewed = await refresh(kit, pair.refresh, at);
   const where = at === kit.replica ? " at the second replica" : "";
-  const after = `after its session had a token replayed${where}`;
+  const after = `${where} after a used token of its session was replayed`;
   return every([
-    refusesCaller(visited, `for an access token ${after}`, "401 at the next request"),
-    refusesCaller(renewed, `for a refresh token ${after}`),
+    refusesCaller(visited, `for an access token${after}`, "401 at the next request"),
+    refusesCaller(renewed, `for a refresh token${after}`),
   ]);
 }
 

@@ -54,7 +54,7 @@ export const limitChecks: readonly Check[] = [
   check("LIM-2", { needs: ["probe:json"] }, async (kit) => {
     const length = kit.settings.limits.maxBodyBytes + 1;
     const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
-    return refusedAsWhole(kit, answer, "before the body was sent", "413 by Content-Length alone");
+    return refusedAsWhole(kit, answer, "before the body was sent", "413 based on Content-Length alone");
   }),
   check("LIM-3", { needs: ["probe:json"] }, async (kit) => {
     const size = kit.settings.limits.maxBodyBytes + 1024;

@@ -79,7 +79,7 @@ export const metricsChecks: readonly Check[] = [
           ? asked.text.trimEnd().endsWith("# EOF")
           : asked.mediaType === answer.mediaType,
         `${asked.mediaType} without # EOF`,
-        "OpenMetrics when Accept asks for it, and then complete",
+        "OpenMetrics ending with # EOF when Accept asks for it",
       ),
     ]);
   }),

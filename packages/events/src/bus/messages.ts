@@ -16,7 +16,7 @@ const WORDS = "letters, digits, _ and - in words that are separated by single do
  * of the event type.
  */
 export const prefix: Kind<string> = {
-  expects: `empty, or at most 64 characters: ${WORDS}; a dot may end it`,
+  expects: `empty, or at most 64 characters: ${WORDS}; a trailing dot is allowed`,
   accepts: (value): value is string =>
     typeof value === "string" &&
     (value === "" || (value.length <= 64 && NAME.test(value.replace(/\.$/, "")))),

@@ -35,7 +35,7 @@ const commandLine = defineCommandLine({
       needs: "the ids of dead jobs, or --all",
     },
     enqueue: { operands: ["TASK"], meaning: "queues a job", needs: "the name of a task" },
-    drain: { meaning: "runs jobs until none is left that may run now" },
+    drain: { meaning: "runs jobs until no due job is left" },
     ensure: { meaning: "creates the missing parts of the table" },
   },
   settings: {

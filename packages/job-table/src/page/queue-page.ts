@@ -57,7 +57,7 @@ ${schedules !== undefined && markup`<h2 id="schedules">Schedules</h2>\n${schedul
 function runningTable(rows: readonly RunningRow[], count: number): Html {
   return markup`<div class="wide" role="region" aria-labelledby="running" tabindex="0">
 <table>
-<caption>Those whose lease ends first${shownOf(rows, count)}. After that another worker may take them.</caption>
+<caption>Running jobs, earliest lease expiry first${shownOf(rows, count)}. When a lease has expired, another worker may claim the job.</caption>
 <thead><tr><th scope="col">Task</th><th scope="col">Tenant</th><th scope="col">Attempt</th><th scope="col">Lease ends</th></tr></thead>
 <tbody>
 ${rows.map((row) => markup`<tr>${named(row)}<td>${leaseEnd(row)}</td></tr>`)}
@@ -76,7 +76,7 @@ function deadTable(rows: readonly DeadLetterRow[], count: number, action: string
   return markup`<form class="all" method="post" action="${action}"><button name="all" value="1">${all}</button></form>
 <div class="wide" role="region" aria-labelledby="dead" tabindex="0">
 <table>
-<caption>Those that were queued last${shownOf(rows, count)}. They are not tried again by themselves.</caption>
+<caption>Dead jobs, most recently queued first${shownOf(rows, count)}. They are not retried automatically.</caption>
 <thead><tr><th scope="col">Task</th><th scope="col">Tenant</th><th scope="col">Attempts</th><th scope="col">Last error</th><th scope="col">Queued</th><th scope="col">Action</th></tr></thead>
 <tbody>
 ${rows.map((row) => deadRow(row, action))}
@@ -104,7 +104,7 @@ function scheduleTable(rows: readonly ScheduleRow[]): Html {
   const listed = rows.slice(0, LISTED);
   return markup`<div class="wide" role="region" aria-labelledby="schedules" tabindex="0">
 <table>
-<caption>When each queues its next job${shownOf(listed, rows.length)}.</caption>
+<caption>Time of the next job of each schedule${shownOf(listed, rows.length)}.</caption>
 <thead><tr><th scope="col">Schedule</th><th scope="col">Task</th><th scope="col">Next</th></tr></thead>
 <tbody>
 ${listed.map(({ name, task, at }) => markup`<tr><th scope="row">${name}</th><td>${task}</td><td>${time(Date.parse(at))}</td></tr>`)}
