@@ -23,12 +23,7 @@ export {
   unsupportedMediaType,
   type ValidationIssue,
 } from "./problems.ts";
-export {
-  type ExceededLimit,
-  type RetryOptions,
-  serviceUnavailable,
-  tooManyRequests,
-} from "./retry-after.ts";
+export { type ExceededLimit, type RetryOptions, serviceUnavailable, tooManyRequests } from "./retry-after.ts";
 export { PROBLEM_TYPE, sendJson, sendProblem, type SendableProblem } from "./send.ts";
 export { silence } from "./silence.ts";
 export { type ProblemCode, statusPhrase } from "./statuses.ts";
