@@ -149,7 +149,7 @@ describe("the plugin `events`", function () {
     const { rows } = (await test.service.db?.query("select status from lone_outbox")) ?? expect.fail();
     expect(rows).to.deep.equal([{ status: "pending" }]);
     const info = await request(test.url).get("/info");
-    await test.line(({ message }) => /subscribed/.test(String(message)));
+    await test.line(({ message }) => /cannot subscribe/.test(String(message)));
     expect(ready.text + info.text + JSON.stringify(test.lines)).not.to.contain("hunter2");
     expect(await test.service.stop()).to.equal(0);
   });
