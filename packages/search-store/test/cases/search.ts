@@ -285,7 +285,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     ["ARGUMENT", { vector, weights: { vector: 0, text: 0 } }, /^weights must not both be 0/],
     ["ARGUMENT", { vector, weights: { words: 1 } as never }, /^weights has no member "words"/],
     ["ARGUMENT", { vector, tenant: "b" } as never, /^a search has no member "tenant"/],
-    ["ARGUMENT", { text: 5 as never }, /must be a text/],
+    ["ARGUMENT", { text: 5 as never }, /must be a string/],
     ["ARGUMENT", { text: "taxi ".repeat(25_000) }, /at most 16384 bytes/],
     ["ARGUMENT", { text: "taxi", signal: {} as never }, /AbortSignal/],
     ["VECTOR", { vector: [1, 2] }, /must have 8 dimensions; it has 2/],
