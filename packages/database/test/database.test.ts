@@ -84,7 +84,7 @@ describe("createDatabase", () => {
     expect(first.getTransactionStatus()).to.equal("T");
     first.release();
     first.release();
-    expect((await rejection(first.query("select 1"))).message).to.contain("after it was given back");
+    expect((await rejection(first.query("select 1"))).message).to.contain("after it was returned");
     const second = await one.connect();
     expect(second.getTransactionStatus()).to.equal("I");
     expect((await second.query("select 1 from items where id = 99")).rows).to.deep.equal([]);

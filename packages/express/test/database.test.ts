@@ -94,7 +94,7 @@ describe("a service without its database", function () {
       let message = "";
       await startService({ toml: file }).catch((error: Error) => (message = error.message));
       expect(message)
-        .to.contain("plugin.database.url: must be a URL postgres://")
+        .to.contain("plugin.database.url: must be a URL that begins with postgres://")
         .and.not.to.contain("hunter2");
     }
   });

@@ -188,9 +188,9 @@ describe("the plugin `tenancy`", () => {
     const noDomain = await refusal({ toml: both, env: { SVC_AUTH_SECRET: secret } });
     expect(noDomain).to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
     const unknown = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = ["tokn"]\n`, env });
-    expect(unknown).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a list");
+    expect(unknown).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a non-empty list");
     const empty = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = []\n`, env });
-    expect(empty).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a list");
+    expect(empty).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES): must be a non-empty list");
   });
 
   it("ignores invalid values in the table of a disabled plugin, or where a variable replaces them", async () => {

@@ -75,7 +75,7 @@ describe("a key ring", () => {
 
   it("rejects the promotion of an unknown key", async () => {
     const document = await ring();
-    expect(refusal(() => promoteKey(document, settled), "unknown_key").message).to.contain("add one first");
+    expect(refusal(() => promoteKey(document, settled), "unknown_key").message).to.contain("add a key first");
     refusal(() => promoteKey(document, settled, { kid: "other", force: true }), "unknown_key");
   });
 

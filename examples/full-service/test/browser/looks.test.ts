@@ -166,7 +166,7 @@ describe("the pages", function () {
       async open(page) {
         await page.goto("/auth/demo/start");
         await sayWhoThere(page);
-        await page.getByRole("heading", { name: "May Expenses" }).waitFor();
+        await page.getByRole("heading", { name: "Share your name" }).waitFor();
       },
     },
   };

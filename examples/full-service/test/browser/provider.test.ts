@@ -137,7 +137,7 @@ describe("sign-in at a provider in a browser", function () {
     await goThere(page, "/whoami");
     await sayWhoThere(page);
     const cancel = page.getByRole("button", { name: "Cancel" });
-    await page.getByRole("heading", { name: "May Expenses" }).waitFor();
+    await page.getByRole("heading", { name: "Share your name" }).waitFor();
     const answer = await callback(page, () => follow(cancel));
     expect(answer.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("You did not sign in");
