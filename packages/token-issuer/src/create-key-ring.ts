@@ -145,7 +145,7 @@ function report(
   if (fault !== undefined)
     return {
       healthy: false,
-      detail: `${key}; the changed key file cannot be used; the previous keys stay in use`,
+      detail: `${key}; the changed key file cannot be used, so the previous keys stay in use`,
     };
   if (text === undefined && file === undefined)
     return { healthy: true, detail: `${key} and is never replaced` };

@@ -99,7 +99,7 @@ describe("a key ring in a file", () => {
     expect(await keys.readiness().check(signal)).to.include({
       healthy: false,
       detail:
-        "the current key signs with ES256; the changed key file cannot be used; the previous keys stay in use",
+        "the current key signs with ES256; the changed key file cannot be used, so the previous keys stay in use",
     });
     expect(keys.signer().kid).to.equal(kid);
     await put(promoted);
