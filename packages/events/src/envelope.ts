@@ -110,7 +110,7 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   const body = bodyOf(envelope, json);
   const bytes = jsonBytes(body);
   if (bytes > maxBytes) {
-    const how = bytes === Buffer.byteLength(body) ? "" : " with its numbers in full";
+    const how = bytes === Buffer.byteLength(body) ? "" : " with its numbers written out";
     throw refused(
       `the event has ${bytes} bytes as JSON${how}, at most ${maxBytes} are allowed (maxEventBytes)`,
     );
