@@ -83,8 +83,10 @@ function pack() {
 function missingDeclarations({ folder, exports }, packed) {
   const reached = new Set(Object.values(exports).flatMap(({ types }) => (types ? [normalize(types)] : [])));
   for (const file of reached) {
-    const text = readFileSync(join(root, folder, file), "utf8");
-    for (const [, specifier] of text.matchAll(/(?:from|import\() ?"(\.[^"]+)\.[jt]s"/g))
+    // A file that the build does not write either is missing from the tarball, too.
+    if (!existsSync(join(root, folder, file))) continue;
+    const text = readFileSync(join(root, folder, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "");
+    for (const [, specifier] of text.matchAll(/(?:from|import\(|import) ?"(\.[^"]+)\.[jt]s"/g))
       reached.add(join(dirname(file), `${specifier.replace(/\.d$/, "")}.d.ts`));
   }
   return [...reached].filter((file) => !packed.has(file));

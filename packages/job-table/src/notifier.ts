@@ -9,7 +9,7 @@ export interface Notifier {
 const MAX_CHANNEL_BYTES = 63;
 
 /**
- * The longest pause between two sweeps of a quiet table, in milliseconds. A job that becomes due sooner needs a
+ * The longest pause between two sweeps of a quiet table, in milliseconds; twice that while old snapshots slow sweeps down. A job that becomes due sooner needs a
  * notification. Without one, as from another program, it may start this late.
  */
 export const QUIET_PAUSE_MS = 5000;

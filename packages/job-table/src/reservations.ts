@@ -14,7 +14,7 @@ export interface Reservations extends LocalWorker {
 const MAX_LOST = 1000;
 // Delay before lost jobs are released: the statement on the broken connection may still be running.
 const SETTLE_MS = 250;
-// Maximum number of tries after the worker has stopped, because they keep the process alive.
+// A stopped worker gives up after this many failed tries, because they keep the process alive.
 const LAST_TRIES = 5;
 
 // Run outside any context: jobs do not inherit the context that queued them, and one statement releases jobs from

@@ -158,7 +158,7 @@ describe("a server without pgvector", () => {
     }
   });
 
-  it("is rejected with a clear error if the login may not create pgvector", () => {
+  it("is rejected with a clear error if the role may not create pgvector", () => {
     const before = { installed: undefined, available: "0.8.0", reachable: false };
     checkExtension(before);
     const denied = Object.assign(new Error("permission denied to create extension"), { code: "42501" });

@@ -11,7 +11,7 @@ import { receiptsPage } from "../pages/receipts-page.ts";
 import { reportsPage } from "../pages/reports-page.ts";
 import { sendPage } from "../pages/send-page.ts";
 import { queryOf } from "../query-string.ts";
-import { searchedText, searchQuery } from "../search/document.ts";
+import { longestQuery, searchedText, searchQuery } from "../search/document.ts";
 import { findDocuments } from "../search/documents.ts";
 import type { Search } from "../search/search.ts";
 import { requireVisitor, visitorOf } from "../visitor.ts";
@@ -92,7 +92,7 @@ export function reportRoutes(
 
 function wrongSearch(q: string): string {
   if (q.trim() === "") return "Enter the words to search for.";
-  if (searchedText.read(q) === undefined) return "Enter at most 500 characters, without NUL.";
+  if (searchedText.read(q) === undefined) return `Enter at most ${longestQuery} characters, without NUL.`;
   return "Choose one of the categories, or all.";
 }
 

@@ -29,7 +29,7 @@ const mostCharacters = 20_000;
  * database, and so this process, for seconds.
  */
 const mostPieces = 200;
-const longestQuery = 500;
+export const longestQuery = 500;
 const mostMeta = 16;
 
 /** Returns the document of a request body. @throws ProblemError 422 that lists all faults */
