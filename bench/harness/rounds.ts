@@ -6,8 +6,8 @@ import type { Case } from "./subject.ts";
 export interface Effort {
   readonly rounds: number;
   /**
-   * How many processes each case gets, one after another; they share the rounds. Default: 1. Two processes of one case
-   * can differ during their whole lifetime, for instance in what V8 has compiled.
+   * How many processes each case gets, one after another; they share the rounds. Default: 1. Each process starts with
+   * a heap and compiled code of its own, so one unlucky start does not decide the figure.
    */
   readonly processes?: number;
   /** Pieces of work before the first round. */
@@ -64,23 +64,29 @@ export async function measure(
     for (let share = Math.ceil((rounds - done) / left); share > 0; share--) {
       done++;
       for (const slice of done % 2 === 0 ? slices.toReversed() : slices) {
-        for (let tries = 1; ; tries++) {
-          const cost = await run(slice);
+        let cost: number;
+        let beside: readonly [before: number, after: number];
+        let tries = 0;
+        do {
+          cost = await run(slice);
           const after = await run(yardstick);
-          const isSteady = Math.max(before, after) <= Math.min(before, after) * STEADY;
-          const beside = (before + after) / 2;
+          beside = [before, after];
           before = after;
-          if (!isSteady && tries < MOST_TRIES) continue;
-          relative.get(slice.member.name)?.push(cost / beside);
-          lengths.push(beside);
-          break;
-        }
+          tries++;
+        } while (!isSteady(beside) && tries < MOST_TRIES);
+        const calibration = (beside[0] + beside[1]) / 2;
+        relative.get(slice.member.name)?.push(cost / calibration);
+        lengths.push(calibration);
       }
       progress(done, rounds);
     }
   }
   const usual = summarise(lengths).median;
   return new Map([...relative].map(([name, ratios]) => [name, ratios.map((ratio) => ratio * usual)]));
+}
+
+function isSteady(lengths: readonly number[]): boolean {
+  return Math.max(...lengths) <= Math.min(...lengths) * STEADY;
 }
 
 interface Slice {
