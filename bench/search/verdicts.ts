@@ -12,9 +12,9 @@ export function recallVerdict(rows: readonly Row[]): Verdict {
   const of = (side: Row["side"], least: number): Row | undefined =>
     rows.find((row) => row.side === side && /^ef\d+$/.test(row.metric) && row.recall >= least);
   const [ours, shared] = [of("svc", GOOD), of("shared", FAIR)];
-  if (ours === undefined) return judged(false, `svc does not reach a recall of ${GOOD} at any width`);
+  if (ours === undefined) return judged(false, `svc does not reach a recall of ${GOOD} at any ef_search`);
   if (shared === undefined)
-    return judged(true, `shared does not reach a recall of ${FAIR} at any width; ${told(ours)}`);
+    return judged(true, `shared does not reach a recall of ${FAIR} at any ef_search; ${told(ours)}`);
   const line = `${told(ours)}; ${told(shared)}: ${(ours.p50 / shared.p50).toFixed(2)} x, bound below 1`;
   return judged(ours.p50 < shared.p50, line);
 }

@@ -93,7 +93,7 @@ describe("the benches search and ingest", function () {
       text: "svc has 0.995 at ef200 in 5.00 ms; shared has 0.960 at ef200 in 8.00 ms: 0.63 x, bound below 1",
     });
     expect(recallVerdict([...shared, row("svc", "ef100", 0.995, 9)]).mark).to.equal("FAIL");
-    expect(recallVerdict([...shared, row("svc", "ef100", 0.98, 1)]).text).to.include("at any width");
+    expect(recallVerdict([...shared, row("svc", "ef100", 0.98, 1)]).text).to.include("at any ef_search");
     expect(planVerdicts(shared).map(({ mark }) => mark)).to.deep.equal(["ok", "ok", "FAIL"]);
     const exact = { ...row("partitions", "ef100", 1, 2), approximate: false };
     expect(planVerdicts([exact]).map(({ mark }) => mark)).to.deep.equal([""]);
