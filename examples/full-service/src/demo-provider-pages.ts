@@ -6,7 +6,7 @@ export interface DemoPerson {
   readonly name: string;
 }
 
-/** Returns the page that asks who the visitor is. */
+/** Returns the page on which the visitor chooses a user. */
 export function whoPage(action: string, people: readonly DemoPerson[]): string {
   const choices = people.map(
     ({ subject, email, name }, index) =>
@@ -14,8 +14,8 @@ export function whoPage(action: string, people: readonly DemoPerson[]): string {
       `<span>${escaped(name)}<br><small>${escaped(email)}</small></span></label>`,
   );
   return page(
-    "Who are you?",
-    `<p>A real provider would ask for a password. This one believes you.</p>
+    "Choose a user",
+    `<p>A real provider would ask for a password. This demo provider does not.</p>
 <form method="post" action="${escaped(action)}">
 <fieldset>
 <legend>Demo users</legend>
@@ -40,7 +40,7 @@ ${buttons("Allow")}
 
 /** Returns an error page. */
 export function refusalPage(text: string): string {
-  return page("That did not work", `<p>${escaped(text)}</p><p>Go back to the service and start again.</p>`);
+  return page("Sign-in failed", `<p>${escaped(text)}</p><p>Go back to the service and start again.</p>`);
 }
 
 function buttons(yes: string): string {

@@ -125,7 +125,7 @@ async function made(
   // Always ask who the visitor is, because a visitor of the demo may want to be another person the next time.
   const ask = (ctx: { oidc: { result?: { login?: unknown } | undefined } }): boolean =>
     ctx.oidc.result?.login === undefined;
-  policy.get("login")?.checks.add(new interactionPolicy.Check("always", "who is it this time?", ask));
+  policy.get("login")?.checks.add(new interactionPolicy.Check("always", "asks at every sign-in", ask));
   return new Provider(issuer, {
     adapter: demoProviderStore,
     clients: [

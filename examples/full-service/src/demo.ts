@@ -67,7 +67,7 @@ async function startWithDatabase(
   options: Pick<ExpensesOptions, "openSearch" | "passwords">,
 ): Promise<void> {
   const { port } = settings;
-  process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
+  process.stderr.write("starting PostgreSQL; the first start creates its files, which takes a few seconds\n");
   const databasePort = port === 0 ? await freePort() : ports(port).database;
   const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
   process.stderr.write(`${postgres.description}\n`);

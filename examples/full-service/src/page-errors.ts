@@ -50,12 +50,13 @@ function messageOf(status: number, error: unknown, href: string): Message {
   }
   const link = "Try again";
   if (status === 503) {
-    const text = "A part of this service does not answer at the moment. You stay signed in.";
-    return { title: "Not available just now", text, href, link };
+    const text =
+      "A part of this service is not responding at the moment. If you are signed in, you stay signed in.";
+    return { title: "Temporarily unavailable", text, href, link };
   }
   if (status === 401) {
     const text = "The sign-in took too long, was started in another browser, or was not accepted.";
-    return { title: "That did not work", text, href, link };
+    return { title: "Sign-in failed", text, href, link };
   }
   if (status === 403 && (code === "ERR_SVC_MISSING_ROLES" || code === "ERR_SVC_MISSING_SCOPES")) {
     return {
@@ -72,8 +73,8 @@ function messageOf(status: number, error: unknown, href: string): Message {
   if (status === 404)
     return { title: "Not found", text: "There is nothing at this address.", href, link: "Continue" };
   if (status === 409) {
-    const text = "Another tab of this browser is renewing the sign-in at this moment.";
-    return { title: "One moment", text, href, link };
+    const text = "Another tab of this browser is renewing your session.";
+    return { title: "Please wait", text, href, link };
   }
-  return { title: "That did not work", text: "The request could not be understood.", href, link };
+  return { title: "Request failed", text: "The request could not be understood.", href, link };
 }

@@ -63,7 +63,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     async check() {
       // If the database started late, the readiness check creates the tables.
       await (prepare ?? data?.prepared)?.();
-      return { healthy: true, detail: "the tables are there" };
+      return { healthy: true, detail: "the tables exist" };
     },
   };
 

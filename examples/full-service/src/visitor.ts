@@ -87,7 +87,7 @@ export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): Re
     } else if (error.code === "ERR_SVC_REFRESH_ROTATED") {
       const retries = retriesOf(req);
       if (retries >= 2) {
-        next(conflict("another tab of this browser is renewing the sign-in"));
+        next(conflict("another tab of this browser is renewing the session"));
         return;
       }
       await sleep(patienceMs);

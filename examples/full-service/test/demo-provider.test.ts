@@ -48,7 +48,7 @@ describe("the demo provider", () => {
     for (const person of ["", "root", "clerk-of-nowhere"]) {
       const answer = await send(asked, { answer: "yes", person });
       expect({ person, status: answer.status }).to.deep.equal({ person, status: 422 });
-      expect(await answer.text()).to.contain("Who are you?");
+      expect(await answer.text()).to.contain("Choose a user");
     }
     expect((await send(asked, { answer: "yes", person: "stranger" })).status).to.equal(303);
   });

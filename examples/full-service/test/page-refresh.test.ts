@@ -20,7 +20,7 @@ describe("a browser whose access token has expired", () => {
     const before = await browse(running.url, clerk, "the reader");
     const page = await view("/account", before.refresh);
     expect(page.status).to.equal(200);
-    expect(page.text).to.match(/the reader <strong>\(this one\)/);
+    expect(page.text).to.match(/the reader <strong>\(current session\)/);
     const after = browserWith(cookiesOf(page.headers));
     expect(after.session).not.to.equal(before.session);
     expect(after.refresh).not.to.equal(before.refresh);
@@ -109,7 +109,7 @@ describe("a browser whose access token has expired", () => {
     expect(Number(page.headers["retry-after"])).to.be.at.least(1);
     expect(page.headers["set-cookie"]).to.equal(undefined);
     expect(page.text)
-      .to.contain("You stay signed in")
+      .to.contain("you stay signed in")
       .and.not.to.match(/127\.0\.0\.1|postgres/);
     // The log contains the cause once, and not the cookie.
     const failures = elsewhere.log.filter((line) => line.includes('"a request failed"'));

@@ -40,7 +40,7 @@ describe("a person's sessions", () => {
     return rows.map((row) => ({
       path: /action="([^"]+)"/.exec(row)?.[1] ?? "",
       agent: /<p class="agent">([^]*?)(?: <strong>.*)?<\/p>/.exec(row)?.[1] ?? "",
-      own: row.includes("(this one)"),
+      own: row.includes("(current session)"),
     }));
   }
 

@@ -163,7 +163,7 @@ describe("sign-in with a password", () => {
   it("shows a page for a form that is too long, and redirects GET /login to /sign-in", async () => {
     const long = await form({ email, password: "x".repeat(9000) });
     expect({ status: long.status, type: long.type }).to.deep.equal({ status: 413, type: "text/html" });
-    expect(long.text).to.contain("<h1>That did not work</h1>").and.not.to.contain("xxx");
+    expect(long.text).to.contain("<h1>Request failed</h1>").and.not.to.contain("xxx");
     expect((await request(running.url).get("/login")).headers["location"]).to.equal("/sign-in");
   });
 

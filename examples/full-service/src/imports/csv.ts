@@ -73,7 +73,8 @@ export function createCsvReader({ maxRecordLength = 8192 } = {}): CsvReader {
       );
     }
     if (character === "\0") throw new CsvError(line, "contains NUL");
-    if (afterReturn && character !== "\n") throw new CsvError(line, "has a carriage return within");
+    if (afterReturn && character !== "\n")
+      throw new CsvError(line, "has a carriage return without a line feed after it");
     afterReturn = false;
     if (state === "quoted") {
       if (character === '"') state = "closed";
@@ -85,7 +86,7 @@ export function createCsvReader({ maxRecordLength = 8192 } = {}): CsvReader {
     else if (character === "\r") afterReturn = true;
     else if (character === ",") endField();
     else if (character !== '"') {
-      if (state === "closed") throw new CsvError(line, "has text behind a closing quote");
+      if (state === "closed") throw new CsvError(line, "has text after a closing quote");
       state = "plain";
       field += character;
     } else if (state === "plain")

@@ -55,7 +55,7 @@ export async function readFile(
       }
       count += 1;
       if (count > maxRows)
-        throw payloadTooLarge(`a file may have ${maxRows} rows; send the rest in another file`);
+        throw payloadTooLarge(`a file may have at most ${maxRows} rows; send the rest in another file`);
       batch.push({ line, fields });
       if (batch.length < batchRows) continue;
       await keep(header, batch);
@@ -64,7 +64,7 @@ export async function readFile(
   }
   if (header === undefined || count === 0) {
     throw unprocessable([
-      { type: "empty", loc: ["body"], msg: `must be a header, ${known.join(",")}, and rows` },
+      { type: "empty", loc: ["body"], msg: `must have a header (${known.join(",")}) and at least one row` },
     ]);
   }
   if (batch.length > 0) await keep(header, batch);
@@ -97,7 +97,7 @@ function problemOf(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return badRequest("the file is not UTF-8");
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE") {
-    return badRequest("the file was not sent to its end");
+    return badRequest("the file is incomplete");
   }
   return isProblemError(error) ? error : badRequest("the file could not be read", { cause: error });
 }

@@ -51,7 +51,8 @@ export function importJob({
 
   return async (payload, { tenantId, signal }) => {
     const { import: id } = payload as { readonly import: string };
-    if (!isImportId(id) || tenantId === undefined) throw new Error("this job names no import of a tenant");
+    if (!isImportId(id) || tenantId === undefined)
+      throw new Error("the job must have a tenant and the id of an import");
     await prepared();
     do signal.throwIfAborted();
     while (await db.withTenant(tenantId, (tx) => step(tx, id, tenantId)));

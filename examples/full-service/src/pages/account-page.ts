@@ -39,10 +39,10 @@ ${sessions.map((session) => item(session, session.family === family))}
 
 function item({ family, userAgent, created, lastUsed }: Session, isThis: boolean): Html {
   return markup`<li>
-<p class="agent">${userAgent || "unknown"}${isThis && markup` <strong>(this one)</strong>`}</p>
+<p class="agent">${userAgent || "unknown"}${isThis && markup` <strong>(current session)</strong>`}</p>
 <p>Signed in ${time(created)}, last used ${time(lastUsed)}</p>
 <form method="post" action="/sessions/${encodeURIComponent(family)}/sign-out">
-<button class="plain">Sign out<span class="hidden"> the session of ${minute(created)}${isThis && ", this one"}</span></button>
+<button class="plain">Sign out<span class="hidden"> the session of ${minute(created)}${isThis && ", the current session"}</span></button>
 </form>
 </li>`;
 }

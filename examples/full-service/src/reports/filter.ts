@@ -40,7 +40,7 @@ export function reportFilter(query: URLSearchParams): ReportFilter {
   if (filter.from !== undefined && filter.to !== undefined) {
     const count = monthCount(filter.from, filter.to);
     if (count < 1) fields.refuse("to", "must not be before `from`");
-    if (count > mostMonths) fields.refuse("to", `must be at most ${mostMonths} months from \`from\` on`);
+    if (count > mostMonths) fields.refuse("to", `must be less than ${mostMonths} months after \`from\``);
   }
   fields.throwIssues();
   return filter;

@@ -79,7 +79,7 @@ const documentText = textOf(mostCharacters);
 export const searchedText: Reading<string> = textOf(longestQuery);
 
 const documentMeta: Reading<Readonly<Record<string, MetaValue>>> = {
-  expects: `an object of at most ${mostMeta} texts of at most 200 characters, numbers, true or false, named in lower-case letters`,
+  expects: `an object of at most ${mostMeta} members; names are 1 to 40 lower-case letters, digits or _ and begin with a letter, values are strings of at most 200 characters, numbers, true or false`,
   read(value) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
     const entries = Object.entries(value);

@@ -57,7 +57,7 @@ const reportStops = [
 ];
 const accountStops = [
   "button Sign out",
-  "button Sign out the session of <time> UTC, this one",
+  "button Sign out the session of <time> UTC, the current session",
   "button Sign out everywhere",
   "a Reports",
   "a Start page",
@@ -139,7 +139,7 @@ describe("the pages", function () {
       },
     },
     "attempt-gone": {
-      heading: "That did not work",
+      heading: "Sign-in failed",
       stops: ["a Try again"],
       open: async (page) => void (await page.goto("/auth/demo/callback?code=x&state=y")),
     },
@@ -156,7 +156,7 @@ describe("the pages", function () {
       },
     },
     "provider-who": {
-      heading: "Who are you?",
+      heading: "Choose a user",
       stops: ["input person", "button Continue", "button Cancel"],
       open: async (page) => void (await page.goto("/auth/demo/start")),
     },

@@ -15,7 +15,7 @@ describe("sign-in at a provider in a browser", function () {
   async function goThere(page: Page, returnTo = "/account"): Promise<void> {
     await page.goto(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
     await follow(page.getByRole("link", { name: "Sign in with demo" }));
-    await page.getByRole("heading", { name: "Who are you?" }).waitFor();
+    await page.getByRole("heading", { name: "Choose a user" }).waitFor();
   }
 
   /** Returns the response of the callback that follows an action at the provider. */
@@ -120,12 +120,12 @@ describe("sign-in at a provider in a browser", function () {
         },
       ),
     );
-    expect(await headingOf(page)).to.equal("That did not work");
+    expect(await headingOf(page)).to.equal("Sign-in failed");
     await page.goForward({ waitUntil: "commit" });
     expect(await headingOf(page)).to.equal("Your account");
     const replayed = await page.goto(answer.url());
     expect(replayed?.status()).to.equal(401);
-    expect(await headingOf(page)).to.equal("That did not work");
+    expect(await headingOf(page)).to.equal("Sign-in failed");
     await follow(page.getByRole("link", { name: "Try again" }));
     // The sign-in page redirects a signed-in visitor.
     await page.waitForURL("**/account");
@@ -154,7 +154,7 @@ describe("sign-in at a provider in a browser", function () {
     await context.clearCookies({ name: /svc_login/ });
     const answer = await callback(page, () => signInThere(page));
     expect(answer.status()).to.equal(401);
-    expect(await headingOf(page)).to.equal("That did not work");
+    expect(await headingOf(page)).to.equal("Sign-in failed");
     expect(await cookiesHere(page)).to.deep.equal([]);
     // An unused code: an attacker would send this link to sign a victim in as the attacker.
     const { page: other } = await site.visitor();
@@ -188,7 +188,7 @@ describe("sign-in at a provider in a browser", function () {
     const answer = await callback(page, () => signInThere(page));
     expect(answer.status()).to.equal(503);
     expect(Number(answer.headers()["retry-after"])).to.be.at.least(1);
-    expect(await headingOf(page)).to.equal("Not available just now");
+    expect(await headingOf(page)).to.equal("Temporarily unavailable");
     expect(await cookiesHere(page)).to.deep.equal([]);
     await follow(page.getByRole("link", { name: "Try again" }));
     await follow(page.getByRole("link", { name: "Sign in with demo" }));

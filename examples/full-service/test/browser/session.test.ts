@@ -31,7 +31,7 @@ describe("a browser with a session", function () {
   /** Opens the account page; on a very busy machine the page may ask to try again. */
   async function arrive(page: Page): Promise<void> {
     await account(page);
-    while ((await headingOf(page)) === "One moment") await follow(page.getByRole("link"));
+    while ((await headingOf(page)) === "Please wait") await follow(page.getByRole("link"));
   }
 
   for (const javaScriptEnabled of [true, false]) {
@@ -128,9 +128,9 @@ describe("a browser with a session", function () {
     const { page: two } = await signedIn("Browser Two", { javaScriptEnabled: false });
     await one.reload();
     const rows = one.getByRole("listitem");
-    expect(await rows.filter({ hasText: "Browser One" }).innerText()).to.contain("(this one)");
+    expect(await rows.filter({ hasText: "Browser One" }).innerText()).to.contain("(current session)");
     const other = rows.filter({ hasText: "Browser Two" });
-    expect(await other.innerText()).not.to.contain("(this one)");
+    expect(await other.innerText()).not.to.contain("(current session)");
     await follow(other.getByRole("button"));
     expect(placeOf(one)).to.equal("/account");
     expect(await rows.filter({ hasText: "Browser Two" }).count()).to.equal(0);
