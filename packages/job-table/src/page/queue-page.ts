@@ -39,7 +39,7 @@ ${note !== undefined && markup`<p class="note" role="status">${note}</p>`}
 <p>As of ${time(now)}.</p>
 <dl>
 <dt>Pending</dt><dd>${stats.pending}</dd>
-<dt>Oldest waiting</dt><dd>${oldest === null ? "none" : `${duration(oldest.seconds)} (${oldest.task})`}</dd>
+<dt>Longest wait</dt><dd>${oldest === null ? "none" : `${duration(oldest.seconds)} (${oldest.task})`}</dd>
 <dt>Running</dt><dd>${stats.running}</dd>
 <dt>Dead</dt><dd>${stats.dead}</dd>
 </dl>

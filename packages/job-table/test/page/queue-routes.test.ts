@@ -74,7 +74,7 @@ describe("queueRoutes()", function () {
         );
         expect(text).to.include("2026-01-02 03:04:05 UTC");
         expect(text).to.include("<dt>Pending</dt><dd>2</dd>");
-        expect(text).to.include("<dt>Oldest waiting</dt><dd>1 h 1 min (sweep)</dd>");
+        expect(text).to.include("<dt>Longest wait</dt><dd>1 h 1 min (sweep)</dd>");
         expect(text).to.include("<dt>Running</dt><dd>1</dd>");
         expect(text).to.include("report.make").and.include("&lt;b&gt;&amp;co").and.include("1 of 3");
         expect(text).not.to.include("has ended");
