@@ -416,7 +416,7 @@ describe("the plugin `queue`", function () {
     await test.service.jobs?.enqueue({ task: "endless" });
     await began.promise;
     expect(await test.service.stop()).to.equal(0);
-    expect(await test.line(({ message }) => message === "job given back")).to.include({ task: "endless" });
+    expect(await test.line(({ message }) => message === "job released")).to.include({ task: "endless" });
     await using db = createDatabase({ url: database.url });
     const { rows } = await db.query("select status, attempts from given_jobs");
     expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);

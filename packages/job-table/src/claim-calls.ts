@@ -29,8 +29,8 @@ const MARGIN_MS = 50;
 // Assumed reading speed of a server.
 const PAGES_PER_MS = 384;
 const ROWS_PER_MS = 2500;
-// Stop using the alternative statement when it takes 1.5 times as long as the full one, five times in a row or once for
-// more than 100 ms.
+// Stop using the alternative statement after five consecutive claims, or one of 100 ms or more, that took over 1.5 times
+// as long as the full statement.
 const LOST_TIMES = 1.5;
 const LOST_IN_A_ROW = 5;
 const LONG_MS = 100;
@@ -63,7 +63,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     try {
       return await send<ClaimedRow>(measured, [...values, table]);
     } catch (error) {
-      // Do without the statistics from now on: the role may have no access to the catalogue.
+      // Stop reading the statistics: the role may have no access to the catalogue.
       if (sqlStateOf(error)?.startsWith("42") === true) measured = undefined;
       throw error;
     }
@@ -135,7 +135,7 @@ const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tr
 /**
  * The alternative for the exact order. It reads fewer dead row versions, but leaves exhausted jobs to the full
  * statement. It reads both indexes, or all of a small table, whichever is faster. When many due jobs make it slower
- * than the full statement, it is put aside, longer each time.
+ * than the full statement, it is not used for a while, longer each time.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
   const gather = wayOf(gatheringClaimSql(table));
@@ -164,7 +164,7 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   }
 
   function compare(ms: number): void {
-    // Once the statement is put aside, ignore the concurrent claims that are still running.
+    // While the statement is not used, ignore concurrent claims that are still running.
     if (now() < restUntil) return;
     lost = ms > LOST_TIMES * wholeMs ? lost + 1 : 0;
     if (lost === 0) restMs = REST_MS;

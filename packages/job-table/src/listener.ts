@@ -29,16 +29,16 @@ export interface Member {
 }
 
 /**
- * The workers in this process for one table. They send only as many claims as may find jobs, and one of them sweeps for
- * all.
+ * The workers in this process for one table. They limit their claims to the number that may find jobs, and one worker
+ * sweeps for all.
  */
 export interface TableGroup {
   /** Number of claims that may find a job: one after a notification, doubled after each consecutive full claim. */
   readonly claims: number;
   mayBeDue(): void;
   /**
-   * Call when a worker sends a claim, and the returned function with whether the claim was full. The worker is then the
-   * last to be woken.
+   * Call when a worker sends a claim; that worker is then the last to be woken. When the claim returns, call the
+   * returned function with whether the claim was full.
    */
   claimSent(by: Member): (isFull: boolean) => void;
   /** Returns the pause after a sweep: `ms`, doubled by each consecutive quiet sweep while the connection listens. */

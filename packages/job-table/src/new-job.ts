@@ -47,7 +47,10 @@ const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
   if (typeof job !== "object" || job === null) throw refused("a job must be an object with a task");
   for (const key of Object.keys(job)) {
-    if (!KNOWN.has(key)) throw refused(`a job has no member ${JSON.stringify(key.slice(0, 80))}`);
+    if (!KNOWN.has(key)) {
+      const known = [...KNOWN].join(", ");
+      throw refused(`unknown member ${JSON.stringify(key.slice(0, 80))} in a job; expected one of ${known}`);
+    }
   }
   const { task, id, payload, maxAttempts = DEFAULT_MAX_ATTEMPTS, delaySeconds, availableAt } = job;
   checkText("task", task);

@@ -9,8 +9,9 @@ export interface Notifier {
 const MAX_CHANNEL_BYTES = 63;
 
 /**
- * The longest pause between two sweeps of a quiet table, in milliseconds; twice that while old snapshots slow sweeps down. A job that becomes due sooner needs a
- * notification. Without one, as from another program, it may start this late.
+ * The longest pause between two sweeps of a quiet table, in milliseconds; twice that while old snapshots slow sweeps
+ * down. A job that becomes due sooner needs a notification; a job queued without one, for example by another program,
+ * may start this late.
  */
 export const QUIET_PAUSE_MS = 5000;
 

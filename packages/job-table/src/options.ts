@@ -56,7 +56,8 @@ export interface JobTableOptions {
    */
   readonly commandTimeoutMs?: number | undefined;
   /**
-   * Milliseconds for each statement with which `ensureSchema()` creates something, 10 to 86,400,000. Default: 600,000.
+   * Time limit for each statement of `ensureSchema()` that creates something, in milliseconds, 10 to 86,400,000.
+   * Default: 600,000.
    */
   readonly maintenanceTimeoutMs?: number | undefined;
   /** Returns a monotonic time in milliseconds. Default: `performance.now`. */

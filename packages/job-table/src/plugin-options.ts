@@ -44,7 +44,7 @@ export const queueOptions = defineOptions(
     },
     /** How often jobs are counted for `/metrics`, in seconds; 0 turns this off. Default: 0. */
     depthEverySeconds: { key: "depth_every", kind: withDefault(number({ min: 0, max: 86_400 }), 0) },
-    /** Path of the queue page, which `prod` does not have (JOB-32); empty turns it off. Default: /queue. */
+    /** Path of the queue page, which is always off in `prod` (JOB-32); an empty path turns it off. Default: /queue. */
     page: {
       key: "page",
       kind: withDefault(

@@ -21,7 +21,10 @@ const LAST_TRIES = 5;
 // several callers.
 const outside = AsyncLocalStorage.snapshot();
 
-/** Creates a worker's reservations: free slots for jobs that their insert claims, unless other jobs may be due. */
+/**
+ * Creates a worker's reservations. A reservation holds a free slot for a job that is claimed by the statement that
+ * queues it, and is refused while other jobs may be due.
+ */
 export function createReservations(state: WorkerState): Reservations {
   // The spare session outlives the worker, whose own connection may have failed.
   const { options, session, spare, wakeup, report, jobs, reserved } = state;

@@ -206,7 +206,7 @@ describe("a job queued while a worker in its process is idle", function () {
 
   for (const lanes of [1, 2]) {
     const over = lanes === 1 ? "the connection of the worker" : "connections of the pool";
-    it(`is released when the response to its claiming insert was lost, over ${over}`, async () => {
+    it(`is released when the response to the insert that claimed it is lost, on ${over}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
       const { table } = watched.bench;
@@ -233,7 +233,7 @@ describe("a job queued while a worker in its process is idle", function () {
         return lanes === 1 ? failed > 0 : rejected > 0;
       });
       watched.after = () => Promise.resolve();
-      // enqueue() repeats a failed insert of the worker's connection on another one; other failed inserts reject.
+      // If an insert fails on the worker's connection, enqueue() retries on another connection; otherwise it rejects.
       expect(rejected > 0).to.equal(lanes === 2);
       // A job that was not released would stay leased for five minutes.
       await until("all are deleted", async () => (await bench.rows()).length === 0);
@@ -434,7 +434,7 @@ describe("a job queued while a worker in its process is idle", function () {
     };
     // Repeat, because no insert claims a job if the first job arrives during the worker's own claim.
     const claimed = await until("one was claimed at once", async () => (await claimedOfTwenty()) || false);
-    // At most two waiting outcomes per slot, in addition to those being written.
+    // Inserts stop claiming once two outcomes per slot wait to be written, besides those being written.
     expect(claimed).to.be.within(1, 6);
   });
 
@@ -490,8 +490,8 @@ describe("a job queued while a worker in its process is idle", function () {
   });
 
   /**
-   * Loses the responses for two jobs, the second one `turns` turns after the first job's release. Returns the number of
-   * released jobs.
+   * Loses the response for a job, and the response for a second job `turns` event-loop turns after the first job was
+   * released. Returns the number of released jobs.
    */
   async function loseTwo(turns: number): Promise<number> {
     const given = new Set<unknown>();
@@ -531,7 +531,7 @@ describe("a job queued while a worker in its process is idle", function () {
     return given.size;
   }
 
-  it("JOB-4 runs once when 400 such jobs are queued ten at a time, alongside two workers and other jobs", async () => {
+  it("JOB-4 runs once when 400 such jobs are queued, ten at a time, for two workers", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
     const tables: JobTable[] = [
@@ -542,7 +542,7 @@ describe("a job queued while a worker in its process is idle", function () {
     const a = (_payload: unknown, { id }: { readonly id: string }): void =>
       void runs.set(id, (runs.get(id) ?? 0) + 1);
     await using one = work(watched.bench, { concurrency: 3, handlers: { a } });
-    // Before the second worker starts, because it would claim the jobs that show whether this one is idle.
+    // Do this before the second worker starts, which would claim the jobs that show whether this worker is idle.
     await idle(watched, one);
     await using two = work(bench, { concurrency: 2, handlers: { a } });
     const ids: string[] = [];

@@ -20,7 +20,7 @@ async function claimOne({ table }: Bench): Promise<Awaited<ReturnType<typeof tab
   return job;
 }
 
-describe("claim, ack, fail and release", function () {
+describe("a job table (claim, ack, fail and release)", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-claim" });
 
@@ -177,7 +177,7 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.rows())[0]).to.include({ attempts: 0 });
   });
 
-  it("JOB-21 ack, fail and release with a lost lease do not change another worker's job", async () => {
+  it("JOB-21 does not change another worker's job on ack, fail or release with a lost lease", async () => {
     await using bench = await openBench(database.url);
     const late = await one(bench, { id: "a" });
     await expire(bench);
@@ -190,7 +190,7 @@ describe("claim, ack, fail and release", function () {
     expect(await bench.table.ack(owner)).to.equal(true);
   });
 
-  it("JOB-21 ack, fail and release with a lost lease do not change a new job with the same id and attempt count", async () => {
+  it("JOB-21 does not change a new job with the same id and attempt count on ack, fail or release with a lost lease", async () => {
     await using bench = await openBench(database.url);
     const late = await one(bench, { id: "a" });
     await expire(bench);
@@ -233,7 +233,7 @@ describe("claim, ack, fail and release", function () {
       ...(late3[2] ?? []).map((job) => bench.table.release(job)),
     ]);
     const owners = await claiming;
-    // A write that ran before the second claim changed its own job, which was then not claimed again.
+    // A write that ran before the second claim changed its job, so the second claim did not return that job.
     expect(owners.length + ends.filter((changed) => changed).length).to.be.at.least(1000);
     const kept = await Promise.all(owners.map((job) => bench.table.ack(job)));
     expect(kept.every((held) => held)).to.equal(true);

@@ -28,7 +28,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 const IN_TRANSACTION = ["enqueue", "enqueueMany", "claim", "ack", "fail", "release", "retryDead"];
 const WITHOUT_STATEMENTS = ["migrations", "readiness"];
 
-describe("deadlines for a job table on a plain pool", function () {
+describe("a job table with deadlines on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   let pool: Pool;
@@ -46,7 +46,7 @@ describe("deadlines for a job table on a plain pool", function () {
   const backInPool = (): Promise<boolean> =>
     until("the connection is back", () => pool.waitingCount === 0 && pool.idleCount === 1);
 
-  it("tests every function of the table that sends a statement", () => {
+  it("has a test for every function that sends a statement", () => {
     const functions = Object.entries(table).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -54,7 +54,7 @@ describe("deadlines for a job table on a plain pool", function () {
   });
 
   for (const [name, call] of Object.entries(CALLS)) {
-    it(`${name} rejects while the database is frozen, closes its connection and works again afterwards`, async () => {
+    it(`rejects ${name}() while the database is frozen, closes the connection, and works again afterwards`, async () => {
       let connections: number | undefined;
       const { code, error } = await whileFrozen(postgres.server, async () => {
         const ending = call(table);
@@ -67,7 +67,7 @@ describe("deadlines for a job table on a plain pool", function () {
       await call(createJobTable({ db: pool }));
     });
 
-    it(`${name} rejects while all pool connections are in use`, async () => {
+    it(`rejects ${name}() while all pool connections are in use`, async () => {
       const { code, error } = await whileExhausted(pool, () => call(table));
       expect(code).to.equal(CODE);
       expect((error as Error).message).to.match(/got no connection from the pool within 0\.3 s/);
@@ -78,7 +78,7 @@ describe("deadlines for a job table on a plain pool", function () {
   }
 
   for (const name of IN_TRANSACTION) {
-    it(`${name} rejects while the caller's connection is frozen, and leaves it open for the rollback`, async () => {
+    it(`rejects ${name}() while the caller's connection is frozen, and leaves that connection open for the rollback`, async () => {
       await using client = await openClient(postgres.url);
       await client.query("begin");
       const { code, error } = await whileFrozen(postgres.server, () => CALLS[name]!(table, { tx: client }));
@@ -111,7 +111,7 @@ describe("deadlines for a job table on a plain pool", function () {
     });
   });
 
-  it("rejects at the deadline when the insert ran on an idle worker's connection", async () => {
+  it("rejects enqueue() at the deadline when the insert ran on an idle worker's connection", async () => {
     const large = openPool(postgres.url, 4);
     const busy = createJobTable({ db: large, ...TIMEOUTS });
     const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
@@ -146,7 +146,7 @@ describe("deadlines for a job table on a plain pool", function () {
     expect((error as Error).message).to.match(/^enqueue\(\) of svc_jobs got no response .* within 0\.3 s;/);
   });
 
-  it("stops a worker while the database is frozen", async () => {
+  it("resolves stop() of a worker while the database is frozen", async () => {
     const large = openPool(postgres.url, 4);
     const busy = createJobTable({ db: large, ...TIMEOUTS });
     const worker = createWorker({

@@ -71,7 +71,7 @@ describe("enqueue", function () {
     for (const id of ids) expect(id).to.match(/^0{11}[053]7[0-9a-f]{3}8[0-9a-f]{15}$/);
   });
 
-  it("rejects a payload that exceeds the limit only when PostgreSQL writes its numbers out", async () => {
+  it("rejects a payload whose size exceeds the limit once PostgreSQL writes its numbers out", async () => {
     await using bench = await openBench(database.url);
     const payload = Array<number>(6500).fill(1e308);
     const refused = rejection(bench.table.enqueue({ task: "a", payload }));
@@ -237,7 +237,7 @@ describe("enqueue", function () {
   circular.push(circular);
   const wrong: readonly (readonly [string, unknown, string])[] = [
     ["a number instead of a job", 1, "a job must be an object with a task"],
-    ["an unknown member", { task: "a", delay: 1 }, 'a job has no member "delay"'],
+    ["an unknown member", { task: "a", delay: 1 }, 'unknown member "delay" in a job; expected one of task, '],
     ["a job without a task", {}, "task must be a string; it is undefined"],
     ["an empty task", { task: "" }, "task must have 1 to 255 characters; it has 0"],
     ["a long task", { task: "x".repeat(256) }, "task must have 1 to 255 characters; it has 256"],

@@ -8,7 +8,7 @@ import { gate, work } from "./support/working.ts";
 describe("a worker whose database fails", function () {
   this.timeout(120_000);
 
-  describe("in individual statements", () => {
+  describe("when single statements fail", () => {
     const database = testDatabase({ name: "job-faults" });
 
     for (const [prefetch, how] of [
@@ -136,7 +136,7 @@ describe("a worker whose database fails", function () {
   });
 
   for (const kind of ["pool", "single connection"] as const) {
-    describe(`in individual statements, on a ${kind} without listening`, () => {
+    describe(`when single statements fail, on a ${kind} without LISTEN`, () => {
       const database = testDatabase({ name: "job-faults" });
 
       it("runs every job after claims timed out, and leaves no request for a connection waiting", async () => {
@@ -163,10 +163,10 @@ describe("a worker whose database fails", function () {
     });
   }
 
-  describe("completely", () => {
+  describe("when the server stops", () => {
     const postgres = testPostgresServer();
 
-    it("records outcomes after a restart of the server, and stops while the server is down", async () => {
+    it("records outcomes after a restart, and resolves stop() while the server is down", async () => {
       await using bench = await openBench(postgres.url);
       const { opened, open } = gate();
       await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a" })));

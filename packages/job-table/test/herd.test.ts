@@ -50,7 +50,7 @@ function startCollecting(stack: AsyncDisposableStack, table: JobTable): readonly
   return waits;
 }
 
-describe("workers for one table in a process", () => {
+describe("workers in one process", () => {
   it("send one claim after a notification, and more only while claims are full", () => {
     const [a, b] = [countingMember(), countingMember()];
     const group = groupOf([a, b]);
@@ -140,7 +140,7 @@ describe("workers for one table in a process", () => {
       await until("all jobs have run", () => runs.length === queued.length);
       expect(runs.toSorted()).to.deep.equal(queued.toSorted());
       expect(await listening()).to.be.at.most(1);
-      // Sweeps and this query borrow pool connections briefly.
+      // Sweeps and the query above borrow pool connections briefly.
       await until(
         "only the listening connection stays lent",
         () => pool.totalCount - pool.idleCount <= 1,
@@ -252,7 +252,7 @@ describe("workers for one table in a process", () => {
       expect(waits[0]).to.be.below(1000);
     });
 
-    it("find jobs in other tables while a lock blocks the listening connection", async () => {
+    it("find jobs in other tables while a lock on one table blocks the listening connection", async () => {
       await using stack = new AsyncDisposableStack();
       const pool = openPool(database.url, 8);
       stack.defer(() => pool.end());

@@ -98,7 +98,7 @@ async function idsOf(table: JobTable, limit?: number): Promise<string[]> {
   return (await table.claim(limit)).map(({ id }) => id);
 }
 
-/** Keeps the dead rows of that many finished jobs with an old snapshot; returns the client that holds it. */
+/** Finishes that many jobs while an old snapshot keeps their rows. Returns the client with the snapshot. */
 async function keep({ pool, table: { name } }: Bench, url: string, jobs: number): Promise<AsyncDisposable> {
   // Autovacuum would run at random, and update the planner's statistics.
   await pool.query(`alter table ${name} set (autovacuum_enabled = false)`);
@@ -113,7 +113,7 @@ async function keep({ pool, table: { name } }: Bench, url: string, jobs: number)
 }
 
 interface Gate extends AsyncDisposable {
-  /** Makes a statement wait at the gate for each due row. */
+  /** Returns the statement changed so that it waits at the gate for each due row. */
   readonly through: (text: string) => string;
   somebodyWaits(): Promise<void>;
   open(): Promise<void>;
@@ -282,7 +282,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
   });
 
-  it("JOB-25 uses no sequential scan when the table's pages or rows would take longer than the index claim", async () => {
+  it("JOB-25 uses no sequential scan when reading the table's pages or rows would take longer than the index claim", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
     for (const [relpages, reltuples, isRead] of [
@@ -404,7 +404,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     });
   }
 
-  it("JOB-25 changes the statement after three consecutive slow claims, not after one", async () => {
+  it("JOB-25 switches to the alternative statement after three consecutive slow claims, not after one", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
@@ -496,7 +496,7 @@ describe("claim() while an old snapshot keeps finished jobs' rows", function () 
     }
   });
 
-  it("JOB-22 repeats the full statement until no more exhausted jobs remain than it marks as dead at once", async () => {
+  it("JOB-22 repeats the full statement until it marks less than a full batch of exhausted jobs as dead", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     await bench.table.enqueueMany(Array.from({ length: 250 }, () => ({ task: "a", maxAttempts: 1 })));

@@ -115,7 +115,7 @@ describe("jobs with large numbers in their payloads", function () {
     });
   });
 
-  it("return every number that JavaScript wrote unchanged (JOB-33)", async () => {
+  it("keep every number that JavaScript wrote (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     const payload = [
       1e300,

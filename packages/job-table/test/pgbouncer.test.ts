@@ -5,12 +5,12 @@ import { expect } from "chai";
 import { openBench, openPool } from "./support/bench.ts";
 import { gate, work } from "./support/working.ts";
 
-describe("a worker behind PgBouncer in transaction mode", function () {
+describe("behind PgBouncer in transaction mode", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-pgbouncer" });
   const pgBouncer = testPgBouncer();
 
-  it("runs all jobs with listen: false, and leaves no settings on shared connections", async () => {
+  it("a worker with listen: false runs all jobs, and leaves no settings on shared connections", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,
@@ -36,7 +36,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("warns with listen: true, unlike a worker on a direct connection", async () => {
+  it("a worker with listen: true logs a warning, unlike a worker on a direct connection", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,
@@ -61,7 +61,7 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     await pool.end();
   });
 
-  it("allows enqueue() to queue every job on connections that share sessions", async () => {
+  it("enqueue() queues every job on connections that share sessions", async () => {
     await using bench = await openBench(database.url);
     await using login = await openTestLogin({
       url: database.url,

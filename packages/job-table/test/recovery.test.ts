@@ -26,7 +26,7 @@ async function lose(bench: Bench, ids: readonly string[]): Promise<void> {
 const numbered = (count: number, name = "lost"): string[] =>
   Array.from({ length: count }, (_, n) => `${name}-${n}`);
 
-/** The same table on its own pool, with the statements sent there. */
+/** A bench's table on a separate pool, with the statements sent over this pool. */
 interface Overheard extends AsyncDisposable {
   readonly table: JobTable;
   readonly sent: string[];

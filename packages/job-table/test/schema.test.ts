@@ -58,7 +58,7 @@ describe("the table", function () {
     await pool.end();
   });
 
-  it("JOB-30 is also created by the migrations, in a custom schema", async () => {
+  it("JOB-30 is created by the migrations in a custom schema", async () => {
     const pool = openPool(database.url);
     await pool.query("create schema later");
     const table = createJobTable({ db: pool, name: "later.Jobs" });

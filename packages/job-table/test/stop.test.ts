@@ -88,7 +88,7 @@ describe("a worker that stops", function () {
   it("JOB-11 either finishes each of 200 running jobs or releases it without counting the attempt", async () => {
     await using bench = await openBench(database.url);
     for (let round = 0; round < 5; round++) {
-      // Earlier rounds may have left no jobs.
+      // Earlier rounds may have finished all their jobs.
       await bench.table.enqueueMany(Array.from({ length: 300 }, (_, n) => ({ task: "a", payload: n })));
       const working = work(bench, {
         concurrency: 200,

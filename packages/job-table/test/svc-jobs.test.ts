@@ -144,7 +144,7 @@ describe("svc-jobs", function () {
     expect(await bench.rows()).to.deep.equal([]);
   });
 
-  it("drain fails when the module exits the process or hangs, and removes colours from its errors", async () => {
+  it("drain fails when the module exits the process, hangs or throws, and removes colours from the error", async () => {
     const modules = {
       "exits.mjs": "process.exit(0)",
       "waits.mjs": "await new Promise(() => {})",
@@ -156,7 +156,7 @@ describe("svc-jobs", function () {
       const { code, stderr } = await spawned(database.url, "drain", "--handlers", file);
       expect(code).to.equal(1);
       expect(stderr).to.include(
-        name === "red.mjs" ? "could not be loaded: [31mred" : "the process ended before the command did",
+        name === "red.mjs" ? "could not be loaded: [31mred" : "the process ended before the command finished",
       );
     }
   });

@@ -16,7 +16,7 @@ describe("createWorker", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "job-worker" });
 
-  it("JOB-7 runs jobs, deletes them, and reports how long each waited and took", async () => {
+  it("JOB-7 runs jobs, deletes them, and reports how long each job waited and ran", async () => {
     await using bench = await openBench(database.url);
     const seen: unknown[] = [];
     await bench.table.enqueueMany([1, 2, 3].map((n) => ({ id: `${n}`, task: "count", payload: { n } })));
@@ -31,7 +31,7 @@ describe("createWorker", function () {
     expect(done?.type === "done" && done.durationMs).to.be.within(0, 60_000);
   });
 
-  it("JOB-17 JOB-18 JOB-27 runs a handler in the job's context, which jobs that it queues inherit", async () => {
+  it("JOB-17 JOB-18 JOB-27 runs a handler in the job's context, and jobs that the handler queues inherit this context", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const trace = { traceparent: TRACEPARENT, tracestate: "a=1" };
@@ -215,7 +215,7 @@ describe("createWorker", function () {
     expect(begun).to.deep.equal(["a", "b"]);
   });
 
-  it("JOB-16 JOB-22 JOB-25 runs jobs of lost workers again, and reports those that were on their last attempt as dead", async () => {
+  it("JOB-16 JOB-22 JOB-25 runs jobs of lost workers again, and reports jobs as dead if that was their last attempt", async () => {
     await using bench = await openBench(database.url);
     await bench.table.enqueueMany([
       { id: "lost", task: "a" },
@@ -325,7 +325,7 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
 
-  it("waits for the handler, and fails with it, when `around` does not await it or calls it twice", async () => {
+  it("waits for the handler, and fails the job if the handler fails, when `around` does not await it or calls it twice", async () => {
     await using bench = await openBench(database.url);
     let runs = 0;
     await bench.table.enqueueMany([
@@ -386,7 +386,7 @@ describe("createWorker", function () {
     expect(working.ids("fault")).to.deep.equal([]);
   });
 
-  it("never counts the table concurrently, even when a count is slow", async () => {
+  it("never runs two counts of the table at the same time, even when a count is slow", async () => {
     await using bench = await openBench(database.url);
     await using blocker = await openClient(database.url);
     await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
@@ -417,10 +417,10 @@ describe("createWorker", function () {
     await until("its depth", () =>
       depths.some((stats) => JSON.stringify(stats) === '{"pending":1,"running":0,"dead":0}'),
     );
-    expect(logger.at("warn")).to.deep.equal(["the listener of a worker's events throws"]);
+    expect(logger.at("warn")).to.deep.equal(["a worker event listener threw an error"]);
   });
 
-  it("continues when an async listener rejects, and with a strict default isolation level", async () => {
+  it("continues when an async listener rejects, and when the default isolation level is strict", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const { pathname } = new URL(database.url);
@@ -443,7 +443,7 @@ describe("createWorker", function () {
       await until("all are done", async () => (await bench.rows()).length === 0);
       await a.worker.stop();
       expect(faults).to.deep.equal([]);
-      expect(logger.at("warn")).to.deep.equal(["the listener of a worker's events throws"]);
+      expect(logger.at("warn")).to.deep.equal(["a worker event listener threw an error"]);
       expect(logger.at("error")).to.deep.equal([]);
     } finally {
       await bench.pool.query(`alter database ${pathname.slice(1)} reset default_transaction_isolation`);

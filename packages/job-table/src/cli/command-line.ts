@@ -22,7 +22,7 @@ process.stdout.on("error", () => process.exit());
 let answered = false;
 process.once("exit", (code) => {
   if (answered || code !== 0) return;
-  process.stderr.write("svc-jobs: the process ended before the command did\n");
+  process.stderr.write("svc-jobs: the process ended before the command finished\n");
   process.exitCode = 1;
 });
 

@@ -57,7 +57,7 @@ export async function drain(
     if (!watch && fault !== undefined) break;
     const nothing = !watch && isQuiet() && !(await isReady(table));
     await pause(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
-    // An event of a job claimed before the query would have ended the quiet period.
+    // Check again: a job that was claimed before the query may have caused an event since.
     if (nothing && isQuiet()) break;
   }
   insisted?.addEventListener("abort", () => void worker.stop());

@@ -31,7 +31,7 @@ const commandLine = defineCommandLine({
     retry: {
       operands: ["ID..."],
       meaning: "makes dead jobs pending again and resets their attempts",
-      or: ["all", "all of them"],
+      or: ["all", "the same for all dead jobs"],
       needs: "the ids of dead jobs, or --all",
     },
     enqueue: { operands: ["TASK"], meaning: "queues a job", needs: "the name of a task" },
@@ -45,7 +45,7 @@ const commandLine = defineCommandLine({
       value: "N",
       read: wholeNumber(1, 10_000),
       shown: "100",
-      meaning: "how many, 1 to 10000",
+      meaning: "maximum number of jobs, 1 to 10000",
     },
     payload: { of: ["enqueue"], value: "JSON", read: json, shown: "{}", meaning: "" },
     id: {
@@ -53,7 +53,7 @@ const commandLine = defineCommandLine({
       value: "ID",
       read: text,
       shown: "32 hex, UUIDv7",
-      meaning: "id of the job; not queued again while the table has it",
+      meaning: "id of the job; a job whose id is already in the table is not queued again",
     },
     delaySeconds: {
       of: ["enqueue"],
@@ -86,7 +86,7 @@ const commandLine = defineCommandLine({
     },
     watch: { of: ["drain"], meaning: "continues until it is interrupted" },
     all: { of: ["retry"] },
-    json: { meaning: "for programs" },
+    json: { meaning: "prints JSON" },
     databaseUrl: {
       variable: "DATABASE_URL",
       read: connectionString,

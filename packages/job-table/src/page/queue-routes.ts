@@ -55,7 +55,7 @@ export function queueRoutes(options: QueueRoutesOptions): Middleware {
       next();
       return;
     }
-    // The path of a mount may contain text from the client, so do not report it as route template.
+    // The path of a mount may contain text from the client, so do not report it as the route template.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, at);
     if (!READS.includes(req.method ?? "") && !isOfThisOrigin(req)) {
       next(crossOrigin());
@@ -94,10 +94,12 @@ function guarded(
   try {
     returned = guard(req, res, decide);
   } catch (error) {
-    decide(error ?? new Error("the guard threw nothing"));
+    decide(error ?? new Error("the guard threw null or undefined"));
   }
   if (returned instanceof Promise) {
-    returned.catch((error: unknown) => decide(error ?? new Error("the guard rejected")));
+    returned.catch((error: unknown) =>
+      decide(error ?? new Error("the guard rejected with null or undefined")),
+    );
   }
 }
 

@@ -2,9 +2,9 @@ import type { Lease } from "../job.ts";
 import { HELD } from "./lease-fence.ts";
 
 /**
- * Returns the statement that deletes jobs by their leases (JOB-7), four lists starting at `$first`
- * ({@link deleteValues}), and returns the ids whose leases were valid. Leases of one claim share an expiry time, which
- * is sent and parsed once.
+ * Returns the statement that deletes jobs by their leases (JOB-7) and returns the ids whose leases were valid. The
+ * leases are four list parameters, starting at `$first` ({@link deleteValues}). Leases of one claim share an expiry
+ * time, which is sent and parsed once.
  */
 export function deleteSql(table: string, first: number): string {
   const held = HELD.replace("lease.locked_until", `($${first + 3}::timestamptz[])[lease.moment]`);

@@ -1,8 +1,9 @@
 import { EXHAUSTED, NOW, returned, TOOK } from "./claimed-row.ts";
 import { byKey } from "./lease-fence.ts";
 
-/** Maximum number of leases that one statement recovers, and of jobs that one marks as dead and returns. */
+/** Maximum number of expired leases that {@link recoverSql} recovers. */
 export const MAX_RECOVERED = 1000;
+/** Maximum number of jobs that {@link deadLetterSql} marks as dead. */
 export const MAX_DEAD = 100;
 
 export interface RecoveredRow extends Record<string, unknown> {

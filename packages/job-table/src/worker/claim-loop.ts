@@ -237,13 +237,13 @@ async function flush({ completions, session }: WorkerState): Promise<boolean> {
   return true;
 }
 
-/** Wakes the claim loop. A ring while the loop is not waiting ends its next wait immediately. */
+/** Wakes the claim loop. If `ring()` is called while the loop is not waiting, its next wait ends immediately. */
 export interface Wakeup {
   /** `atOnce`: do not wait until the current event-loop turn ends. */
   ring(atOnce?: boolean): void;
   /**
-   * Resolves at the next ring or after `ms`. Lets the current event-loop turn end first, so that its events are handled
-   * together.
+   * Resolves at the next `ring()` or after `ms`. Lets the current event-loop turn end first, so that its events are
+   * handled together.
    */
   wait(ms: number): Promise<void>;
 }

@@ -82,8 +82,8 @@ export function createCompletions(
     outcomeOf: (completion: Completion) => Outcome | undefined,
   ): void {
     for (const each of batch) {
-      // After a lost response it is unknown whether the lease was valid. If the lease has expired by now, it probably
-      // was not.
+      // After a lost response it is unknown whether the lease was valid. If the lease has expired by now, assume that it
+      // was invalid.
       const late = performance.now() - each.claimedAt >= visibilityMs;
       onWritten(each, outcomeOf(each) ?? (each.unsure && !late ? expectedOutcome(each) : "lost"));
     }

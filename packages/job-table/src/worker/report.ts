@@ -37,7 +37,7 @@ export function createReport(
   const table = options.table.name;
   const ours = announcementOf(options.handlers.keys());
   const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
-    logger?.warn({ err: error, suppressed }, "the listener of a worker's events throws"),
+    logger?.warn({ err: error, suppressed }, "a worker event listener threw an error"),
   );
   const logFault = atMostEvery(FAULT_EVERY_MS, (suppressed, error: unknown) =>
     logger?.error({ table, reason: safeErrorText(error), suppressed }, "the job table does not answer"),
@@ -64,7 +64,7 @@ export function createReport(
           logger?.error({ ...fields(), reason: errorText(error) }, "job is dead");
           return emit({ type: "dead", job, durationMs, error });
         case "released":
-          logger?.info(fields(), "job given back");
+          logger?.info(fields(), "job released");
           return emit({ type: "released", job });
         case "lost":
           logger?.error({ ...fields(), ended: kind }, "a job ended after its lease had expired");

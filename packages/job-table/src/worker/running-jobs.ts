@@ -73,7 +73,7 @@ function runHandler(
     try {
       await around(running, () => (ran ??= run()));
     } finally {
-      // Wait even if `around` did not, because the job lasts as long as its handler and fails with it.
+      // Wait even if `around` did not: the job ends when its handler ends, and fails if the handler fails.
       await ran?.catch(() => undefined);
     }
     if (ran === undefined) throw new Error("around() has not called the handler");

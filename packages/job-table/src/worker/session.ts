@@ -97,7 +97,7 @@ export interface Listening {
 /**
  * Creates a session with its own connection, which may also listen. The connection is never returned to the pool, so it
  * may have its own settings and prepared statements. Each statement is planned once, because planning costs more than
- * claiming a job; without sequential scans the plan fits any table size.
+ * claiming a job; the plan avoids sequential scans, so that it suits tables of any size.
  */
 export function createOwnSession(pool: Connectable, timeoutMs: number, listening?: Listening): OwnSession {
   let current: PooledConnection | undefined;
@@ -105,14 +105,14 @@ export function createOwnSession(pool: Connectable, timeoutMs: number, listening
   let isClosing = false;
   let closes = 0;
   let sentAt = -Infinity;
-  /** The connection, if it delivers notifications: not through a pooler, and with a driver that emits them. */
+  /** The connection if it delivers notifications: it does not pass through a pooler, and its driver emits them. */
   let hearing: PooledConnection | undefined;
   const waiting: (() => void)[] = [];
 
   function drop(connection: PooledConnection): void {
     const isCurrent = current === connection;
     if (isCurrent) current = undefined;
-    connection.release(new Error("the connection of a worker"));
+    connection.release(new Error("the worker discards its connection"));
     if (isCurrent && !isClosing) listening?.onLoss();
   }
 

@@ -84,7 +84,7 @@ describe("queueRoutes()", function () {
         expect(await (await fetch(`${server.url}/queue`)).text()).to.include("has ended");
       });
 
-      it("JOB-12 JOB-32 makes one or all dead jobs pending with a button, reports it, and logs subject and ids", async () => {
+      it("JOB-12 JOB-32 makes one or all dead jobs pending with a button, shows the result, and logs subject and ids", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a&b", "b", "c"]);
         const logger = collectingLogger();
@@ -147,7 +147,7 @@ describe("queueRoutes()", function () {
         expect(answer.status).to.equal(303);
       });
 
-      it("rejects another origin before the guard runs or the body is read (JOB-32, AUTH-34)", async () => {
+      it("rejects a request from another origin before the guard runs or the body is read (JOB-32, AUTH-34)", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
         let guarded = 0;
@@ -313,7 +313,7 @@ describe("queueRoutes()", function () {
     expect(none).not.to.match(/schedule/i);
   });
 
-  it("shows rows from other programs: without a lease, with times beyond Date, with long ids", async () => {
+  it("shows rows from other programs that have no lease, times beyond the range of Date, or long ids", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
       `insert into ${bench.table.name} (id, task, status, created_at, available_at, locked_until) values
@@ -397,7 +397,7 @@ describe("queueRoutes()", function () {
     await gone.end();
   });
 
-  it("passes a problem with a code to next for a form that is cross-origin, malformed, too large or truncated, and for an unavailable table", async () => {
+  it("calls next with a problem and its code for a cross-origin, malformed, too large or truncated form, and for an unavailable table", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("out")) } });
     const { promise: cutOff, resolve } = Promise.withResolvers<string>();
     const codes: string[] = [];
@@ -427,7 +427,7 @@ describe("queueRoutes()", function () {
     expect(await cutOff).to.equal("ERR_SVC_BODY_INCOMPLETE");
   });
 
-  it("sends at most 16 statements that hang", async () => {
+  it("sends no further statement while 16 statements hang", async () => {
     let sent = 0;
     const query = (): Promise<never> => {
       sent += 1;

@@ -6,13 +6,13 @@ import { type Browser, chromium, type Page } from "playwright-core";
 const folder = fileURLToPath(new URL("../../../../../artifacts/screenshots/", import.meta.url));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Starts Chromium without a window. */
+/** Starts headless Chromium. */
 export function launch(executablePath: string): Promise<Browser> {
   // Chromium cannot create its sandbox as root.
   return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
 }
 
-/** Returns the faults that axe-core finds on the page, one line per place. */
+/** Returns the faults that axe-core finds on the page, one line per element. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   // Evaluate axe-core, because the page's policy forbids script elements.
   await page.evaluate(axe);
@@ -20,7 +20,7 @@ export async function accessibilityFaults(page: Page): Promise<readonly string[]
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary)))`);
 }
 
-/** Writes a screenshot of the page to `artifacts/screenshots/<name>.png` of the repository. */
+/** Writes a screenshot of the page to `artifacts/screenshots/<name>.png` in the repository. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: `${folder}${name}.png`, fullPage: true });

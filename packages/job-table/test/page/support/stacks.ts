@@ -11,7 +11,7 @@ function finish(req: IncomingMessage, res: ServerResponse, error: unknown): void
   sendProblem(req, res, error instanceof ProblemError ? error : new ProblemError(500));
 }
 
-/** Serves middleware on one of the stacks with problem responses, under a mount if given. */
+/** Serves middleware on one of the stacks with problem responses, below the path `mount` if given. */
 export async function serve(
   stack: Stack,
   middleware: readonly Middleware[],
@@ -42,7 +42,7 @@ export async function serve(
   return listen(app);
 }
 
-/** Returns the request of a button's form on a page of the same origin. */
+/** Returns the request that a button's form sends from a page of the same origin. */
 export function form(
   fields: Readonly<Record<string, string>> | string,
   headers: Readonly<Record<string, string>> = {},
