@@ -74,7 +74,7 @@ function checkConnection(subject: string, tx: unknown): asserts tx is Queryable 
   if (isConnection && !isPool(tx as Database)) return;
   throw new RollupError(
     "ERR_SVC_ROLLUP_TRANSACTION",
-    `${subject} needs the connection of a transaction, as withTransaction() passes it; statements sent over a pool are not part of one`,
+    `${subject} needs the connection of an open transaction, for example from withTransaction(); statements sent over a pool share no transaction`,
   );
 }
 

@@ -54,12 +54,12 @@ export function taskOf({ name }: Definition): string {
 
 /**
  * Queues and handles refresh jobs. Keeps at most one pending job per bucket, and guarantees a refresh after every
- * committed change. A bucket's generation is the number of its refreshes by jobs.
+ * committed change. A bucket's generation counts how many times jobs have refreshed it.
  *
- * A pending job covers a change only if it has not read the rows yet. So `enqueue` takes a shared lock on the bucket
- * until its transaction commits, and includes the bucket's generation in the job's id. A running job takes the
- * exclusive lock before it reads, and increments the generation. The job sees the changes of a writer that locked the
- * bucket first; a later writer queues a job with a new id.
+ * A queued job covers a change only if it reads the rows after the change is committed. So `enqueue` takes a shared
+ * lock on the bucket until its transaction commits, and includes the bucket's generation in the job's id. A running job
+ * takes the exclusive lock before it reads, and increments the generation. The job sees the changes of a writer that
+ * locked the bucket first; a later writer queues a job with a new id.
  */
 export function createRefreshJobs(definition: Definition, refresher: Refresher) {
   const refreshes = qualified(sharedTables(definition).refreshes);

@@ -84,7 +84,7 @@ export const rollupOptions = defineOptions(SUBJECT, {
   source: { kind: k.objectWith<RollupSource>("an object with table, tenantColumn and timeColumn") },
   /** Up to 8 columns to group by, keyed by their name in the totals table. Default: none. */
   groupBy: { kind: k.withDefault(membersOf<RollupGroup>(), {}) },
-  /** 1 to 50 figures, keyed by their name in the totals table. Required. */
+  /** 1 to 50 measures, keyed by their name in the totals table. Required. */
   measures: { kind: membersOf<RollupMeasure>() },
   /** Time zone that defines the months, for example `Europe/Berlin` (ROLL-4). Required. */
   timeZone: { kind: k.string() },

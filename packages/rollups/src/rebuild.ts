@@ -11,9 +11,9 @@ import { lockAllSql, recomputeAllSql, setZoneSql } from "./sql/recompute-all.ts"
 export interface Rebuilt {
   /** Number of months recomputed. */
   readonly months: number;
-  /** Rows of the totals inserted or updated. */
+  /** Number of totals rows inserted or updated. */
   readonly written: number;
-  /** Rows of the totals deleted because their group no longer has any rows. */
+  /** Number of totals rows deleted because their group no longer has any source rows. */
   readonly removed: number;
 }
 

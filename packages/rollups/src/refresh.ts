@@ -10,9 +10,9 @@ import { type Recomputed, recomputeSql } from "./sql/recompute.ts";
 export interface Refreshed {
   /** First day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
-  /** Rows of the totals inserted or updated. */
+  /** Number of totals rows inserted or updated. */
   readonly written: number;
-  /** Rows of the totals deleted because their group no longer has any rows. */
+  /** Number of totals rows deleted because their group no longer has any source rows. */
   readonly removed: number;
 }
 
@@ -96,7 +96,7 @@ export function createRefresher(definition: Definition): Refresher {
 
 /**
  * Checks the result of a recompute.
- * @throws RollupError with the reason if a check failed, so that the recompute changed nothing
+ * @throws RollupError with the reason if a check failed; the recompute then changed nothing
  */
 export function checkAnswer(
   definition: Definition,

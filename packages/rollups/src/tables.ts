@@ -27,7 +27,7 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
     db.query<SourceRow>(sourceSql, [source, givenTime, givenTenant ?? null, zone]),
   );
   const [found] = rows;
-  if (found?.present !== true) throw schema(`the source ${givenSource} is missing: make it first`);
+  if (found?.present !== true) throw schema(`the source ${givenSource} is missing: create it first`);
   if (found.time === null) throw schema(`the source has no column ${givenSource}.${givenTime}`);
   if (found.time !== "timestamp with time zone") {
     throw schema(
@@ -66,7 +66,7 @@ export async function checkTotals(db: Queryable, definition: Definition): Promis
   const wanted = ["tenant_id", "month", ...groups.map(({ name }) => name)].join(", ");
   const columns = key?.columns?.join(", ") ?? wanted;
   if (columns !== wanted) {
-    throw schema(`${givenTable} is grouped by ${columns}, not by ${wanted}: name another table`);
+    throw schema(`${givenTable} is grouped by ${columns}, not by ${wanted}: choose another table`);
   }
   const { rows } = await db.query<{ name: string; digits: string }>(totalsSql, [table]);
   for (const { name, type } of measures) {

@@ -1,8 +1,8 @@
 import { literal } from "@svc/sql";
 import { wrong } from "./checks.ts";
 
-// Three-letter names that are safe. Others are fixed offsets in PostgreSQL but in Node zones with clock changes, or
-// zones of other countries: BST can be British summer time or Bangladesh time.
+// Three-letter names that are safe. Another such name may denote a fixed offset in PostgreSQL but a zone with clock
+// changes in Node, or two different zones: BST can be British summer time or Bangladesh time.
 const SHORT: ReadonlySet<string> = new Set(["gmt", "prc", "roc", "rok", "uct", "utc"]);
 const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
 

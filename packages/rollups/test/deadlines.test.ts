@@ -36,7 +36,7 @@ const IN_TRANSACTION: Readonly<
 };
 const WITHOUT_STATEMENTS = ["ddl", "migrations"];
 
-describe("deadlines of a rollup's methods", function () {
+describe("a rollup with deadlines", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   const rollup = defineRollup({ ...EXPENSES, ...TIMEOUTS });
@@ -58,7 +58,7 @@ describe("deadlines of a rollup's methods", function () {
   });
   afterEach(() => pool.end());
 
-  it("are tested for every method", () => {
+  it("has a test for every method", () => {
     const functions = Object.entries(rollup).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -67,7 +67,7 @@ describe("deadlines of a rollup's methods", function () {
   });
 
   for (const [name, call] of Object.entries(CALLS)) {
-    it(`${name} rejects at the deadline while the server is frozen, closes its connection, and works again afterwards`, async () => {
+    it(`rejects ${name}() at the deadline while the server is frozen, closes the connection, and works again afterwards`, async () => {
       let connections: number | undefined;
       const { code } = await whileFrozen(postgres.server, async () => {
         const ending = call(rollup, pool);
@@ -79,13 +79,13 @@ describe("deadlines of a rollup's methods", function () {
       await call(patient, pool);
     });
 
-    it(`${name} rejects at the deadline while all connections of the pool are in use`, async () => {
+    it(`rejects ${name}() at the deadline while all connections of the pool are in use`, async () => {
       expect((await whileExhausted(pool, () => call(rollup, pool))).code).to.equal(CODE);
       await until("the connection is back", () => pool.waitingCount === 0 && pool.idleCount === 1);
       await call(patient, pool);
     });
 
-    it(`${name} rejects at the deadline on the caller's connection while the server is frozen, and leaves the connection open`, async () => {
+    it(`rejects ${name}() on the caller's connection at the deadline while the server is frozen, and leaves the connection open`, async () => {
       await using client = await openClient(postgres.url);
       expect((await whileFrozen(postgres.server, () => call(rollup, client))).code).to.equal(CODE);
       await client.query("rollback");
@@ -93,7 +93,7 @@ describe("deadlines of a rollup's methods", function () {
   }
 
   for (const [name, call] of Object.entries(IN_TRANSACTION)) {
-    it(`${name} rejects at the deadline in the caller's transaction while the server is frozen, and leaves it open for a rollback`, async () => {
+    it(`rejects ${name}() in the caller's transaction at the deadline while the server is frozen, and leaves the transaction open`, async () => {
       const jobs = createJobTable({ db: pool });
       await using client = await openClient(postgres.url);
       await client.query("begin");
@@ -103,7 +103,7 @@ describe("deadlines of a rollup's methods", function () {
     });
   }
 
-  it("rebuild rejects at the rollup's deadline on a @svc/database whose own statement timeout is longer", async () => {
+  it("rejects rebuild() at the rollup's deadline on a @svc/database whose own statement timeout is longer", async () => {
     await using db = createDatabase({ url: postgres.url, max: 1 });
     await using holder = await openClient(postgres.url);
     await holder.query("begin");

@@ -15,7 +15,7 @@ describe("the README of @svc/rollups", function () {
     return stdout;
   }
 
-  it("ROLL-1 ROLL-4 has a sample that refreshes totals in the transaction of their rows", async () => {
+  it("ROLL-1 ROLL-4 has a sample that refreshes totals in the transaction that writes their rows", async () => {
     expect(await output(0)).to.equal(`[
   { month: '2026-03-01', category: 'food', total: '12.50', n: '1' },
   { month: '2026-03-01', category: null, total: '30.00', n: '1' },

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { Pool, types } from "pg";
 import { EXPENSES, type Expenses, openClient, openExpenses } from "./support/expenses.ts";
 
-describe("rebuild(), rebuildAll() and verify()", function () {
+describe("rebuilding and verifying totals", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "rollup rebuild" });
 
@@ -19,7 +19,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     return each;
   }
 
-  it("ROLL-5 ROLL-7 recompute all months of one tenant that a range of local dates touches (rebuild)", async () => {
+  it("ROLL-5 ROLL-7 rebuild() recomputes all months of one tenant that a range of local dates touches", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     const done = await rollup.rebuild(pool, { tenant: "acme", from: "2026-02-28", to: "2026-03-01" });
@@ -35,7 +35,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     });
   });
 
-  it("ROLL-5 rebuild inside the caller's transaction, and roll back with it", async () => {
+  it("ROLL-5 rebuild() works in the caller's transaction, and is rolled back with it", async () => {
     await using each = await filled(database.url);
     await using client = await openClient(database.url);
     const range = { tenant: "acme", from: "2026-01-01", to: "2026-12-31" };
@@ -48,7 +48,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     expect(await each.rollup.rebuild(client, range)).to.include({ months: 12, written: 4 });
   });
 
-  it("ROLL-2 recompute all buckets, and ignore rows outside the years 1000 to 9998 (rebuildAll)", async () => {
+  it("ROLL-2 rebuildAll() recomputes all buckets, and ignores rows outside the years 1000 to 9998", async () => {
     await using each = await filled(database.url);
     await each.pool.query(
       `insert into ${each.source} (spent_at, amount) values ('infinity', 1), ('-infinity', 1), ('12000-01-01', 1), (null, 1)`.replace(
@@ -77,7 +77,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     }
   });
 
-  it("ROLL-2 report totals that differ from their rows, have no rows or are missing (verify)", async () => {
+  it("ROLL-2 verify() reports totals that differ from their rows, have no rows or are missing", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     await rollup.rebuildAll(pool);
@@ -105,7 +105,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     expect((await rollup.verify(pool, { ...range, tenant: "globex" })).drift).to.deep.equal([]);
   });
 
-  it("report differences when the driver returns bigint values (verify)", async () => {
+  it("verify() reports differences when the driver returns bigint values", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { id: { column: "id", type: "bigint" } },
     });
@@ -121,7 +121,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     expect(drift[0]?.group).to.deep.equal({ id: 1n });
   });
 
-  it("warn when the source has no index for reading a month (verify)", async () => {
+  it("verify() warns when the source has no index for reading a month", async () => {
     await using each = await filled(database.url);
     const { pool, rollup, source } = each;
     const range = { tenant: null, from: "2026-01-01", to: "2026-01-01" };
@@ -137,7 +137,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     expect((await rollup.verify(pool, range)).warnings).to.deep.equal([]);
   });
 
-  it("ROLL-4 reject another time zone until rebuildAll() was called", async () => {
+  it("ROLL-4 calls with another time zone are rejected until rebuildAll() was called", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     await rollup.rebuildAll(pool);
@@ -167,7 +167,7 @@ describe("rebuild(), rebuildAll() and verify()", function () {
     await withTransaction(pool, (tx) => shouting.refresh(tx, { tenant: "acme", at }));
   });
 
-  it("ROLL-7 reject invalid ranges before sending a statement", async () => {
+  it("ROLL-7 rebuild() and verify() reject invalid ranges before sending a statement", async () => {
     await using each = await openExpenses(database.url);
     const silent = { query: () => Promise.reject(new Error("sent")) };
     const wrong: unknown[] = [

@@ -247,7 +247,7 @@ describe("refresh()", function () {
     expect((await each.rollup.verify(each.pool, range)).drift).to.deep.equal([]);
   });
 
-  it("ROLL-5 refreshes each bucket of several instants once, in the order of tenant and month (refreshMany)", async () => {
+  it("ROLL-5 refreshMany() refreshes the buckets of the given instants once each, ordered by tenant and month", async () => {
     await using each = await openExpenses(database.url);
     const moments = [
       { tenant: "b", at: "2026-03-10T12:00:00Z" },
@@ -339,7 +339,7 @@ describe("refresh()", function () {
     expect(many).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
   });
 
-  it("rejects more than 1,000 buckets (refreshMany)", async () => {
+  it("refreshMany() rejects more than 1,000 buckets", async () => {
     await using each = await openExpenses(database.url);
     const months = Array.from({ length: 1001 }, (_, month) => ({
       tenant: null,

@@ -64,7 +64,7 @@ export function openPool(url: string, max = 12): Pool {
   return pool;
 }
 
-/** Opens a separate connection; disposing it closes it and rolls back its transaction. */
+/** Opens a separate connection; disposing of it closes it and rolls back its transaction. */
 export async function openClient(url: string): Promise<Client & AsyncDisposable> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
