@@ -76,6 +76,6 @@ function checked(now: () => number): () => number {
   return () => {
     const ms = now();
     if (ms >= 0 && ms <= LAST_MS) return ms;
-    throw new RangeError(`now() must answer milliseconds since the Unix epoch; it answered ${String(ms)}`);
+    throw new RangeError(`now() must return milliseconds since the Unix epoch; it returned ${String(ms)}`);
   };
 }

@@ -54,12 +54,12 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   const { commandTimeoutMs, maintenanceTimeoutMs } = options;
   const logger = safeLogger(options.logger);
   const { emit } = createEmitter(options.onEvent, (suppressed, error) =>
-    logger?.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
+    logger?.warn({ err: error, suppressed }, "a scheduler event listener threw an error"),
   );
   const store = createTickStore(quotedTicks, access, claimant);
   const passes = createPasses(store, schedules, { retentionMs, now, emit, logger });
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
-    logger?.error({ reason: safeErrorText(error), suppressed }, "the scheduler cannot reach its ticks"),
+    logger?.error({ reason: safeErrorText(error), suppressed }, "the scheduler cannot query its ticks"),
   );
 
   let last: Promise<unknown> = Promise.resolve();

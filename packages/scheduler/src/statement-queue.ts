@@ -30,7 +30,7 @@ export function createStatementQueue() {
           resolve(running);
           return running;
         },
-        reject: () => reject(new Error("not sent: the database is not responding")),
+        reject: () => reject(new Error("the statement was not sent: the database is not responding")),
       });
       return promise.finally(() => busy.delete(name));
     },

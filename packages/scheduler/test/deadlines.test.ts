@@ -15,7 +15,7 @@ const CALLS: Readonly<Record<string, (scheduler: Scheduler) => Promise<unknown>>
 };
 const WITHOUT_STATEMENTS = ["migrations", "nextTicks", "readiness", "start", "stop"];
 
-describe("deadlines of a scheduler on a plain pool", function () {
+describe("a scheduler with deadlines on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer();
   let pool: Pool;
@@ -39,7 +39,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
   });
   afterEach(() => pool.end());
 
-  it("are tested for every call", () => {
+  it("has a test for every call that sends a statement", () => {
     const functions = Object.entries(open()).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );
@@ -47,7 +47,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
   });
 
   for (const [name, call] of Object.entries(CALLS)) {
-    it(`${name} rejects while the database is frozen, closes its connection, and works again afterwards`, async () => {
+    it(`rejects ${name}() while the database is frozen, closes the connection, and works again afterwards`, async () => {
       let connections: number | undefined;
       const { code } = await whileFrozen(postgres.server, async () => {
         const ending = call(open());
@@ -59,7 +59,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
       await call(open({}));
     });
 
-    it(`${name} rejects while all connections of the pool are in use`, async () => {
+    it(`rejects ${name}() while all connections of the pool are in use`, async () => {
       expect((await whileExhausted(pool, () => call(open()))).code).to.equal(CODE);
       await until("the connection is back", () => pool.waitingCount === 0 && pool.idleCount === 1);
       await call(open({}));
@@ -73,7 +73,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
     await until("the tick", async () => (await pool.query("select from svc_jobs")).rowCount === 1);
   });
 
-  it("stops while the database is frozen", async () => {
+  it("resolves stop() while the database is frozen", async () => {
     const scheduler = open();
     const { code } = await whileFrozen(postgres.server, () => {
       scheduler.start();

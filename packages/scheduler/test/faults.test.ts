@@ -32,7 +32,7 @@ describe("a scheduler with faults", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "scheduler-faults" });
 
-  it("a schedule that the database rejects does not block others, and is tried again", async () => {
+  it("continues with other schedules when the database rejects one, and retries the rejected one", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(`create function refuse() returns trigger language plpgsql as
       $$ begin if new.task = 'bad' then raise 'no such task here'; end if; return new; end $$`);
@@ -57,7 +57,7 @@ describe("a scheduler with faults", function () {
     expect((await scheduler.runDue()).fired.map(({ name }) => name)).to.deep.equal(["bad"]);
   });
 
-  it("a new schedule whose name does not fit the table does not block others", async () => {
+  it("continues with other schedules when the name of a new one is too long for the table", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(`alter table ${bench.ticks} alter name type varchar(8)`);
     const scheduler = bench.scheduler({ schedules: { "a name that is long": beat, beat } });
@@ -66,7 +66,7 @@ describe("a scheduler with faults", function () {
     expect((await scheduler.runDue()).fired.map(({ name }) => name)).to.deep.equal(["beat"]);
   });
 
-  it("a schedule that waits for a lock does not block others, and fails in bounded time", async () => {
+  it("continues with other schedules while one waits for a lock, and limits this wait", async () => {
     await using bench = await openBench(database.url);
     // Long enough for statements that do not wait for a lock, even on a busy machine.
     const scheduler = bench.scheduler({ schedules: { stuck: beat, good: beat }, commandTimeoutMs: 3000 });
@@ -90,7 +90,7 @@ describe("a scheduler with faults", function () {
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("after start() fires due ticks by the database's clock, logs them, and stops", async () => {
+  it("fires and logs due ticks by the database's clock between start() and stop()", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const scheduler = bench.scheduler({
@@ -140,7 +140,7 @@ describe("a scheduler with faults", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("a hanging database delays a pass, the check and stop() only by a bounded time", async () => {
+  it("limits how long a hanging database delays a pass, the check and stop()", async () => {
     const db = fakeDatabase();
     db.fate.read = "hangs";
     const events: string[] = [];
@@ -152,7 +152,7 @@ describe("a scheduler with faults", function () {
     expect(events).to.deep.equal(["fault"]);
     expect(await health(scheduler)).to.equal("not answering (ERR_SVC_SQL_DEADLINE)");
     expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
-      "error the scheduler cannot reach its ticks",
+      "error the scheduler cannot query its ticks",
     ]);
     await scheduler.stop();
     expect(db.sent.read).to.equal(2);
@@ -172,7 +172,7 @@ describe("a scheduler with faults", function () {
     );
   });
 
-  it("a failing schedule is not retried on every pass over the other schedules", async () => {
+  it("does not retry a failing schedule on every pass over the other schedules", async () => {
     const db = fakeDatabase();
     db.fate.fire = "fails";
     db.last.set("beat", NOON - 2 * MINUTE_MS);
@@ -285,13 +285,13 @@ describe("a scheduler with faults", function () {
       for (const ms of [0, 5000, 5000]) await pass(clock, ms);
       expect(faults).to.deep.equal(
         ["NaN", "Infinity", "-1"].map(
-          (shown) => `RangeError: now() must answer milliseconds since the Unix epoch; it answered ${shown}`,
+          (shown) => `RangeError: now() must return milliseconds since the Unix epoch; it returned ${shown}`,
         ),
       );
       await pass(clock, 5000);
       expect(await health(scheduler)).to.equal("on time");
       await scheduler.stop();
-      expect(() => on(db, { now: () => Number.NaN }).nextTicks()).to.throw(RangeError, "it answered NaN");
+      expect(() => on(db, { now: () => Number.NaN }).nextTicks()).to.throw(RangeError, "it returned NaN");
     });
   });
 });

@@ -34,7 +34,7 @@ async function killed(child: ChildProcess, nowMs: number): Promise<void> {
 
 function ignore(): void {}
 
-/** Returns a pool whose connection the server ends before, while or after a claim. */
+/** Returns a pool whose connection the server closes before, during or after a claim. */
 function breaking(
   pool: Pool,
   admin: Pool,

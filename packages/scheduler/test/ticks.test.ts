@@ -49,7 +49,7 @@ describe("a scheduler", function () {
     expect(Math.abs(Date.now() - (claim?.claimed_at.getTime() ?? 0))).to.be.below(MINUTE_MS);
   });
 
-  it("does not pass the context of a request in which it runs to its jobs", async () => {
+  it("queues jobs without the context of the request in which it runs", async () => {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;
@@ -196,7 +196,7 @@ describe("a scheduler", function () {
       .and.include("gone 9");
   });
 
-  it("rejects a claim from a process whose clock is behind, to a tick that was already claimed and pruned", async () => {
+  it("does not let a process whose clock is behind claim a tick that was already claimed and pruned", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
@@ -211,7 +211,7 @@ describe("a scheduler", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("SCH-1 SCH-4 rejects a stalled process's claim to a tick older than the newest claimed tick", async () => {
+  it("SCH-1 SCH-4 does not let a stalled process claim the newest claimed tick again, or an older tick", async () => {
     const schedules = { beat: everyMinute };
     const others = bench.scheduler({ schedules });
     await others.runDue();
@@ -256,7 +256,7 @@ describe("a scheduler", function () {
     expect(await bench.claims()).to.have.lengthOf(1);
   });
 
-  it("wakes a listening worker within the same statement", async () => {
+  it("notifies listening workers when it queues the job of a tick", async () => {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     const client = await bench.pool.connect();

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Pool, type PoolClient } from "pg";
 import { boundaryOf } from "./boundaries.ts";
 
-// A scheduler in its own process that kills itself before, while or after it sends one kind of statement.
+// A scheduler in its own process that kills itself before, during or after one kind of statement.
 const [url = "", name = "", ticks = "", kind = "", when = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
 const die = (): never => {

@@ -2,7 +2,7 @@
 export interface Wall {
   /** For every minute, its moment in UTC and the local time, encoded as if it were UTC. */
   readonly minutes: readonly { readonly utc: number; readonly local: number; readonly second: boolean }[];
-  /** Skipped local times, with the moment that they would have by the offset before the change. */
+  /** Skipped local times, each with its moment in UTC if the offset had not changed. */
   readonly skipped: readonly { readonly utc: number; readonly local: number }[];
 }
 
