@@ -239,7 +239,7 @@ describe("readiness of the cache", function () {
     await cache.redis.call("config", "set", "maxmemory-policy", "noeviction");
     await until("no note", async () => (await ready(cache)).detail === "connected");
     expect(logger.texts).to.deep.equal([
-      'warn Redis may drop entries before their time: set noeviction {"cache":"sessions","policy":"allkeys-lru"}',
+      'warn Redis may evict entries before they expire: set maxmemory-policy to noeviction {"cache":"sessions","policy":"allkeys-lru"}',
     ]);
   });
 
