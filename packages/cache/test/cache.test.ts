@@ -141,7 +141,7 @@ describe("getOrSet", () => {
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("works when onEvent throws or rejects, and logs that once", async () => {
+  it("works when onEvent throws or rejects, and logs the error once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
@@ -150,7 +150,7 @@ describe("getOrSet", () => {
       await using other = open({ onEvent: (): void => each() as never, logger });
       expect(await other.getOrSet("counted", 60, () => 1)).to.equal(1);
       expect(await other.get("counted")).to.equal(1);
-      expect(logger.at("warn")).to.deep.equal(["the listener of a cache's events throws"]);
+      expect(logger.at("warn")).to.deep.equal(["a cache event listener threw an error"]);
     }
   });
 
