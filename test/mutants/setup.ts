@@ -88,9 +88,9 @@ export const setup: Mutants = {
   },
   "ENV-6": {
     file: "packages/cache/src/cache.ts",
-    find: "/** A Redis that many parts of a service share. */",
+    find: "/** A cache in Redis that many parts of a service share. */",
     replace:
-      "export const fromProcess: unknown = process.env;\n\n/** A Redis that many parts of a service share. */",
+      "export const fromProcess: unknown = process.env;\n\n/** A cache in Redis that many parts of a service share. */",
     test: "test/environment.test.ts",
   },
   "ENV-7": [
@@ -102,9 +102,9 @@ export const setup: Mutants = {
     },
     {
       file: "packages/cache/src/cache.ts",
-      find: "/** A Redis that many parts of a service share. */",
+      find: "/** A cache in Redis that many parts of a service share. */",
       replace:
-        "export const { SVC_CACHE_URL } = process.env;\n\n/** A Redis that many parts of a service share. */",
+        "export const { SVC_CACHE_URL } = process.env;\n\n/** A cache in Redis that many parts of a service share. */",
       test: "test/environment.test.ts",
     },
   ],

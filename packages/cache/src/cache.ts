@@ -4,7 +4,7 @@ import { createEntries, type Entries } from "./entries.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import { type CacheEvent, type CacheOptions, cacheOptions } from "./options.ts";
 
-/** A Redis that many parts of a service share. */
+/** A cache in Redis that many parts of a service share. */
 export interface Cache
   extends Entries, AsyncDisposable, Pick<RedisConnection, "name" | "readiness" | "state" | "stop"> {
   /** Redis commands with the cache's deadline and circuit breaker. */
@@ -28,10 +28,7 @@ export function createCache(options: CacheOptions): Cache {
   const { onEvent, maxValueBytes, fillTimeoutMs, ...connection } = cacheOptions.resolve(options);
   const logger = safeLogger(connection.logger);
   const { emit } = createEmitter<CacheEvent>(onEvent, (suppressed, error) =>
-    logger?.warn(
-      { cache: connection.name, err: error, suppressed },
-      "the listener of a cache's events throws",
-    ),
+    logger?.warn({ cache: connection.name, err: error, suppressed }, "a cache event listener threw an error"),
   );
   const redis = createRedis({ ...connection, onEvent: emit }, CACHE);
   const { name, readiness, stop } = redis;

@@ -27,7 +27,7 @@ export interface Entries {
    *
    * `undefined` and values longer than `maxValueBytes` are returned but not stored.
    * @throws the error thrown by `fill`, to all waiting callers; DeadlineError after `fillTimeoutMs`; CacheValueError if
-   *   the result is not JSON; ConfigurationError
+   *   the result is not JSON; ConfigurationError for an invalid argument
    */
   getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>): Promise<T>;
 }
@@ -50,7 +50,7 @@ export function createEntries(
   const flights = new Map<string, Flight>();
 
   async function read(key: string): Promise<string | undefined> {
-    // Read at most the size limit, plus one byte that reveals a longer value. An empty string is never JSON.
+    // Read at most one byte more than the limit, to recognize a longer value. A missing key reads as an empty string.
     const text = await redis.call("getrange", key, 0, maxValueBytes);
     if (typeof text !== "string" || text === "") {
       emit("miss");

@@ -1,5 +1,5 @@
 import { defineOptions, inSeconds, kinds as k, type OptionsOf } from "@svc/options";
-// This subpath does not load ioredis, so reading the options of the plugin does not load it either.
+// `@svc/redis/options` does not load ioredis, so this file does not load ioredis either.
 import { faultsOfServer, redisOptions } from "@svc/redis/options";
 
 /**

@@ -141,7 +141,7 @@ describe("getOrSet", () => {
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("works when onEvent throws or rejects, and logs that once", async () => {
+  it("works when onEvent throws or rejects, and logs the error once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
@@ -150,7 +150,7 @@ describe("getOrSet", () => {
       await using other = open({ onEvent: (): void => each() as never, logger });
       expect(await other.getOrSet("counted", 60, () => 1)).to.equal(1);
       expect(await other.get("counted")).to.equal(1);
-      expect(logger.at("warn")).to.deep.equal(["the listener of a cache's events throws"]);
+      expect(logger.at("warn")).to.deep.equal(["a cache event listener threw an error"]);
     }
   });
 
@@ -239,7 +239,7 @@ describe("readiness of the cache", function () {
     await cache.redis.call("config", "set", "maxmemory-policy", "noeviction");
     await until("no note", async () => (await ready(cache)).detail === "connected");
     expect(logger.texts).to.deep.equal([
-      'warn Redis may drop entries before their time: set noeviction {"cache":"sessions","policy":"allkeys-lru"}',
+      'warn Redis may evict entries before they expire: set maxmemory-policy to noeviction {"cache":"sessions","policy":"allkeys-lru"}',
     ]);
   });
 

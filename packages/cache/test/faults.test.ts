@@ -7,7 +7,7 @@ import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
-// No process listens on this port. Tests check that its digits, as part of an address, appear in no message.
+// No process listens on this port. A test checks that no message contains its number.
 const NOBODYS_PORT = 1019;
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));

@@ -74,7 +74,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
     },
     start() {
       if (stopping.signal.aborted)
-        throw new Error("a consumer of a bus that was stopped does not start again: make another one");
+        throw new Error("a stopped bus consumer cannot start again: create a new one");
       running ??= subscribe();
     },
     async stop() {

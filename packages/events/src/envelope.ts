@@ -84,7 +84,10 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   if (typeof event !== "object" || event === null)
     throw refused("an event must be an object with type and data");
   for (const key of Object.keys(event)) {
-    if (!KNOWN.has(key)) throw refused(`an event has no member ${JSON.stringify(key.slice(0, 80))}`);
+    if (!KNOWN.has(key)) {
+      const shown = JSON.stringify(key.slice(0, 80));
+      throw refused(`unknown member ${shown} in an event; expected one of ${[...KNOWN].join(", ")}`);
+    }
   }
   const { type, data, id = mintRequestId(), key = null } = event;
   if (!isType(type)) {
@@ -112,7 +115,7 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
   if (bytes > maxBytes) {
     const how = bytes === Buffer.byteLength(body) ? "" : " with its numbers written out";
     throw refused(
-      `the event has ${bytes} bytes as JSON${how}, at most ${maxBytes} are allowed (maxEventBytes)`,
+      `the event has ${bytes} bytes as JSON${how}; at most ${maxBytes} are allowed (maxEventBytes)`,
     );
   }
   return { envelope, body };
@@ -157,7 +160,7 @@ function dataJson(data: unknown): string {
     throw refused("data cannot be serialized as JSON", error);
   }
   if (typeof json !== "string" || !json.startsWith("{"))
-    throw refused("data must be serialized as a JSON object");
+    throw refused("data must serialize to a JSON object");
   if (!isStorable(json))
     throw refused("data contains NUL or an unpaired surrogate, which PostgreSQL cannot store");
   return json;

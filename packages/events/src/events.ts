@@ -11,8 +11,8 @@ import { type EventTypes, subscriberHandlers, subscriberJobs, subscriptionsOf } 
 import { isText } from "./text.ts";
 
 /**
- * With `tx` the event belongs to the caller's transaction and is published when that commits; with a bus this needs an
- * outbox. Default: published immediately.
+ * With `tx` the event is published when the caller's transaction commits; if there is a bus, this requires an outbox.
+ * Default: published immediately.
  */
 export type PublishOptions = Within;
 
@@ -59,7 +59,7 @@ export type ResolvedEvents = ReturnType<typeof resolveEvents>;
 
 const MAX_EVENTS = 1000;
 const WARN_EVERY_MS = 10_000;
-// While the database hangs, each redelivery leaves a pending call in the pool. This limits their number.
+// Maximum number of pending calls: while the database hangs, each redelivery leaves one in the pool.
 const MAX_PENDING = 1000;
 const internals = new WeakMap<object, ResolvedEvents>();
 
@@ -120,7 +120,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
         const messages = all.map((one) => messageOf(topicOf(options, one.envelope.type), one));
         await withDeadline(options.busTimeoutMs, (signal) => bus.publish(messages, { signal }));
       } catch (cause) {
-        throw new EventError("ERR_SVC_EVENT_BUS", `${bus.name} did not take the events`, { cause });
+        throw new EventError("ERR_SVC_EVENT_BUS", `publishing to ${bus.name} failed`, { cause });
       }
     }
     return jobs.length;
@@ -208,7 +208,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     },
     async publishMany(list, given) {
       if (!Array.isArray(list) || list.length > MAX_EVENTS) {
-        throw refused(`events must be a list of at most ${MAX_EVENTS}`);
+        throw refused(`events must be a list of at most ${MAX_EVENTS} events`);
       }
       return publishAll(list, given);
     },

@@ -40,8 +40,8 @@ export interface Inbox {
   /** Returns the statements of `ensureSchema()` for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * Deletes records older than `olderThanDays`, at least 1, and returns their number. Choose more days than a
-   * redelivery can take. Default: 30.
+   * Deletes records older than `olderThanDays` (at least 1; default: 30) and returns their number. Keep records for
+   * longer than the bus may redeliver a message.
    */
   prune(db: Database, options?: { readonly olderThanDays?: number | undefined }): Promise<number>;
 }

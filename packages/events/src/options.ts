@@ -56,8 +56,8 @@ export const eventsOptions = defineOptions("createEvents()", {
    */
   busTimeoutMs: { kind: deadline },
   /**
-   * Prefix for the event type in a topic (EVT-8), for example `eu.`: the characters of a type, at most 100. Default:
-   * `""`.
+   * Prefix of the event type in a topic (EVT-8), for example `eu.`; at most 100 of the characters that a type may have.
+   * Default: `""`.
    */
   topicPrefix: {
     key: "topic_prefix",
@@ -158,7 +158,7 @@ export const relayOptions = defineOptions("createRelay()", {
   /** Number of events claimed at a time, 1 to 500. Default: 100. */
   batch: { key: "relay_batch", kind: k.withDefault(k.integer({ min: 1, max: 500 }), 100) },
   /**
-   * Milliseconds between polls of an empty outbox; events from the same process are seen immediately. Default: 1,000.
+   * Milliseconds between polls of an empty outbox; events from the same process are relayed immediately. Default: 1,000.
    */
   everyMs: {
     key: "relay_every",

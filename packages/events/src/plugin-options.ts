@@ -101,7 +101,7 @@ export function groupOf({ consumerGroup }: EventsSettings, service: string): str
  */
 export function sourceOf(service: string): string {
   if (eventsOptions.keys.source.kind.accepts(service)) return service;
-  const message = `must be ASCII with the plugin events, which uses it as the source of every event; it is ${JSON.stringify(service)}`;
+  const message = `must be ASCII, because the plugin events uses the name as the source of every event; it is ${JSON.stringify(service)}`;
   throw new ConfigurationError("the service", [fault("service.name", message)]);
 }
 

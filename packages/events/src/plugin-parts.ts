@@ -84,9 +84,7 @@ export function eventWork(
   return work;
 }
 
-/**
- * Returns the part that deletes old records of processed messages once an hour; their messages are no longer delivered.
- */
+/** Returns the part that deletes old inbox records once an hour. Messages that old are no longer redelivered. */
 function pruning(inbox: Inbox, db: Database, olderThanDays: number, logger: Logger): BackgroundPart {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();

@@ -129,7 +129,7 @@ function refuseLacks(given: {
   }
   if (given.writes && given.db === undefined) {
     const message =
-      "is a table: enable the plugin database, pass your own db to createService(), or set it to false";
+      "requires a database: enable the plugin database, pass your own db to createService(), or set it to false";
     faults.push({ key: "plugin.events.outbox", message });
   }
   if (faults.length > 0) throw new ConfigurationError("the service", faults);

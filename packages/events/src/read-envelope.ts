@@ -11,7 +11,7 @@ const MOMENT =
 /**
  * Reads an envelope that another implementation may have written (EVT-1), from a string or parsed JSON. Drops unknown
  * fields, accepts a missing or null `tenant_id` and `key`, and ignores an invalid `trace`. Derives a missing or invalid
- * `request_id` from the event's id, so that it is the same at every reading.
+ * `request_id` from the event's id, so that every reader gets the same one.
  *
  * @param maxBytes maximum length of a string in UTF-8 bytes; a longer one is rejected before parsing
  * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for a string with an integer that JavaScript

@@ -43,7 +43,7 @@ export function subscriptionsOf(given: object, names: Names): ReadonlyMap<string
     if (!isType(type)) faults.push(`${shown} is not an event type such as expense.recorded`);
     else if (named === undefined) continue;
     else if (!isRecord(named)) {
-      faults.push(`${shown} must be an object with subscribers by their names`);
+      faults.push(`${shown} must be an object of subscribers by name`);
     } else {
       const handlers = Object.entries(named) as [string, unknown][];
       faults.push(...handlers.flatMap(([name, handler]) => faultsOf(shown, name, handler)));
@@ -61,8 +61,9 @@ export function subscriptionsOf(given: object, names: Names): ReadonlyMap<string
 }
 
 function faultsOf(type: string, name: string, handler: unknown): readonly string[] {
-  if (!SUBSCRIBER.test(name)) return [`a name of ${type} must be 1 to 50 letters, digits, ., _ or -`];
-  return isHandler(handler) ? [] : [`${name} of ${type} must be a function`];
+  if (!SUBSCRIBER.test(name))
+    return [`a subscriber name of ${type} must be 1 to 50 letters, digits, ., _ or -`];
+  return isHandler(handler) ? [] : [`the subscriber ${name} of ${type} must be a function`];
 }
 
 function isRecord(value: unknown): value is object {

@@ -41,7 +41,7 @@ describe("a bus created from an adapter", () => {
     return createBrokerBus({ broker, ...options });
   }
 
-  it("EVT-7 hides a client error that the adapter does not explain", async () => {
+  it("EVT-7 hides the text of a client error if the adapter has no explain()", async () => {
     const bus = busThat(() => {
       throw new Error("no route to redis://user:pass-word@host");
     });
@@ -52,7 +52,7 @@ describe("a bus created from an adapter", () => {
     expect(result).to.deep.include({ healthy: false, detail: "Broken is not available: the call failed" });
   });
 
-  it("EVT-7 passes on an EventBusError from publish(), and logs one from a reader", async () => {
+  it("EVT-7 passes an EventBusError of publish() to the caller, and logs an EventBusError of a reader", async () => {
     const logger = collectingLogger();
     const bus = busThat(
       () => {

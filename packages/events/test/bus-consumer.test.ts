@@ -102,7 +102,7 @@ describe("createBusConsumer()", function () {
     stopped.start();
     await until("it has tried", () => tries === 1);
     await stopped.stop();
-    expect(() => stopped.start()).to.throw("a consumer of a bus that was stopped does not start again");
+    expect(() => stopped.start()).to.throw("a stopped bus consumer cannot start again: create a new one");
     await using consumer = createBusConsumer(options);
     consumer.start();
     await until("it has tried again", () => tries >= 4);

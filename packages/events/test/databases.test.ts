@@ -64,8 +64,8 @@ describe("a relay on a database", function () {
       all.push(...(await events.publishMany(many, { tx: cutter })));
       await cutter.query("commit");
       await until("a pass is cut, or the next one is over", () => told.length > before);
-      // End the leases of events that a cut pass has claimed. Retry, because the pool may still lend a connection that
-      // was just cut.
+      // End the leases of events claimed by a relay whose connection was cut. Retry, because the pool may still lend a
+      // connection that was just cut.
       await until("it does not wait", () =>
         hasten(bench).then(
           () => true,
@@ -76,7 +76,7 @@ describe("a relay on a database", function () {
     await cutter.end();
     let looks = 0;
     await until("all are published", async () => {
-      // Another pass may have claimed events and been cut since the last hasten().
+      // Since the last hasten(), the relay may have claimed more events and lost its connection.
       looks += 1;
       if (looks % 20 === 0) await hasten(bench).catch(() => undefined);
       const { published } = await bench.outbox.stats().catch(() => ({ published: 0 }));

@@ -84,7 +84,11 @@ describe("the envelope", () => {
   cyclic["self"] = cyclic;
   const bad: readonly (readonly [string, unknown, string])[] = [
     ["a string instead of an event", "a", "an event must be an object"],
-    ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no member "dat"'],
+    [
+      "an unknown member",
+      { type: "a", data: {}, dat: 1 },
+      'unknown member "dat" in an event; expected one of type, data, key',
+    ],
     ["a missing type", { data: {} }, "type must be words"],
     ["a type with spaces", { type: "a b", data: {} }, "type must be words"],
     ["a type with empty words", { type: "a..b", data: {} }, "type must be words"],
@@ -92,7 +96,7 @@ describe("the envelope", () => {
     ["a long type", { type: "a".repeat(201), data: {} }, "type must be words"],
     ["missing data", { type: "a" }, "data must be an object; it is undefined"],
     ["a list as data", { type: "a", data: [] }, "data must be an object; it is a list"],
-    ["a date as data", { type: "a", data: new Date(0) }, "data must be serialized as a JSON object"],
+    ["a date as data", { type: "a", data: new Date(0) }, "data must serialize to a JSON object"],
     ["cyclic data", { type: "a", data: cyclic }, "data cannot be serialized as JSON"],
     ["a bigint in data", { type: "a", data: { n: 1n } }, "data cannot be serialized as JSON"],
     ["NUL in data", { type: "a", data: { s: "a\0b" } }, "data contains NUL"],

@@ -63,7 +63,7 @@ describe("the bus on NATS JetStream", function () {
           if (ack.string() === "+ACK" && --left === 0) return;
         }
       })();
-      // Count timer turns, not elapsed time, because a stall of this process delays this timer and the consumers alike.
+      // Count timer intervals, not elapsed time, because a stall of this process delays this timer and the consumers alike.
       const turns = 8;
       for (let turn = 0; turn < turns; turn++) await sleep(300);
       gate.resolve();
@@ -105,7 +105,7 @@ describe("the bus on NATS JetStream", function () {
       const [message] = messages(topicName("large"), 1, { body: "x".repeat(1_100_000) }) as [BusMessage];
       const error = await rejection(busWith({ maxBodyBytes: 2_000_000 }).publish([message]));
       expect(error).to.include({ code: "ERR_SVC_EVENT_BUS_MESSAGE", permanent: true, messageId: message.id });
-      expect(error.message).to.match(/the server takes 1048576 bytes at most/);
+      expect(error.message).to.match(/the server accepts at most 1048576 bytes/);
     });
 
     it('EVT-7 skips messages from other publishers, and starts with new messages for startFrom "newest"', async () => {

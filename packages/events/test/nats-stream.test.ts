@@ -108,7 +108,7 @@ describe("the bus on NATS JetStream", function () {
         [{ stream: nextStream(), manageStream: false }, /there is no stream case-\d+/],
         [
           { stream: fixed, prefix: `${fixed}.`, manageStream: false },
-          /does not take case-\d+\.>; it takes case-\d+\.a/,
+          /does not accept case-\d+\.>; it accepts case-\d+\.a/,
         ],
       ];
       for (const [options, text] of wrong) {
@@ -172,7 +172,7 @@ describe("the bus on NATS JetStream", function () {
     });
   });
 
-  it("EVT-7 is healthy and reports the missing stream before the stream exists", async () => {
+  it("EVT-7 is healthy before its stream exists, and reports that the stream is missing", async () => {
     const stream = nextStream();
     const bus = busWith({ stream, prefix: `${stream}.` });
     const result = await bus.readiness().check(AbortSignal.timeout(5000));

@@ -73,7 +73,7 @@ describe("an outbox", function () {
     ]);
   });
 
-  it("OUT-4 is also created by the migrations, and only once by 16 concurrent starts", async () => {
+  it("OUT-4 is created by the migrations, and only once by 16 concurrent starts", async () => {
     const migrated = createOutbox({ db: pool, name: "migrated" });
     for (let round = 0; round < 2; round++) {
       for (const { statements } of migrated.migrations()) for (const sql of statements) await pool.query(sql);

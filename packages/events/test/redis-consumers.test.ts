@@ -48,7 +48,7 @@ describe("the bus on Redis Streams", function () {
       await until("all but the last one are removed", async () => (await bench.raw.xlen(topic)) === 1);
     });
 
-    it("EVT-7 limits a stream without groups only with maxLengthWithoutGroups", async () => {
+    it("EVT-7 limits the length of a stream without groups only if maxLengthWithoutGroups is set", async () => {
       const [kept, bounded] = [topicName("kept"), topicName("bounded")];
       await busWith().publish(messages(kept, 700));
       const bus = busWith({ maxLengthWithoutGroups: 100 });
@@ -118,7 +118,7 @@ describe("the bus on Redis Streams", function () {
         ][];
         return pending ?? ["", "", 0];
       };
-      // Count looks, not elapsed time, because a stall of this process delays this timer and the consumer's alike.
+      // Count queries, not elapsed time, because a stall of this process delays this timer and the consumer's alike.
       let looks = 0;
       for (let renewals = 0; renewals < 5; renewals++) {
         const [entry, consumer] = await claim();

@@ -59,7 +59,7 @@ describe("the bus on Redis Streams", function () {
       const topic = topicName("refused");
       const [good] = messages(topic, 1, { body: "{}" }) as [BusMessage];
       const wrong: [Partial<BusMessage>, RegExp][] = [
-        [{ topic: "two words" }, /its topic must be letters, digits, _ and - in words .*"two words"/],
+        [{ topic: "two words" }, /its topic must be words of letters, digits, _ and -, .*"two words"/],
         [{ topic: "a..b" }, /its topic/],
         [{ topic: "" }, /its topic/],
         [{ topic: "x".repeat(301) }, /at most 300 characters/],
@@ -91,7 +91,7 @@ describe("the bus on Redis Streams", function () {
       ]) {
         const error = await rejection(operation);
         expect(error.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
-        expect(error.message).to.match(/holds something else \(WRONGTYPE\)/);
+        expect(error.message).to.match(/holds a value of another type \(WRONGTYPE\)/);
       }
     });
   });

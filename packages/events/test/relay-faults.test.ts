@@ -87,12 +87,12 @@ describe("a relay during faults", function () {
       ],
       empty: ["dead", 1, "EventError: not a valid event: id must be a string of 1 to 255 characters"],
       list: ["dead", 1, "EventError: not a valid event: it is not an object"],
-      long: ["dead", 1, "EventError: not a valid event: it has more than maxEventBytes"],
+      long: ["dead", 1, "EventError: not a valid event: it is larger than maxEventBytes"],
       longer: ["dead", 1, "EventError: not a valid event: it has more than 2000 bytes"],
     });
   });
 
-  it("EVT-6 marks an event whose subscriber was removed as dead when there is no bus", async () => {
+  it("EVT-6 marks an event as dead when its subscriber was removed and there is no bus", async () => {
     await bench.events({ subscribers }).publish({ type: "a", id: "1", data: {} });
     const relay = bench.relay(bench.events({ subscribers: { b: { one: nothing } } }));
     expect(await relay.drainOnce()).to.include({ dead: 1 });
@@ -101,7 +101,7 @@ describe("a relay during faults", function () {
     );
   });
 
-  it("only delays events while the bus is unavailable: readiness reports it, no event dies, all are sent in order", async () => {
+  it("only delays events while the bus is unavailable: readiness reports the outage, no event is dead, and all are sent in order", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const all = ids(1, 30);
@@ -171,7 +171,7 @@ describe("a relay during faults", function () {
     ]);
   });
 
-  it("OUT-5 neither marks events nor queues their jobs after its lease has expired", async () => {
+  it("OUT-5 neither marks events as published nor queues their jobs after its lease has expired", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
@@ -194,7 +194,7 @@ describe("a relay during faults", function () {
     expect((await bench.rows())[0]).to.include({ status: "published", attempts: 2 });
   });
 
-  it("OUT-5 does not mark an event after its lease has expired, even if another relay holds it with the same attempt count", async () => {
+  it("OUT-5 does not mark an event as published after its lease has expired, even if another relay holds it with the same attempt count", async () => {
     const bus = obedientBus();
     const gate = Promise.withResolvers<void>();
     bus.publish = () => gate.promise;
@@ -232,7 +232,7 @@ describe("a relay during faults", function () {
     expect(bus.taken.map(({ id }) => id)).to.deep.equal(ids(1, 4));
   });
 
-  it("marks only the event that is too large for a job as dead", async () => {
+  it("marks an event as dead when it is too large for a job, and relays the others", async () => {
     const events = bench.events({ subscribers, maxEventBytes: 3_000_000 });
     await events.publish({ type: "a", id: "1", data: {} });
     await events.publish({ type: "a", id: "2", data: { s: "x".repeat(1_100_000) } });

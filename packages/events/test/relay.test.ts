@@ -20,7 +20,7 @@ describe("a relay", function () {
   afterEach(() => emptied(bench));
   after(() => bench[Symbol.asyncDispose]());
 
-  it("OUT-1 OUT-5 EVT-2 EVT-8 sends events to the bus, then marks them and queues their jobs", async () => {
+  it("OUT-1 OUT-5 EVT-2 EVT-8 sends events to the bus, then marks them as published and queues their jobs", async () => {
     const bus = obedientBus();
     const events = bench.events({ bus, subscribers, topicPrefix: "eu." });
     const envelope = await events.publish({
@@ -82,7 +82,7 @@ describe("a relay", function () {
     expect(open).to.deep.equal({ open: 0 });
   });
 
-  it("sees events from this process immediately, even those written in a transaction", async () => {
+  it("relays events from this process immediately, even those written in a transaction", async () => {
     const events = bench.events({ subscribers });
     await using relay = bench.relay(events, { everyMs: 600_000 });
     relay.start();
@@ -172,9 +172,9 @@ describe("a relay", function () {
     gate.resolve();
     await stopped;
     expect((await bench.rows())[0]).to.include({ status: "published" });
-    expect(() => relay.start()).to.throw("a relay that was stopped does not start again: make another one");
+    expect(() => relay.start()).to.throw("a stopped relay cannot start again: create a new one");
     expect((await rejection(relay.drainOnce())).message).to.equal(
-      "a relay that was stopped relays nothing: make another one",
+      "a stopped relay cannot relay events: create a new one",
     );
   });
 
@@ -191,7 +191,7 @@ describe("a relay", function () {
     });
     const tooMany = events.publish({ type: "a", data: { a: Array<number>(3400).fill(1e308) } });
     expect((await rejection(tooMany)).message).to.match(
-      /^the event has 10\d{5} bytes as JSON with its numbers written out, at most 1000000 are allowed/,
+      /^the event has 10\d{5} bytes as JSON with its numbers written out; at most 1000000 are allowed/,
     );
   });
 

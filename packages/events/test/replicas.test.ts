@@ -119,7 +119,7 @@ describe("several replicas", function () {
             where status = 'pending' and last_error is not null for update skip locked))`,
         );
         if ((await bench.outbox.stats()).published < rounds * keys.length) return false;
-        // Publish another batch until each relay has had a success and a failure.
+        // Publish more batches until each relay has had a success and a failure.
         if (tookPart()) return true;
         await publish();
         return false;

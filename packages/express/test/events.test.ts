@@ -240,7 +240,9 @@ describe("misconfigured events", () => {
       const message = await refusal(on(`bus = "${bus}"\nurl = "http://user:hunter2@127.0.0.1"`));
       expect(message).to.contain("plugin.events.url: must be").and.not.to.contain("hunter2");
     }
-    expect(await refusal(on("outbox = true", '"events"'))).to.contain("plugin.events.outbox: is a table");
+    expect(await refusal(on("outbox = true", '"events"'))).to.contain(
+      "plugin.events.outbox: requires a database",
+    );
     expect(await refusal({ toml: plugins("a.b.c").replace('name = "a.b.c_jobs"', "") })).to.contain(
       "plugin.events.inbox_table: must be",
     );

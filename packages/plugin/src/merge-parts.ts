@@ -67,8 +67,8 @@ function finishOf(first: PluginParts["finish"], second: PluginParts["finish"]): 
   };
 }
 
-// Time limit for the stop hook, in milliseconds: its signal aborts then. If the hook ignores the signal, the time limit
-// of the start applies.
+// The signal of a stop hook aborts after this many milliseconds. If the hook ignores the signal, the time limit of the
+// start applies.
 const STOP_MS = 5000;
 
 /** Stops parts that the service never receives because a later plugin has failed. */

@@ -20,7 +20,7 @@ export function isStop(value: unknown): value is NonNullable<PluginParts["stop"]
   return oneOf(...stopPhases).accepts(value[0]) && typeof value[1] === "function";
 }
 
-/** Returns the kind of an object whose members have the given kinds. */
+/** Returns a kind that accepts objects whose members have the given kinds. */
 function shaped(expects: string, members: Readonly<Record<string, Kind<unknown>>>): Kind<object> {
   return {
     expects,
@@ -55,7 +55,7 @@ const handlers: Kind<object> = {
     Object.values(value).every((each) => typeof each === "function"),
 };
 
-/** The kind of each slot. */
+/** The kind that validates the value of each slot. */
 const slots: { readonly [N in keyof PluginParts]-?: OptionalKind<unknown, undefined> } = {
   parts: optional(objectWith("an object of parts by name")),
   offers: optional(objectWith("an object of objects by name")),

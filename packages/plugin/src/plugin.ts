@@ -7,7 +7,7 @@ export interface ServiceFacts {
   readonly name: string;
   readonly version: string;
   readonly env: EnvironmentName;
-  /** The reduced profile has no file: faults name environment variables. */
+  /** The reduced profile has no configuration file, so faults name environment variables. */
   readonly profile: "full" | "reduced";
   /** The role of this process: serve the application's requests, run background work, or both. */
   readonly role: "server" | "worker" | "both";

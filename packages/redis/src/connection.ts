@@ -38,7 +38,7 @@ export function openConnection(
   const own = given === undefined ? createClient(options) : undefined;
   const client: RedisClient = given ?? (own as RedisClient);
   const cluster = isCluster(client) ? client : undefined;
-  // The client adds its own prefix after ours, and both decide the slot of a key.
+  // The client prepends its own prefix to keys that already have ours, and the slot depends on both.
   const clientPrefix = String(client.options?.keyPrefix ?? "");
   const prefix = given === undefined ? keyPrefix : clientPrefix + keyPrefix;
   let isClosed = false;
@@ -59,7 +59,7 @@ export function openConnection(
     own === undefined || cluster !== undefined ? sendByCall : sendByRedis(own as Redis, keyPrefix);
 
   if (client.status === "wait") client.connect().catch(() => undefined);
-  // Call `onReady` after this function has returned, because the caller needs the connection in it.
+  // Call `onReady` after this function has returned, because `onReady` uses the returned connection.
   if (state.isUp) queueMicrotask(events.onReady);
 
   // For clusters and callers' clients. A cluster needs ioredis's automatic pipelining, which costs more CPU than the

@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<Exclude<UnavailableReason, "stopped">, string>> = {
   timeout: "it did not answer in time",
   lost: "the connection was lost",
   refused: "it cannot execute the command at the moment",
-  breaker: "not called, because it kept failing",
+  breaker: "the circuit breaker is open after recent failures",
   disconnected: "there is no connection",
   busy: "too many commands are waiting",
 };

@@ -85,7 +85,7 @@ export const redisOptions = defineOptions("createRedis()", {
       ),
     ),
   },
-  /** Redis Cluster nodes to contact first, `{ host, port }`; used instead of `url`. Default: none. */
+  /** Nodes of a Redis Cluster to contact first, `{ host, port }`; used instead of `url`. Default: none. */
   cluster: { kind: k.optional(k.listOf(seed)) },
   /**
    * Additional ioredis options for the connections, such as `tls`, `username`, `password` and `sentinels`. Required without
@@ -103,7 +103,10 @@ export const redisOptions = defineOptions("createRedis()", {
   },
   /** Whether `stop()` closes `client`. Default: false. */
   closeClient: { kind: k.withDefault(k.boolean(), false) },
-  /** Prefix of all keys, after the prefix of `client`; without braces, which would decide the slot. Default: empty. */
+  /**
+   * Prefix for all keys, added after the prefix of `client`. Must not contain braces, which would determine the cluster
+   * slot. Default: empty.
+   */
   keyPrefix: {
     kind: k.withDefault(
       k.string({

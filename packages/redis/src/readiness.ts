@@ -54,7 +54,10 @@ export function createProbe(
     if (policy === warnedOf) return;
     warnedOf = policy;
     if (policy === undefined || policy === "noeviction") return;
-    logger?.warn({ [logField]: name, policy }, "Redis may drop entries before their time: set noeviction");
+    logger?.warn(
+      { [logField]: name, policy },
+      "Redis may evict entries before they expire: set maxmemory-policy to noeviction",
+    );
   }
 
   function reasonOf(error: unknown): string {

@@ -18,7 +18,7 @@ describe("createRedis with the caller's cluster client", function () {
   });
   afterEach(() => client.disconnect());
 
-  it("computes the same slot of a key as the server", async () => {
+  it("computes the same slot for a key as the server", async () => {
     await using connection = createRedis({ cluster: redis.cluster.seeds, commandTimeoutMs: 15_000 });
     for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
       expect(slotOf(key), key).to.equal(await connection.call("cluster", "keyslot", key));
@@ -26,7 +26,7 @@ describe("createRedis with the caller's cluster client", function () {
     expect(keys.map((key) => Math.floor(slotOf(key) / 5462))).to.deep.equal([0, 1, 2]);
   });
 
-  it("reads and writes on all nodes, and rejects a command with keys of several slots (RDY-16)", async () => {
+  it("reads and writes on all nodes, and rejects a command with keys in several slots (RDY-16)", async () => {
     await using connection = createRedis({ client, keyPrefix: "p:", commandTimeoutMs: 15_000 });
     for (const key of keys) await connection.call("set", key, "1");
     expect(await client.get(`p:${keys[0]}`)).to.equal("1");

@@ -49,7 +49,7 @@ describe("createRedis", function () {
         expect(error).to.be.instanceOf(RedisCommandError).and.include({ code: "ERR_SVC_REDIS_COMMAND" });
       });
 
-      it("rejects at the deadline while Redis hangs, then at once, and recovers when Redis responds (REV-7, REV-8)", async () => {
+      it("rejects at the deadline while Redis hangs, then immediately, and recovers when Redis responds (REV-7, REV-8)", async () => {
         const events: string[] = [];
         const logger = collectingLogger();
         await using redis = createRedis({

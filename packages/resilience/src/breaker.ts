@@ -77,7 +77,9 @@ export class BreakerOpenError extends Error {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
-    super(`not called, because it kept failing; the next attempt is in ${Math.ceil(retryAfterMs)} ms`);
+    super(
+      `the circuit breaker is open after recent failures; the next attempt is in ${Math.ceil(retryAfterMs)} ms`,
+    );
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -65,7 +65,7 @@ describe("createBreaker", () => {
     expect(error).to.be.instanceOf(BreakerOpenError);
     expect(error).to.include({ code: "ERR_SVC_BREAKER_OPEN", name: "BreakerOpenError", retryAfterMs: 600 });
     expect((error as Error).message).to.equal(
-      "not called, because it kept failing; the next attempt is in 600 ms",
+      "the circuit breaker is open after recent failures; the next attempt is in 600 ms",
     );
   });
 

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 
 describe("backoff", () => {
-  it("JOB-8 expresses the queue's delay of min(2 x 2^(attempts - 1), 300) seconds", () => {
+  it("JOB-8 computes the queue's delay of min(2 x 2^(attempts - 1), 300) seconds", () => {
     const delay = backoff({ baseMs: 2_000, maxMs: 300_000, jitter: "none" });
     const seconds = Array.from({ length: 10 }, (_, index) => delay(index + 1) / 1_000);
     expect(seconds).to.deep.equal([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);

@@ -72,8 +72,8 @@ export interface Subscriber<D extends Delivery = Delivery> {
 /** A source of messages; the bus calls `fetch` repeatedly. */
 export interface Reader {
   /**
-   * Returns how many messages may be fetched; with 0, reading waits for an acknowledgement. Default: the free share of
-   * `prefetch`.
+   * Returns how many more messages may be fetched; if 0, the bus waits for an acknowledgement. Default: `prefetch` minus
+   * the number of unacknowledged messages.
    */
   readonly room?: () => number;
   /**
@@ -85,7 +85,7 @@ export interface Reader {
 
 /** A consumer group's subscription at the broker. */
 export interface Subscription<D extends Delivery = Delivery> {
-  /** Creates missing groups, and starts a client that pushes messages. */
+  /** Creates missing groups. If the client pushes messages, starts the client. */
   open(): Promise<void>;
   /** Readers that fetch messages. Default: none, for a client that pushes messages. */
   readonly readers?: readonly Reader[];

@@ -9,7 +9,7 @@ const GROUP = /^[\w.-]{1,100}$/;
 const ID_LENGTH = 255;
 const KEY_LENGTH = 1000;
 
-const WORDS = "letters, digits, _ and - in words that are separated by single dots";
+const WORDS = "words of letters, digits, _ and -, separated by single dots";
 
 /**
  * A topic prefix, with the same characters as a topic. Without a trailing dot, its last word runs into the first word

@@ -88,7 +88,7 @@ export function openConnection(options: ResolvedNatsJetStream) {
       up();
       await follow(connection);
     }
-    lastFailure ??= "the connection that was given is closed";
+    lastFailure ??= "the connection passed to the bus is closed";
     failed();
   }
 

@@ -52,7 +52,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
       msgID: encoded(id),
       headers: headersOf(message),
       timeout: timeoutMs,
-      // Reject the publish if another stream with the same subject would store it.
+      // Reject the message if another stream with the same subject would store it.
       expect: { streamName: stream },
     });
   }
@@ -113,7 +113,7 @@ function checkSizes(messages: readonly BusMessage[], limit: number): void {
   for (const message of messages) {
     const headers = encoded(message.id + (message.key ?? "")).length + HEADER_BYTES;
     if (Buffer.byteLength(message.body) + headers <= limit) continue;
-    const text = `message ${JSON.stringify(message.id)} cannot be published: the server takes ${limit} bytes at most`;
+    const text = `message ${JSON.stringify(message.id)} cannot be published: the server accepts at most ${limit} bytes`;
     throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", text, message);
   }
 }

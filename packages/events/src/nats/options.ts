@@ -58,8 +58,8 @@ export const natsJetStreamOptions = defineOptions("createNatsJetStreamBus()", {
   /** Duplicate window in seconds for a stream that the bus creates. Default: 120. */
   dedupSeconds: { kind: k.withDefault(k.number({ min: 1, max: 86_400 }), 120) },
   /**
-   * Milliseconds without a sign of life after which the server delivers a message to another consumer; for consumers
-   * that the bus creates. A consumer signals three times within this period, however long its handlers run. Default:
+   * Milliseconds without a heartbeat after which the server delivers a message to another consumer; for consumers that
+   * the bus creates. A consumer sends three heartbeats within this period, however long its handlers run. Default:
    * 30,000.
    */
   ackWaitMs: { kind: k.withDefault(milliseconds, 30_000) },

@@ -10,7 +10,7 @@ import type { ResolvedNatsJetStream } from "./options.ts";
 /**
  * The pause in milliseconds before the next attempt to add a subject. The server has no compare-and-set for the subject
  * list, so replicas that add subjects concurrently must spread out until every update survives. The number of attempts
- * depends on the server's speed, so the call's deadline limits them, not a count.
+ * depends on the server's speed, so the call's deadline limits the attempts, not a count.
  */
 export const pauseAfter = backoff({ baseMs: 10, maxMs: 1000 });
 
@@ -39,7 +39,10 @@ export async function ensureStream(
       if (missing.length === 0) return false;
       if (!manageStream) {
         const has = config.subjects.slice(0, 10).join(", ");
-        throw refused(BROKER, `the stream ${stream} does not take ${missing.join(", ")}; it takes ${has}`);
+        throw refused(
+          BROKER,
+          `the stream ${stream} does not accept ${missing.join(", ")}; it accepts ${has}`,
+        );
       }
       await manager.streams.update(stream, { ...config, subjects: [...config.subjects, ...missing] });
     } catch (error) {

@@ -66,8 +66,8 @@ export interface Outbox {
   /** Returns the statements of `ensureSchema()` for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * Returns the check `outbox`, which is never critical. It is degraded while an event is dead or failing, with that
-   * event's error, or when an event has waited for more than 300 s. Always the same object.
+   * Returns the check `outbox`, which is never critical. It is degraded while an event is dead or failing (it then shows
+   * the error), or when an event has waited for more than 300 s. Always returns the same object.
    */
   readiness(): ReadinessCheck;
 }
@@ -127,7 +127,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
     async add(entries, options) {
       const tx = transactionOf(options, refused);
       if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) {
-        throw refused(`entries must be a list of at most ${MAX_ENTRIES}`);
+        throw refused(`entries must be a list of at most ${MAX_ENTRIES} entries`);
       }
       for (const [index, entry] of entries.entries()) check(entry, index);
       if (entries.length === 0) return 0;

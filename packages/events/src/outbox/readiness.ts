@@ -20,7 +20,7 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
 ]);
 const OLD_SECONDS = 300;
 const QUOTED = 200;
-// The statement reads all pending rows, so limit it to a twentieth of the time.
+// The query reads all pending rows, so repeat it only after 20 times its duration.
 const SHARE = 20;
 
 /** Creates the check. It is never critical, because a failing outbox only delays events. */

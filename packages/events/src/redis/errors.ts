@@ -17,7 +17,7 @@ const PASSING = new Set([
 ]);
 
 const HINTS: Readonly<Record<string, string>> = {
-  WRONGTYPE: "a key that should be a stream holds something else",
+  WRONGTYPE: "the key of a stream holds a value of another type",
   NOAUTH: "it requires a password",
   WRONGPASS: "the user or the password is wrong",
   NOPERM: "the user has no permission",

@@ -35,7 +35,7 @@ export const redisStreamsOptions = defineOptions("createRedisStreamsBus()", {
     ),
   },
   /**
-   * Milliseconds without a sign of life after which another consumer takes over the messages. A consumer signals three
+   * Milliseconds without a heartbeat after which another consumer takes over the messages. A consumer sends three
    * times within this period, however long its handlers run. Default: 30,000.
    */
   minIdleMs: { kind: k.withDefault(milliseconds, 30_000) },

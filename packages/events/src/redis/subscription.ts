@@ -123,7 +123,7 @@ export function createSubscription(
     }
   }
 
-  /** Takes over entries from consumers that show no sign of life. */
+  /** Takes over entries from consumers that send no heartbeats. */
   async function reclaim(): Promise<void> {
     for (const stream of streams) {
       const free = prefetch - subscriber.all().length;

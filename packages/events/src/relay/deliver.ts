@@ -49,7 +49,7 @@ const MAX_FAILURES = 5;
 export function outgoingEventOf(row: ClaimedRow, options: ResolvedEvents): OutgoingEvent {
   const { subscriptions, bus, maxEventBytes } = options;
   if (row.kind !== "event") throw invalid("a relay sends only rows of kind event; this row has another kind");
-  if (row.payload === null) throw invalid("not a valid event: it has more than maxEventBytes");
+  if (row.payload === null) throw invalid("not a valid event: it is larger than maxEventBytes");
   const event = readEnvelope(row.payload);
   const mine = subscriptions.get(event.type) ?? [];
   if (mine.length === 0 && bus === undefined) {

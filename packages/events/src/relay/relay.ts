@@ -205,7 +205,7 @@ export function createRelay(given: RelayOptions): Relay {
 
   const relay: Relay = {
     start() {
-      if (stopping) throw new Error("a relay that was stopped does not start again: make another one");
+      if (stopping) throw new Error("a stopped relay cannot start again: create a new one");
       running ??= run();
     },
     async stop() {
@@ -214,7 +214,7 @@ export function createRelay(given: RelayOptions): Relay {
       await running;
     },
     async drainOnce() {
-      if (stopping) throw new Error("a relay that was stopped relays nothing: make another one");
+      if (stopping) throw new Error("a stopped relay cannot relay events: create a new one");
       const total = { claimed: 0, relayed: 0, failed: 0, dead: 0 };
       for (let more = true; more && !stopping;) {
         const passed = await pass();

@@ -36,7 +36,7 @@ export const deliveryCases: readonly Draft[] = [
     },
   },
   {
-    name: "delivers to a group only its topics",
+    name: "delivers to a group only messages of its topics",
     async play({ bus, gather, topic, message }) {
       const other = `${topic}.not`;
       const got = await gather();
@@ -121,7 +121,7 @@ export const deliveryCases: readonly Draft[] = [
       });
       await bus.publish(messages);
       await got.has(messages);
-      await until("all are handled", () => handled.length >= messages.length);
+      await until("all messages are handled", () => handled.length >= messages.length);
       for (let key = 0; key < 5; key++) {
         const mine = (each: BusMessage): boolean => each.key === `key ${key}`;
         const wanted = idsOf(messages.filter(mine));
@@ -173,7 +173,7 @@ export const deliveryCases: readonly Draft[] = [
       const got = await gather();
       await bus.publish([large]);
       await got.has([large]);
-      assert.equal(got.deliveries[0]?.message.body === large.body, true, "the body is as it was");
+      assert.equal(got.deliveries[0]?.message.body === large.body, true, "the body is unchanged");
     },
   },
   {

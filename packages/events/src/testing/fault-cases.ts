@@ -36,7 +36,7 @@ export const faultCases: readonly Draft[] = [
         },
       });
       await bus.publish(sent);
-      await until("all are handled", () => handled.length >= sent.length);
+      await until("all messages are handled", () => handled.length >= sent.length);
       assert.deepEqual(handled, idsOf(sent));
     },
   },
@@ -51,12 +51,12 @@ export const faultCases: readonly Draft[] = [
       const never = Promise.withResolvers<void>();
       const first = await gather({ group, bus: dying, doing: () => never.promise });
       await bus.publish(sent);
-      await until("the first one has begun", () => first.deliveries.length > 0);
+      await until("the first handler has started", () => first.deliveries.length > 0);
       await breakConnection(dying);
       const second = await gather({ group });
       await second.has(sent);
       const begun = second.deliveries.find(({ message }) => message.id === first.ids()[0]);
-      assert.ok((begun?.deliveries ?? 0) >= 2, "the second delivery counts as one");
+      assert.ok((begun?.deliveries ?? 0) >= 2, "the redelivery was counted as the first delivery");
       never.resolve();
     },
   },

@@ -12,15 +12,15 @@ export const lifeCases: readonly Draft[] = [
       const gate = Promise.withResolvers<void>();
       const got = await gather({ group, doing: () => gate.promise });
       await bus.publish(sent);
-      await until("the first one has begun", () => got.deliveries.length > 0);
+      await until("the first handler has started", () => got.deliveries.length > 0);
       let ended = false;
       const stopping = got.consumption.stop().then(() => (ended = true));
       await sleep(30);
-      assert.equal(ended, false, "it ended while a handler ran");
+      assert.equal(ended, false, "stop() ended while a handler was running");
       gate.resolve();
       await stopping;
       await got.consumption.stopped;
-      assert.equal(got.deliveries.length, 1, "another message was started");
+      assert.equal(got.deliveries.length, 1, "the handler of another message was started");
       const rest = await gather({ group, bus: await another() });
       await rest.has(sent.slice(1));
       assert.equal(rest.ids().includes(sent[0]?.id ?? ""), false, "a finished message was delivered again");
