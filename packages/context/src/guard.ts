@@ -10,7 +10,7 @@ export interface Guard {
 
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
-/** Describes middleware as a guard for {@link guardOf}, and returns it. */
+/** Adds to a guard the description that {@link guardOf} returns. Returns the same guard. */
 export function describeGuard(kind: string, values: readonly string[], guard: Middleware): Middleware {
   return Object.assign(guard, { [GUARD]: Object.freeze({ kind, values: Object.freeze([...values]) }) });
 }

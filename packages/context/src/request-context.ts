@@ -109,8 +109,8 @@ export function openContext(req: IncomingMessage): RequestContext {
 }
 
 /**
- * Returns the context of the current request or job; undefined outside of both. The context is lost in listeners for a
- * request's `data` and `end` events and in queues shared between requests: use `contextOf(req)` there.
+ * Returns the context of the current request or job, or undefined if there is none. The context is lost in listeners for
+ * a request's `data` and `end` events and in queues shared between requests: use `contextOf(req)` there.
  */
 export function currentContext(): RequestContext | undefined {
   return storage.getStore();
@@ -122,9 +122,9 @@ export function runWithContext<T>(context: RequestContext, fn: () => T): T {
 }
 
 /**
- * Makes the request's context current for all code that `next()` calls. If the context is already current, this only
- * calls `next()`, so only the outermost middleware has a cost. If the context was lost in between (in a body parser
- * that calls `next()` from a stream's `end` event), the next call restores it.
+ * Makes the request's context current for all code that `next()` calls. If the context is already current, it only
+ * calls `next()`, so only the first call per request has a cost. If a middleware has lost the context (such as a body
+ * parser that calls `next()` from a stream's `end` event), a later call restores it.
  */
 export function enterContext(
   req: IncomingMessage,

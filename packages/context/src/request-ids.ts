@@ -6,8 +6,8 @@ const ID_LENGTH = 2 * BYTES_PER_ID;
 const MAX_LENGTH = 128;
 
 const bytes = Buffer.allocUnsafeSlow(BYTES_PER_ID * IDS_PER_FILL);
-// Random bytes are converted to hex in batches, because slicing an id from a string costs a third of converting its
-// bytes.
+// Random bytes are converted to hex in batches: slicing an id from a long hex string takes a third of the time that
+// converting 16 bytes takes.
 let hex = "";
 let next = 0;
 

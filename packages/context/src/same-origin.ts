@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 /**
  * Returns whether a request was sent by a page of this origin (AUTH-34). Check this before a change that is authorised
  * by credentials that browsers send automatically. `Sec-Fetch-Site`, which no page can set, decides if it is present.
- * Otherwise `Origin` must name the request's `Host`, with https for a request over https. Returns false if both headers
- * are missing.
+ * Otherwise the host of `Origin` must equal the request's `Host`, and the scheme of `Origin` must be https if the request
+ * used https. Returns false if both headers are missing.
  */
 export function isOfThisOrigin(req: IncomingMessage): boolean {
   const site = req.headers["sec-fetch-site"];

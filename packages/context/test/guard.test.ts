@@ -1,7 +1,7 @@
 import { describeGuard, guardOf, type Middleware } from "@svc/context";
 import { expect } from "chai";
 
-describe("description of a guard", () => {
+describe("the description of a guard", () => {
   it('is readable under Symbol.for("@svc/guard") and does not change with the caller\'s list', () => {
     const values = ["read"];
     const admit: Middleware = (_req, _res, next) => next();

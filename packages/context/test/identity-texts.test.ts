@@ -3,7 +3,7 @@ import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
 import fc from "fast-check";
 
-/** Returns whether a code point is a control character or a lone surrogate, by its number. */
+/** Returns whether a code point is a control character or a lone surrogate. */
 function isUnfit(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
   return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0xd800 && code <= 0xdfff);
@@ -26,7 +26,7 @@ describe("isTenantId()", () => {
     }
   });
 
-  it("agrees with a check of every code point for any string (AUTH-39)", () => {
+  it("returns the same result as a check of each code point, for any string (AUTH-39)", () => {
     const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 });
     const text = fc.oneof(
       units.map((each) => String.fromCharCode(...each)),

@@ -12,7 +12,7 @@ async function linePrinted(index: number, path: string): Promise<string> {
 }
 
 describe("the samples in the README of @svc/context", () => {
-  it("read the tenant in a function without a request", async () => {
+  it("read the tenant in a function that does not receive the request", async () => {
     await using sample = await runSample(readme, 0);
     const answer = await fetch(await sample.url);
     expect(await answer.json()).to.eql({ tenant: "acme" });

@@ -92,7 +92,7 @@ for (const [name, serve] of Object.entries(servers)) {
         }),
       );
       const outgoing = request(server.url, { method: "POST" });
-      // The rest follows in a separate packet.
+      // The second part of the body is sent later, so that the request emits `data` twice.
       outgoing.write("first");
       const [response] = (await once(outgoing, "response")) as [IncomingMessage];
       await once(response.resume(), "end");
@@ -214,7 +214,7 @@ describe("RequestContext", () => {
     expect(asked).to.eql([["00-1", "a=b"]]);
   });
 
-  it("prefers a trace from the constructor, an assigned trace, and deferred headers to later headers", () => {
+  it("keeps a trace that the constructor, an assignment or an earlier deferTrace() call has set", () => {
     const own = { traceId: "1", traceparent: "00-1", tracestate: undefined };
     const other: TraceReader = () => ({ traceId: "2", traceparent: "00-2", tracestate: undefined });
     const made = new RequestContext({ trace: own });
@@ -234,7 +234,7 @@ describe("RequestContext", () => {
     expect(deferred.trace).to.equal(undefined);
   });
 
-  it("is undefined on a request for which no package has created one", () => {
+  it("is undefined for a request until openContext() creates it", () => {
     expect(contextOf({} as IncomingMessage)).to.equal(undefined);
   });
 });

@@ -73,7 +73,7 @@ function entryFault(entry: unknown): string | undefined {
   if (typeof entry !== "string")
     return `has an entry that is not a string; expected one of ${algorithms.join(", ")}`;
   if (isAlgorithm(entry)) return undefined;
-  if (entry.toLowerCase() === "none") return "must not contain none: an unsigned token proves nothing";
+  if (entry.toLowerCase() === "none") return 'must not contain "none": an unsigned token proves nothing';
   const nearest = nearestName(entry, algorithms);
   const hint =
     nearest === undefined ? `expected one of ${algorithms.join(", ")}` : `did you mean ${nearest}?`;

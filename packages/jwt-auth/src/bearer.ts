@@ -3,15 +3,15 @@ import { isOfThisOrigin } from "@svc/context";
 
 const HEADER = "authorization";
 const SPACE = 32;
-// The codes of "bearer" in lower case. Bit 32 is the only difference between a letter and its capital, and setting it
-// in any other character does not produce one of these letters.
+// The character codes of "bearer". A lower-case letter differs from its capital only in the bit CASE_BIT, and setting
+// this bit turns no other character into one of these letters.
 const SCHEME = [98, 101, 97, 114, 101, 114] as const;
 const CASE_BIT = 32;
 
 /**
  * Returns the token of `Authorization: Bearer <token>` (AUTH-33), with the scheme in any case. Returns undefined without the
  * header or with another scheme. Returns `""` for an invalid header: no token, several tokens, or a repeated header, since a
- * proxy may have read another value. Takes linear time on any input.
+ * proxy may have used the other value. Takes linear time on any input.
  */
 export function bearerToken(req: IncomingMessage): string | undefined {
   const header = req.headers.authorization;

@@ -43,7 +43,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
   let pending = 0;
 
   async function load(_signal: AbortSignal, before: KeySet): Promise<KeySet> {
-    if (pending >= MOST_PENDING) throw new KeySetError(`${pending} calls of the client have not ended`);
+    if (pending >= MOST_PENDING) throw new KeySetError(`${pending} calls of the jwks-rsa client are pending`);
     pending += 1;
     try {
       return keySetFrom(await client.getSigningKeys(), algorithms, before);
@@ -57,10 +57,10 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
   return refreshedKeys({ ...plan, place: "jwks-rsa", load });
 }
 
-// Replaces the message of the client, which may contain the response body.
+// Replaces an error of the client, because its message may contain the response body.
 function clientFailure(error: unknown): unknown {
   return error instanceof Error && error.name === "JwksError"
-    ? new KeySetError("the client of jwks-rsa failed, or returned no usable key")
+    ? new KeySetError("the jwks-rsa client failed, or returned no usable key")
     : error;
 }
 

@@ -145,7 +145,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
   }
 }
 
-/** The reason and the claim or header that the log record contains. */
+/** Fields of the log record: why the token was refused, and the claim or header at fault. */
 interface Reason {
   readonly reason: string;
   readonly at?: string | undefined;
@@ -158,7 +158,7 @@ function leave(req: IncomingMessage, res: ServerResponse, next: Next, refusal: R
   enterContext(req, res, refusal === undefined ? next : () => next(refusal));
 }
 
-// `tokenFrom` is the application's and may return any value; only a string can be a token.
+// The application's `tokenFrom` may return any value, but only a string can be a token.
 function checkedToken(token: unknown): string | undefined {
   if (token === undefined || token === null || token === "") return undefined;
   if (typeof token === "string") return token;

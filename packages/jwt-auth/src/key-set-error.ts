@@ -9,8 +9,8 @@ export interface Retry {
 }
 
 /**
- * Thrown when the keys cannot be fetched. `reason` is safe to show: it contains no part of the URL, and of the endpoint's
- * response only the status.
+ * Thrown when the keys cannot be fetched. `reason` is safe to show: it contains no part of the URL, and no part of the
+ * endpoint's response except the status.
  */
 export class KeySetError extends Error {
   override readonly name = "KeySetError";
@@ -20,7 +20,7 @@ export class KeySetError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(reason: string, { retryable = false, retryAfterMs }: Retry = {}) {
-    super(`the key set could not be had: ${reason}`);
+    super(`the key set could not be fetched: ${reason}`);
     this.reason = reason;
     this.retryable = retryable;
     this.retryAfterMs = retryAfterMs;

@@ -69,7 +69,7 @@ async function tryOnce({ url, fetch }: FetchPlan, timeoutMs: number, signal: Abo
 /** @throws KeySetError for a response that cannot contain keys */
 function checkAnswer({ status, ok, type, headers }: Response): void {
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    throw new KeySetError(`the endpoint redirects (${status}), which is not followed`);
+    throw new KeySetError(`the endpoint returned a redirect (${status}), which is not followed`);
   }
   if (ok) return;
   throw new KeySetError(`the endpoint answered ${status}`, {

@@ -6,7 +6,7 @@ import type { Algorithm } from "./algorithms.ts";
 export interface KeySource {
   /** Increases whenever a key is added, changed or removed, so that cached tokens are checked again. */
   readonly generation: number;
-  /** Algorithms that the source has keys for. Absent if the option `algorithms` of the verifier decides. */
+  /** Algorithms that the source has keys for. Absent if only the verifier's option `algorithms` limits them. */
   readonly algorithms?: readonly Algorithm[] | undefined;
   /** Returns the current key for a kid and algorithm. Never waits; returns the same object for the same key. */
   find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;

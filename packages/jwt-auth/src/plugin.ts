@@ -10,12 +10,12 @@ export { authOptions } from "./plugin-options.ts";
 export { reducedAuth, reducedMode } from "./reduced-profile.ts";
 
 /**
- * What a plugin that signs tokens provides to this plugin as the part `signing`; `refused` if its options are invalid.
+ * The part `signing`, which a plugin that signs tokens provides to this plugin; `refused` if its options are invalid.
  */
 export type Signing =
   | "refused"
   | {
-      /** The keys that verify tokens instead of the mode's keys, if any. */
+      /** Keys that verify tokens and replace the keys of the mode. Default: none. */
       readonly keys: KeySource | undefined;
       /** The store to which sign-outs are written. */
       readonly store: RevocationCheck;

@@ -4,8 +4,8 @@ import type { RevocationGate } from "./revocation.ts";
 
 /**
  * Creates the readiness check `auth`, which reports the known state of the keys and of the revocation store. It never
- * fetches or waits. It is critical only when the key source says so, because then no token can be verified (RDY-11,
- * RDY-14).
+ * fetches or waits. It is critical only when the check of the key source is critical, because then no token can be
+ * verified (RDY-11, RDY-14).
  */
 export function authReadiness(
   keys: KeySource,

@@ -38,8 +38,8 @@ export function reducedMode(
 }
 
 /**
- * Returns the entries of `[plugin.auth]` with the defaults of the reduced profile: `mode` as the mode, and the
- * algorithm that belongs to it (AUTH-36).
+ * Returns the options `mode` and `algorithms` of `[plugin.auth]` with the defaults of the reduced profile: the given
+ * mode, and the algorithm for it (AUTH-36).
  */
 export function reducedAuth(mode: "secret" | "public_key") {
   const { keys } = authOptions;

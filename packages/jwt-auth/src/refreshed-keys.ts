@@ -112,7 +112,8 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       const next = await withDeadline(timeoutMs, (signal) => load(signal, keys), { signal: ended.signal });
       attempt?.succeeded();
       fetchedAt = now();
-      if (failure !== undefined) logger?.info({ key_set: place }, "the keys could be fetched again");
+      if (failure !== undefined)
+        logger?.info({ key_set: place }, "the token verification keys were fetched after a failure");
       failure = undefined;
       use(next);
     } catch (error) {

@@ -79,8 +79,8 @@ function materialOf(options: GivenOptions, name: Names["of"], faults: Fault[]): 
 }
 
 /**
- * Returns the allowed algorithms and checks that they suit the kind of key. Undefined means that the application's own key
- * source decides.
+ * Returns the allowed algorithms and checks that they suit the kind of key. Returns undefined if the application's own key
+ * source determines them.
  */
 function algorithmsOf(
   options: GivenOptions,
@@ -96,8 +96,8 @@ function algorithmsOf(
   if (list === undefined) return ["RS256"];
   if (material !== undefined && material !== "keys" && list.some(isSymmetric) !== shared) {
     const remedy = shared
-      ? "a secret is for HS256, HS384 and HS512"
-      : `they are for a shared secret, which ${name(material)} is not`;
+      ? "with a secret, use HS256, HS384 or HS512"
+      : `with ${name(material)}, use RS*, PS*, ES* or EdDSA`;
     faults.push({ key: "algorithms", message: `has ${list.join(", ")}; ${remedy}` });
   }
   return list;

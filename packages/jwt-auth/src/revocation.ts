@@ -107,7 +107,7 @@ export function createRevocationGate(options: RevocationGateOptions) {
 
   /** Queries the store. Throws a TypeError when the result is neither true nor false: that is a bug, not an outage. */
   function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
-    // While the breaker is closed, skip the attempt object; a store that returns a promise gets one below.
+    // While the breaker is closed, create an attempt object only if the store returns a promise (below).
     const trial = breaker.state === "closed" ? undefined : breaker.attempt();
     if (trial === undefined && breaker.state !== "closed") {
       warn(log, undefined);

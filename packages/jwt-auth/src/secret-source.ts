@@ -18,7 +18,7 @@ export type SecretSourceOptions = OptionsOf<typeof secretSourceOptions>;
 
 /**
  * Creates a source with one shared secret for HMAC, for any kid. Rejects a PEM, an SSH key, a JSON Web Key and DER in
- * every environment (AUTH-32), because any client may know its public half.
+ * every environment (AUTH-32), because clients may know the public half of such a key.
  *
  * @throws ConfigurationError when the secret or an algorithm is not allowed; its message does not contain the secret
  */

@@ -25,7 +25,7 @@ export const refusalReasons = [
 
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** A valid token. Frozen; the same object for the same token while the cache holds it. */
+/** The result for a valid token. Frozen, and the same object while the cache holds the token. */
 export interface Verified {
   readonly principal: Principal;
   /** When the person signed in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
@@ -33,7 +33,7 @@ export interface Verified {
   readonly reason?: undefined;
 }
 
-/** A refused token. */
+/** The result for a refused token. */
 export interface Refused {
   readonly principal?: undefined;
   readonly reason: RefusalReason;

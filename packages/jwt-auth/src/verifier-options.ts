@@ -70,7 +70,7 @@ export const verifierOptions = defineOptions("createVerifier()", {
   now: { kind: k.wallClock },
 }).withCheck(function* (options) {
   // `grt` must not be a claim name, because it lists the rights of a session, not those of a request (CLAIM-5).
-  const grt = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
+  const grt = "must not be grt: this claim lists the rights of a session, not those of a request";
   yield* claims.filter((key) => options[key] === "grt").map((key) => fault(key, grt));
   // Refuse a source without `generation`, because cached tokens would stay valid after their key was removed.
   const stale =

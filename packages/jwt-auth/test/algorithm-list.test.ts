@@ -23,8 +23,8 @@ describe("checkAlgorithms", () => {
 
   it("rejects `none` in upper or lower case, alone or with other algorithms (AUTH-4)", () => {
     for (const none of ["none", "None", "NONE", "nOnE"]) {
-      expect(refused([none])).to.match(/must not contain none/);
-      expect(refused(["RS256", none])).to.match(/must not contain none/);
+      expect(refused([none])).to.match(/must not contain "none"/);
+      expect(refused(["RS256", none])).to.match(/must not contain "none"/);
     }
   });
 

@@ -7,7 +7,7 @@ import { forge, now } from "./support/forge.ts";
 
 const token = forge({ algorithm: "HS256" });
 
-/** Sends the header lines unchanged; returns the caller, or the reason of the refusal. */
+/** Sends the header lines unchanged. Returns the caller and, for a refused token, the logged reason. */
 async function send(...lines: readonly string[]): Promise<readonly [caller: string, reason: unknown]> {
   const logger = collectingLogger();
   const auth = jwtAuth({ keys: everyKey(), algorithms: ["HS256"], now, logger });

@@ -39,20 +39,20 @@ describe("createVerifier() compared with jose", function () {
     expect(result.subSecond).to.be.above(0);
   });
 
-  it("is compared on more than 20 tokens of every algorithm and every kind of mutation (AUTH-26)", () => {
+  it("receives more than 20 tokens of every algorithm and every kind of mutation (AUTH-26)", () => {
     expect([...result.perAlgorithm.keys()].toSorted()).to.deep.equal([...algorithms].toSorted());
     expect([...result.perKind.keys()].toSorted()).to.deep.equal([...kinds].toSorted());
     expect(Math.min(...result.perAlgorithm.values(), ...result.perKind.values())).to.be.above(20);
   });
 
   for (const [name, wrap] of Object.entries(brokenVerifiers)) {
-    it(`differs from jose when the verifier is broken: ${name}`, async () => {
+    it(`differs from jose if the test adds this bug to it: ${name}`, async () => {
       const broken = await compare({ cases: 400, seed, wrap });
       expect(broken.faults).to.not.be.empty;
     });
   }
 
-  it("is compared on the same algorithms and mutations when the seed is the same", async () => {
+  it("receives the same algorithms and mutations for the same seed", async () => {
     const [one, same, other] = await Promise.all(
       [1, 1, 2].map((each) => compare({ cases: 200, seed: each })),
     );

@@ -42,7 +42,7 @@ describe("derSignature()", () => {
     expect(der.length).to.equal(3 + 0x8a);
   });
 
-  it("converts zeros and numbers beyond the order of the curve to DER that OpenSSL refuses, as Node does (AUTH-3)", () => {
+  it("writes DER that OpenSSL refuses for zeros and numbers above the curve's order, like Node's own conversion (AUTH-3)", () => {
     const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const text = Buffer.from("text");
     for (const fill of [0x00, 0xff, 0x80, 0x7f]) {

@@ -23,7 +23,7 @@ const classes = [
   ...claimClasses,
 ];
 
-describe("hostile tokens", () => {
+describe("createVerifier() with hostile tokens", () => {
   for (const { name, tokens } of classes) {
     describe(name, () => {
       for (const row of tokens) {
@@ -72,7 +72,7 @@ describe("hostile tokens", () => {
     });
   });
 
-  it("shows no value of the token in the reason (AUTH-11)", async () => {
+  it("gives a reason that contains no value of the token (AUTH-11)", async () => {
     for (const row of classes.flatMap((each) => each.tokens)) {
       const found = await verifierOf(row).verify(row.token);
       const { reason, at = "" } = found.reason === undefined ? {} : found;

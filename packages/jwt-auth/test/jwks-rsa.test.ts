@@ -104,7 +104,7 @@ describe("fromJwksRsa()", () => {
     }
   });
 
-  it("limits a hanging client by a deadline and to four concurrent calls (KEY-6)", async () => {
+  it("limits the calls of a hanging client: each by a deadline, and to four at a time (KEY-6)", async () => {
     const clock = stoppedClock();
     let calls = 0;
     const release = Promise.withResolvers<never>();
@@ -122,7 +122,7 @@ describe("fromJwksRsa()", () => {
     }
     expect(calls).to.equal(4);
     expect(reasons[3]).to.include("no complete answer within 0.05 s");
-    expect(reasons[5]).to.include("4 calls of the client have not ended");
+    expect(reasons[5]).to.include("4 calls of the jwks-rsa client are pending");
     // After these calls have ended, the source calls the client again.
     release.reject(new Error("late"));
     await new Promise((resolve) => setImmediate(resolve));
@@ -226,7 +226,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
 }
 
 describe("the sample with jwks-rsa in the README", () => {
-  it("lets express-jwt verify with the keys of a jwks-rsa client (CLAIM-6)", async () => {
+  it("lets express-jwt verify tokens with the keys of a jwks-rsa client (CLAIM-6)", async () => {
     await using keys = await issuer(jwkOf("rsa2048"));
     const readme = new URL("../README.md", import.meta.url);
     const blocks = codeBlocks(await readFile(readme, "utf8"), "js");

@@ -58,7 +58,7 @@ for (const stack of stacks) {
       expect([status, body.caller, body.inContext]).to.eql([200, "ada", true]);
     });
 
-    it("makes guards return 401 if it is not mounted (AUTH-1, AUTH-14)", async () => {
+    it("must be mounted, because guards return 401 without it (AUTH-1, AUTH-14)", async () => {
       await using server = await serve(stack, [], routes);
       expect((await ask(`${server.url}/open`, bearer(token))).body.caller).to.equal(null);
       for (const path of ["/me", "/scoped", "/admin"]) {
@@ -67,7 +67,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/mixed`, bearer(token))).status).to.equal(200);
     });
 
-    it("ignores a bad token on a route without a guard and on one with optionalAuth() (AUTH-12, AUTH-17)", async () => {
+    it("ignores a bad token on a route without a guard or with optionalAuth() (AUTH-12, AUTH-17)", async () => {
       const revocation = { isRevoked: ({ jti }: { jti: string | undefined }) => jti === "revoked" };
       await using server = await serve(stack, [jwtAuth({ ...options, revocation })], routes);
       for (const [why, bad] of Object.entries(badTokens)) {

@@ -92,7 +92,7 @@ describe("the fetch of a key set", () => {
     const url = `http://127.0.0.1:${held.localPort}/jwks.json`;
     using source = sourceOf(url, { attempts: 3, fetch: counting });
     expect((await rejection(source.refresh("p256", ES))).message).to.equal(
-      "the key set could not be had: network error (ECONNREFUSED)",
+      "the key set could not be fetched: network error (ECONNREFUSED)",
     );
     expect(tries).to.equal(3);
     held.destroy();
@@ -213,7 +213,7 @@ describe("the fetch of a key set", () => {
 
   it("does not start another attempt when no time is left (KEY-6)", async () => {
     let tries = 0;
-    // Answers immediately, so that no event-loop stall makes the attempt hang.
+    // Responds immediately, so that an event-loop stall cannot make the attempt time out.
     const refusing: typeof fetch = () => {
       tries += 1;
       return Promise.resolve(new Response("<html>no keys here</html>", { status: 503 }));
@@ -310,7 +310,9 @@ describe("the fetch of a key set", () => {
     await using elsewhere = await issuer(jwkOf("p256"));
     for (const status of [301, 302, 303, 307, 308]) {
       const answer = failing(status, { location: elsewhere.url });
-      expect(await reasonOf(answer)).to.equal(`the endpoint redirects (${status}), which is not followed`);
+      expect(await reasonOf(answer)).to.equal(
+        `the endpoint returned a redirect (${status}), which is not followed`,
+      );
     }
     expect(elsewhere.requests).to.equal(0);
   });
@@ -336,7 +338,7 @@ describe("the fetch of a key set", () => {
     for (const [text, reason] of cases) expect(await reasonOf(body(text))).to.equal(reason);
   });
 
-  it("shows neither the URL's query nor the endpoint's response", async () => {
+  it("fails without showing the URL's query or the endpoint's response in the error, the check or the log", async () => {
     const logger = collectingLogger();
     await using keys = await issuer();
     keys.answer((_req, res) => {

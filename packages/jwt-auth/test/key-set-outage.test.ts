@@ -16,8 +16,8 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
   });
 }
 
-describe("a key set during an outage", () => {
-  it("is critical until the first successful fetch, and its check does not send a request (RDY-14, RDY-25)", async () => {
+describe("a key set source during an outage", () => {
+  it("has a critical check until the first successful fetch, and the check sends no requests (RDY-14, RDY-25)", async () => {
     await using keys = await issuer();
     keys.answer(failing());
     const clock = stoppedClock();
@@ -221,7 +221,7 @@ describe("a key set during an outage", () => {
     expect(source.generation).to.equal(1);
   });
 
-  it("drops its keys at the age of maxStaleSeconds, if set, and is then critical", async () => {
+  it("drops its keys at the age of maxStaleSeconds, if set, and its check is then critical", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, maxStaleSeconds: 3600 });

@@ -101,7 +101,7 @@ describe("createKeySetSource()", () => {
     expect(source.find("p256", ES)).to.equal(key);
   });
 
-  it("fetches for an unknown kid again a minute after the start of the last fetch, even a failed one (KEY-1)", async () => {
+  it("fetches for an unknown kid again a minute after the last fetch started, even if that fetch failed (KEY-1)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, attempts: 1 });
@@ -280,7 +280,7 @@ describe("createKeySetSource()", () => {
       `info the token verification keys changed ${place},"keys":1}`,
       `warn the token verification keys could not be fetched ${place},` +
         `"reason":"the endpoint answered 500","keys":1,"breaker":"closed"}`,
-      `info the keys could be fetched again ${place}}`,
+      `info the token verification keys were fetched after a failure ${place}}`,
     ]);
     expect(logger.texts.join()).not.to.include("hush");
   });

@@ -91,13 +91,13 @@ describe("the option checks of jwtAuth()", () => {
 
   it("reject algorithms of a family that does not suit the key (AUTH-5)", () => {
     expect(faultsOf({ publicKey, algorithms: ["HS256"] })).to.eql([
-      "algorithms: has HS256; they are for a shared secret, which publicKey is not",
+      "algorithms: has HS256; with publicKey, use RS*, PS*, ES* or EdDSA",
     ]);
     expect(faultsOf({ jwksUrl: "https://x.invalid/", algorithms: ["HS256"] })).to.eql([
-      "algorithms: has HS256; they are for a shared secret, which jwksUrl is not",
+      "algorithms: has HS256; with jwksUrl, use RS*, PS*, ES* or EdDSA",
     ]);
     expect(faultsOf({ secret, algorithms: ["RS256"] })).to.eql([
-      "algorithms: has RS256; a secret is for HS256, HS384 and HS512",
+      "algorithms: has RS256; with a secret, use HS256, HS384 or HS512",
     ]);
   });
 

@@ -23,7 +23,7 @@ function clock(): { now: () => number; advance: (ms: number) => void } {
   return { now: () => at, advance: (ms) => void (at += ms) };
 }
 
-/** Stores that do not answer. */
+/** Stores that fail or hang. */
 const outages: Readonly<Record<string, RevocationCheck>> = {
   "that throws": {
     isRevoked: () => {
@@ -35,7 +35,7 @@ const outages: Readonly<Record<string, RevocationCheck>> = {
   "that rejects with undefined": { isRevoked: () => Promise.reject(undefined as never) },
 };
 
-/** Stores that answer synchronously and by a promise. */
+/** Returns two stores with these revoked ids: one returns its result synchronously, the other as a promise. */
 function answering(revoked: ReadonlySet<string>): Readonly<Record<string, RevocationCheck>> {
   const isRevoked = ({ jti, fam }: RevocableToken): boolean =>
     revoked.has(jti ?? "") || revoked.has(fam ?? "");
@@ -48,7 +48,7 @@ function answering(revoked: ReadonlySet<string>): Readonly<Record<string, Revoca
 for (const stack of stacks) {
   describe(`revocation on ${stack}`, () => {
     for (const [how, check] of Object.entries(answering(new Set(["gone", "session"])))) {
-      it(`refuses a revoked token and a token of a revoked session, with a store that ${how} (CLAIM-2, REV-1)`, async () => {
+      it(`with a store that ${how}, refuses a revoked token and a token of a revoked session (CLAIM-2, REV-1)`, async () => {
         const logger = collectingLogger();
         await using server = await serve(stack, [jwtAuth({ ...options, revocation: check, logger })], routes);
         const good = await ask(`${server.url}/me`, bearer(token));
@@ -64,7 +64,7 @@ for (const stack of stacks) {
     }
 
     for (const [how, check] of Object.entries(outages)) {
-      it(`accepts a token unchecked with revocationFailOpen, with a store ${how} (REV-4)`, async () => {
+      it(`with revocationFailOpen and a store ${how}, accepts tokens without the check (REV-4)`, async () => {
         const logger = collectingLogger();
         const revocation = { revocation: check, revocationTimeoutSeconds: 0.02, logger };
         await using server = await serve(stack, [jwtAuth({ ...options, ...revocation })], routes);
@@ -79,7 +79,7 @@ for (const stack of stacks) {
         expect(JSON.stringify(logger.lines)).to.not.include("password");
       });
 
-      it(`with revocationFailOpen: false, returns 503 for every valid token with a store ${how} (REV-5, REV-6)`, async () => {
+      it(`with revocationFailOpen: false and a store ${how}, returns 503 for every valid token (REV-5, REV-6)`, async () => {
         const revocation = { revocation: check, revocationTimeoutSeconds: 0.02, revocationFailOpen: false };
         await using server = await serve(stack, [jwtAuth({ ...options, ...revocation })], routes);
         for (const path of ["/me", "/open", "/me", "/open"]) {
@@ -173,7 +173,7 @@ describe("the revocation check", () => {
   });
 
   for (const how of ["at once", "later"]) {
-    it(`counts only consecutive failures, and closes the breaker when a trial succeeds, with a store that answers ${how} (REV-8)`, async () => {
+    it(`with a store that answers ${how}, counts only consecutive failures, and closes the breaker when a trial succeeds (REV-8)`, async () => {
       let asked = 0;
       let isDown = true;
       const time = clock();

@@ -15,7 +15,7 @@ const asymmetric = algorithms.filter((each) => !each.startsWith("HS"));
 /** A time before all examples expire. */
 const now = (): number => (1_300_819_380 - 60) * 1000;
 
-describe("examples of the RFCs", () => {
+describe("createVerifier() with examples from RFCs", () => {
   for (const example of [...examples, ...cookbook]) {
     const { rfc, section, what, signed, algorithm, refused, at, rule, why, token } = example;
     const key = keyOf(example.key);
@@ -61,7 +61,7 @@ describe("examples of the RFCs", () => {
   });
 });
 
-describe("keys of the RFCs", () => {
+describe("keySetFromJwks() with keys from RFCs", () => {
   it("imports the RSA key of RFC 7517 A.1, and skips its EC key for encryption (KEY-12)", async () => {
     const keys = [
       { ...rfcKeys.p256ForEncryption, use: "enc", kid: "1" },

@@ -101,7 +101,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("does not cause an origin check without a session cookie or with an invalid one (AUTH-12, AUTH-34)", async () => {
+    it("does not cause an origin check if the session cookie is missing or invalid (AUTH-12, AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       for (const headers of [{ Cookie: "__Host-session=nonsense" }, { Cookie: "theme=dark" }]) {
         expect((await ask(`${server.url}/open`, headers, "POST")).status).to.equal(200);

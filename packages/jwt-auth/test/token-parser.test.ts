@@ -64,7 +64,7 @@ describe("parseToken", () => {
     expect(taken).to.deep.equal([0, 4, 16, 64]);
   });
 
-  it("refuses unused bits in header and payload (AUTH-21)", () => {
+  it("refuses a header or payload whose unused bits are not zero (AUTH-21)", () => {
     for (const spaces of [1, 2]) {
       const text = `{"alg":"HS256"}${" ".repeat(spaces)}`;
       const [first, second] = partsOf(token(text, text));
@@ -129,7 +129,7 @@ describe("parseToken", () => {
     }
   });
 
-  it("refuses any crit, and an unencoded payload without crit (AUTH-24)", () => {
+  it("refuses any crit, and b64 false without crit (AUTH-24)", () => {
     for (const crit of [[], ["b64"], ["exp"], null, "", 0, {}]) {
       expect(reasonOf(token(JSON.stringify({ alg: "HS256", crit })))).to.equal("critical_header crit");
     }

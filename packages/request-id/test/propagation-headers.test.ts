@@ -48,7 +48,7 @@ for (const [name, serve] of Object.entries(servers)) {
       });
     });
 
-    it("COR-5 returns the id from contextOf(req) where the current context is lost", async () => {
+    it("COR-5 returns the id from the argument contextOf(req) where the current context is lost", async () => {
       await using server = await listen(
         serve([requestId()], (req, res) => {
           req.resume().on("end", () => res.end(JSON.stringify(propagationHeaders(contextOf(req)))));

@@ -141,7 +141,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(made).to.equal(3);
     });
 
-    it("keeps an id and a trace that another middleware has set, and echoes that id", async () => {
+    it("keeps an id and a trace that another middleware has set, and echoes the id", async () => {
       const trace = { traceId: "1".repeat(32), traceparent: "own", tracestate: undefined };
       const { echoed, context } = await ask(get("X-Request-ID: caller", `traceparent: ${TRACEPARENT}`), [
         (req, _res, next) => {

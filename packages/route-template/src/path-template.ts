@@ -63,7 +63,7 @@ function ownText(path: Path): string {
   return path === undefined ? "" : routed(ROOT, path).text;
 }
 
-/** Returns the template with the most fixed segments of those that match the path of a URL; among equals, the first. */
+/** Returns the template that matches the path of a URL; of several, the first with the most fixed segments. */
 export function bestMatch(templates: readonly PathTemplate[], url: string): PathTemplate | undefined {
   const path = segmentsOf(url);
   let best: PathTemplate | undefined;
@@ -78,7 +78,7 @@ export function bestMatch(templates: readonly PathTemplate[], url: string): Path
   return best;
 }
 
-/** Counts the fixed segments of a template that matches the path; -1 when it does not match. */
+/** Returns the number of fixed segments of a template, or -1 if the template does not match the path. */
 function fixedSegments({ segments, open }: PathTemplate, path: readonly string[]): number {
   if (open ? path.length < segments.length : path.length !== segments.length) return -1;
   let fixed = 0;

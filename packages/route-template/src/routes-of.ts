@@ -25,7 +25,7 @@ const EVERY_METHOD = "*";
  */
 export function routesOf(app: unknown): readonly Route[] {
   if (!isApplication(app) && !isRouter(app)) {
-    throw new TypeError("routesOf(app): app must be an application or a router of Express");
+    throw new TypeError("routesOf(app): app must be an Express application or router");
   }
   const [layers, prefixes] = isApplication(app)
     ? [layersOf(app), lastPlacesOf(app)]
@@ -58,8 +58,8 @@ function guardIn(handle: unknown): Guard | undefined {
 const PARAMETER = /^:\w+$/;
 
 /**
- * Returns whether every request that matches `route` also runs a handler mounted at `place`; false if that is not
- * certain.
+ * Returns whether every request that matches `route` also runs a handler mounted at the path `place`; false if this is
+ * not certain.
  */
 function covers(place: PathTemplate, route: PathTemplate): boolean {
   if (place.text.includes(UNKNOWN)) return false;

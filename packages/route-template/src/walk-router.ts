@@ -84,7 +84,7 @@ export function lastPlacesOf({ parent, mountpath }: AppShape, depth = 0): readon
     .slice(0, MAX_PLACES);
 }
 
-/** Adds a place to the map, with its text as the key, unless the map contains `MAX_PLACES` places. */
+/** Adds a mount path to the map, under its text, unless the map already contains `MAX_PLACES` paths. */
 export function keepPlace(places: Map<string, PathTemplate>, place: PathTemplate): void {
   if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);
 }

@@ -55,7 +55,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("returns the guards that were added before a route, but none that were added after it or to another path", () => {
+    it("returns the guards added before a route, and omits guards added after it or for another path", () => {
       const reports = express.Router().get("/", ok);
       const app = express()
         .get("/open", ok)
@@ -97,7 +97,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("returns the routes of each of two applications below its own mount path", () => {
+    it("returns the routes of two mounted applications, each with its own mount path", () => {
       const billing = express().get("/invoices", ok);
       const admin = express().get("/users", ok);
       express().use("/billing", billing).use("/admin", admin);
@@ -148,7 +148,7 @@ describe("routesOf", () => {
     for (const value of [undefined, null, "app", {}, { stack: [null] }, ok, connect(), route]) {
       expect(() => routesOf(value)).to.throw(
         TypeError,
-        "routesOf(app): app must be an application or a router",
+        "routesOf(app): app must be an Express application or router",
       );
     }
   });

@@ -3,7 +3,7 @@ import { contextOf, currentContext, type RequestContext } from "@svc/context";
 import { refusalError } from "./refusals.ts";
 import type { Resolution } from "./resolution.ts";
 
-/** Returns the tenant granted to a request, or undefined. Only this name may reach a query. */
+/** Returns the tenant granted to a request, or undefined. Use only this name in queries. */
 export function tenantOf(req: IncomingMessage): string | undefined {
   return contextOf(req)?.tenantId;
 }
@@ -22,8 +22,8 @@ export function currentTenant(): string {
 
 /**
  * Returns the tenant that a request names by its host, path or header, granted or not; undefined if the request names none.
- * For pages that are shown before a caller signs in. The caller may not belong to that tenant: the name must not reach a
- * query for a tenant's data.
+ * For pages that are shown before a caller signs in. The caller need not belong to that tenant, so do not use the name in
+ * a query for a tenant's data.
  */
 export function requestedTenantOf(req: IncomingMessage): string | undefined {
   return resolutionOf(contextOf(req))?.requested;

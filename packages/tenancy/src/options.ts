@@ -113,7 +113,7 @@ export const tenancyOptions = defineOptions("tenancy()", {
   },
   /** Where the service runs; in `prod`, a warning is logged for the source `header` (TEN-22). Default: `prod`. */
   env: { kind: k.environmentKind },
-  /** Logs that warning once, at construction. Default: none. */
+  /** Logs the warning about the source `header` once, at construction. Default: none. */
   logger: { kind: k.optional(k.objectWith<Pick<Logger, "warn">>("a logger", "warn")) },
 }).withCheck(({ baseDomain, sources }, name) => {
   if (baseDomain !== "" || !sources.includes("subdomain")) return [];

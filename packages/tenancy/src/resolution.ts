@@ -27,10 +27,10 @@ export interface Policy<R> {
 /**
  * Why a request has no tenant:
  * - `no_session`: it names a tenant and has no caller;
- * - `mismatch`: it names a tenant, but the caller belongs to another;
- * - `unscoped`: it names a tenant, but the caller has none;
+ * - `mismatch`: it names a tenant, but the caller belongs to another tenant;
+ * - `unscoped`: it names a tenant, but the caller has no tenant;
  * - `anonymous`: it names no tenant and has no caller, although callers are verified;
- * - `unresolved`: it names no tenant, and the caller has none, or callers are not verified.
+ * - `unresolved`: it names no tenant, and the caller has no tenant or callers are not verified.
  */
 export type Refusal = "no_session" | "mismatch" | "unscoped" | "anonymous" | "unresolved";
 
@@ -55,7 +55,7 @@ const UNRESOLVED = without("unresolved");
  *
  * With authentication on, the caller must belong to every tenant that the request names, not only to the first: a request
  * whose path and host name different tenants never passes. A tenant claim counts even if `token` is not listed; otherwise a
- * caller of one tenant could act in any other.
+ * caller of one tenant could act in any other tenant.
  */
 export function resolveTenant<R>(policy: Policy<R>, caller: Caller | undefined, request: R): Resolution {
   if (!policy.auth && caller === undefined) return firstNamed(policy, request);

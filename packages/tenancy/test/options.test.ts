@@ -63,7 +63,7 @@ describe("tenancy() with options", () => {
     for (const baseDomain of ["Example.COM.", "localhost", "xn--bcher-kva.example"]) tenancy({ baseDomain });
   });
 
-  it("rejects an unknown name, suggesting the nearest one, and rejects values of the wrong type", () => {
+  it("rejects an unknown name and suggests the nearest name, and rejects values of the wrong type", () => {
     expect(refused({ basedomain: "example.com" })).to.include(
       "basedomain: is unknown; did you mean baseDomain?",
     );

@@ -54,7 +54,7 @@ describe("tenancy() with authentication on, for generated requests", () => {
     server = await listen((req, res) => {
       const key = req.headers["x-listed"];
       if (typeof key !== "string") {
-        // Not a request of this test: a process whose server used this port before may still be asked here.
+        // A client of an earlier server on the same port may still send requests; they do not belong to this test.
         res.writeHead(404).end();
         return;
       }

@@ -26,9 +26,9 @@ for (const [stack, serve] of Object.entries(stacks)) {
     for (const requireTenantAtOnce of [false, true]) {
       const options = { requireTenant: requireTenantAtOnce };
       const chain = requireTenantAtOnce ? [] : undefined;
-      const where = requireTenantAtOnce ? "at once" : "by the guard";
+      const where = requireTenantAtOnce ? "with the option requireTenant" : "with the guard requireTenant()";
 
-      it(`returns a plain 401 for a request that names a tenant without a session, ${where} (TEN-6, TEN-17)`, async () => {
+      it(`returns a plain 401 for a request without a session that names a tenant, ${where} (TEN-6, TEN-17)`, async () => {
         const { status, headers, body } = await answer(globex, options, chain);
         expect(status).to.equal(401);
         expect(headers["www-authenticate"]).to.equal("Bearer");
@@ -65,12 +65,12 @@ for (const [stack, serve] of Object.entries(stacks)) {
       });
     }
 
-    it("returns 403 at once for a request without a session or a named tenant (TEN-3, TEN-19)", async () => {
+    it("returns 403 for a request with neither a session nor a named tenant, with the option requireTenant (TEN-3, TEN-19)", async () => {
       const { status, body } = await answer({}, { requireTenant: true }, []);
       expect([status, body["detail"]]).to.eql([403, "this request is not scoped to a tenant"]);
     });
 
-    it("returns 401 from the guard for a request without a session (TEN-10)", async () => {
+    it("returns 401 for a request with neither a session nor a named tenant, with the guard requireTenant() (TEN-10)", async () => {
       expect((await answer({})).status).to.equal(401);
       expect((await answer({}, { auth: false })).status).to.equal(403);
     });
@@ -158,7 +158,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ]);
     });
 
-    it("records the second tenant when the request names two and the first is the caller's (TEN-20)", async () => {
+    it("records the second tenant when a request names two tenants and the caller belongs to the first (TEN-20)", async () => {
       const { body } = await answer(
         { lines: ["Host: acme.example.com"], target: "/t/globex/", caller: { tenant: "acme" } },
         {},

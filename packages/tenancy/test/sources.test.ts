@@ -107,7 +107,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/api/tenantsx/acme" })).to.equal(undefined);
     });
 
-    it("uses the first source that names a tenant with auth: false (TEN-9)", async () => {
+    it("with auth: false, uses the first source that names a tenant (TEN-9)", async () => {
       const lines = ["Host: one.example.com", "X-Tenant-ID: three"];
       const request = { target: "/t/two/", lines };
       const options = { baseDomain: "example.com", auth: false, env: "local" } as const;
@@ -125,7 +125,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ).to.equal("two");
     });
 
-    it("checks the named tenant against a caller even with auth: false (TEN-6)", async () => {
+    it("rejects a named tenant that a verified caller does not belong to, even with auth: false (TEN-6)", async () => {
       const options = { sources: ["token", "path"], auth: false } as const;
       expect(await tenantFor(options, { target: "/t/globex/", caller: { tenant: "acme" } })).to.equal(
         undefined,
@@ -174,7 +174,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
           throw undefined;
         },
         () => {
-          // Express would skip to the next route.
+          // Passed to next(), this text would make Express skip to the next route.
           throw "route";
         },
       ];
@@ -203,7 +203,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await answer({ baseDomain: "example.com", hostOf: none }, {})).status).to.equal(200);
     });
 
-    it("applies the host rules to the result of hostOf(), also for non-ASCII and very long hosts (TEN-13)", async () => {
+    it("applies the host rules to the result of hostOf(), including non-ASCII and very long hosts (TEN-13)", async () => {
       const hosts: Readonly<Record<string, string | undefined>> = {
         "GLOBEX.example.com.:80": "globex",
         "\u212alobex.example.com": undefined,
@@ -230,7 +230,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await ask(server.port)).body).to.eql({});
     });
 
-    it("drops the tenant that an earlier tenancy() granted when a later one refuses", async () => {
+    it("drops the tenant that an earlier tenancy() granted when a later tenancy() refuses it", async () => {
       const open = tenancy({ sources: ["path"], auth: false });
       await using server = await listen(
         serve([open, tenancy({ sources: ["path"] }), requireTenant()], report),

@@ -56,8 +56,8 @@ for (const [stack, serve] of Object.entries(stacks)) {
               expected,
             ]);
           }
-          // With the option `requireTenant` the response is the same, except a 403 for a request without a tenant and a
-          // session.
+          // With the option `requireTenant` the response is the same, except that a request with neither a tenant nor a
+          // session gets a 403.
           const atOnce = await ask(await port(spoof.sources, kind, true), request);
           const nothingSaid = kind === "nobody" && spoof.off === 403;
           expect(atOnce.status, `${kind}, at once`).to.equal(nothingSaid ? 403 : answer.status);

@@ -268,7 +268,7 @@ describe("createKeyRing()", function () {
       [{ text, secret }, /secret: cannot be combined with text/],
       [{ text, algorithm: "ES256" }, /algorithm: must be left out/],
       [{ secret, algorithm: "RS256" }, /must be HS256, HS384 or HS512 with a secret/],
-      [{ secret, algorithm: "none" }, /must not contain none/],
+      [{ secret, algorithm: "none" }, /must not contain "none"/],
       [{ text, rotateAfterDays: 0 }, /rotateAfterDays: must be a number from 1/],
       [{ text, pollSeconds: 31 }, /pollSeconds/],
       [{ text, files: "x" }, /files: is unknown; did you mean file/],

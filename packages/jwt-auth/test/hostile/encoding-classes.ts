@@ -13,8 +13,8 @@ const base64: HostileClass = {
   tokens: [
     payloadPart("padding on the payload", (part) => `${part}==`, 1),
     payloadPart("one = on the payload", (part) => `${part}=`, 2),
-    payloadPart("unused bits set in the payload, one byte over", nonCanonical, 1),
-    payloadPart("unused bits set in the payload, two bytes over", nonCanonical, 2),
+    payloadPart("unused bits set in a payload that ends with a group of one byte", nonCanonical, 1),
+    payloadPart("unused bits set in a payload that ends with a group of two bytes", nonCanonical, 2),
     payloadPart("a space in the payload", (part) => `${part.slice(0, 8)} ${part.slice(8)}`),
     payloadPart("a space after the payload", (part) => `${part} `),
     payloadPart("a line end in the payload", (part) => `${part.slice(0, 8)}\n${part.slice(8)}`),
@@ -139,7 +139,7 @@ function shape(defect: string, reason: RefusalReason, token: string): HostileTok
   return { rule: "AUTH-21", defect, reason, token, repaired: good };
 }
 
-/** Makes a token that is too long; the corrected one has exactly 8,192 characters. */
+/** Makes a test case with a token that is too long; the corrected token has exactly 8,192 characters. */
 function size(defect: string, length: number): HostileToken {
   return { rule: "AUTH-20", defect, reason: "too_large", token: sized(length), repaired: sized(8192) };
 }

@@ -41,7 +41,7 @@ const algorithmConfusion: HostileClass = {
     ...Object.entries(secretsOfPublicKey()).map(([how, secret]) =>
       hostile(
         "AUTH-3",
-        `HS256 with ${how} as the secret`,
+        `HS256 with a public key as the secret (${how})`,
         ["algorithm_not_allowed", "alg"],
         { algorithm: "HS256", key: createSecretKey(secret) },
         {},
@@ -147,8 +147,8 @@ const noSignature: HostileClass = {
 };
 
 /**
- * The URL of the keys in hostile tokens. No server listens on this port, because test servers get higher ones. It is
- * not a port that `fetch` blocks.
+ * The URL of the keys in hostile tokens. No server listens on this port, because test servers get higher ports, and
+ * `fetch` does not block this port.
  */
 export const attackersUrl = "http://127.0.0.1:19009/keys.json";
 

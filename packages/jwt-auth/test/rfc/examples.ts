@@ -2,7 +2,7 @@ import type { Algorithm, RefusalReason } from "@svc/jwt-auth";
 import { base64url } from "../support/forge.ts";
 import type { rfcKeys } from "./keys.ts";
 
-/** An example of an RFC, with its expected signature and the expected refusal. */
+/** An example from an RFC, with its signature and the expected refusal. */
 export interface RfcExample {
   readonly rfc: number;
   readonly section: string;
@@ -13,7 +13,7 @@ export interface RfcExample {
   readonly signed?: { readonly text: string; readonly signature: string } | undefined;
   readonly algorithm: Algorithm;
   readonly key: keyof typeof rfcKeys;
-  /** The expected reason: every example is refused, because none has `sub`, `exp` and `iat`. */
+  /** The expected reason: every example is refused, because it lacks `sub`, `exp` or `iat`. */
   readonly refused: RefusalReason;
   readonly at?: string | undefined;
   readonly rule: string;

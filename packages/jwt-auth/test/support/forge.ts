@@ -76,7 +76,7 @@ export function partsOf(token: string): [header: string, payload: string, signat
 }
 
 /**
- * Replaces the last character by another one that decodes to the same bytes, with unused bits set. Throws for a part
+ * Replaces the last character by another character that decodes to the same bytes, with unused bits set. Throws for a part
  * without unused bits.
  */
 export function nonCanonical(part: string): string {

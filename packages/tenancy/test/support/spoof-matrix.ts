@@ -105,7 +105,7 @@ export const spoofs: readonly Spoof[] = [
   none({ title: "the base domain with port and dot", ...host("example.com.:8000") }),
   none({ title: "another domain", ...host("globex.example.org") }),
   none({ title: "a domain that ends like the base domain", ...host("globexexample.com") }),
-  none({ title: "a domain that starts like a tenant's", ...host("globex.example.com.evil.test") }),
+  none({ title: "a domain that begins with a tenant's host", ...host("globex.example.com.evil.test") }),
   none({ title: "an IPv4 address", ...host("127.0.0.1:8000") }),
   none({ title: "an IPv6 address", ...host("[::1]:8000") }),
   none({ title: "an empty Host", ...host("") }),
@@ -113,11 +113,11 @@ export const spoofs: readonly Spoof[] = [
   none({ title: "Host twice", ...host("acme.example.com", "Host: globex.example.com") }),
   none({ title: "X-Forwarded-Host alone", ...host("example.com", "X-Forwarded-Host: globex.example.com") }),
   names("acme", {
-    title: "X-Forwarded-Host against Host",
+    title: "X-Forwarded-Host that differs from Host",
     ...host("acme.example.com", "X-Forwarded-Host: globex.example.com"),
   }),
   names("acme", {
-    title: "Forwarded and X-Original-Host against Host",
+    title: "Forwarded and X-Original-Host that differ from Host",
     ...host(
       "acme.example.com",
       "Forwarded: host=globex.example.com",
@@ -126,12 +126,12 @@ export const spoofs: readonly Spoof[] = [
     ),
   }),
   none({
-    title: "a target with another host than Host",
+    title: "a target whose host differs from Host",
     ...host("acme.example.com"),
     target: "http://globex.example.com/",
   }),
   names("globex", {
-    title: "a target with the same host as Host",
+    title: "a target whose host equals Host",
     ...host("globex.example.com"),
     target: "http://GLOBEX.example.com/x",
   }),
@@ -199,7 +199,7 @@ export const spoofs: readonly Spoof[] = [
     trusted: 403,
   },
   {
-    title: "unsigned sources that differ, listed first",
+    title: "unsigned sources that differ and are listed before token",
     ...host("globex.example.com", "X-Tenant-ID: acme"),
     sources: ["header", "subdomain", "token"],
     off: "acme",
