@@ -93,7 +93,7 @@ describe("defineOptions", () => {
     expect(definition.faultsOf(definition.resolve({ name: "a" }), String)).to.deep.equal([]);
   });
 
-  it("creates the error for one option under the name that its author wrote", () => {
+  it("creates the error for one option under the name that the user wrote", () => {
     const cause = new Error("cause");
     const error = optionError(names, "size", "is too large", { cause });
     expect(error.message).to.equal(
