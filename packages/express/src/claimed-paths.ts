@@ -73,7 +73,7 @@ function collect(stack: readonly Layer[], path: string, claim: Claim): void {
     if (layer.route !== undefined) {
       claim.claimed = true;
       const methods = Object.keys(layer.route.methods ?? {});
-      // `route.all()` registers the entry `_all`, `app.all()` every method. Take any route with TRACE for `app.all()`,
+      // `route.all()` registers the entry `_all`, `app.all()` every method. Treat any route with TRACE as `app.all()`,
       // because applications hardly ever have a route for TRACE alone.
       if (methods.includes("_all") || methods.includes("trace")) claim.open = true;
       else for (const method of methods) claim.methods.add(method.toUpperCase());

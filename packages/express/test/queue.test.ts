@@ -441,7 +441,7 @@ describe("the plugin `queue`", function () {
     expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
   });
 
-  it("uses a database passed in code instead of the plugin's, and leaves it open", async () => {
+  it("uses a database passed in code instead of the plugin `database`, and leaves it open", async () => {
     await using db = createDatabase({ url: database.url });
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     {
