@@ -35,7 +35,7 @@ export interface OptionTable {
   readonly table: Definition;
 }
 
-/** A table of tables whose names the file's author chooses. */
+/** A table of tables whose names the user chooses. */
 export interface NamedOptionTables {
   readonly key: string;
   readonly each: Definition;

@@ -66,7 +66,7 @@ describe("defineOptions", () => {
     expect(faultsOf(wrong)).to.contain("timeoutMs: must be a whole number");
   });
 
-  it("lists faults by the names in code, and checks combinations only when each option is valid", () => {
+  it("lists faults under the names in code, and checks combinations only when each option is valid", () => {
     expect(faultsOf({ name: "", nam: 1, repeat: true }))
       .to.contain("createThing() is configured wrongly (2 faults)")
       .and.to.contain("nam: is unknown; did you mean name?")
@@ -74,7 +74,7 @@ describe("defineOptions", () => {
     expect(faultsOf({ name: "a", repeat: true })).to.contain("size: is required with repeat");
   });
 
-  it("lists faults by the names attached to the options, even after a spread", () => {
+  it("lists faults under the names attached to the options, even after a spread", () => {
     const given = { ...withNames({ name: "a", repeat: true }, names), extra: undefined };
     expect(faultsOf({ ...given, name: "" })).to.contain("the service is configured wrongly");
     expect(faultsOf({ ...given, name: "" })).to.contain("plugin.thing.name: must be");
