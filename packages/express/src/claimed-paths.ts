@@ -6,11 +6,11 @@ export interface RoutedApp {
   readonly _router?: unknown;
 }
 
-/** An application's routes and mounts for one path. */
+/** An application's routes and mounted applications for one path. */
 interface Claim {
   /**
-   * Whether the application would respond, through a route for any method, a mounted application or trailing
-   * middleware.
+   * Whether the application would respond: through a route, a mounted application, or middleware that is mounted at the
+   * path or follows all routes.
    */
   claimed: boolean;
   /** The methods of the routes, in upper case. */
@@ -28,8 +28,8 @@ interface Layer {
 }
 
 /**
- * Finds the routes and mounts that would respond to a path. Middleware before the routes does not count, because it
- * passes requests on.
+ * Finds the routes and mounted applications that would respond to a path. Middleware before the routes does not count,
+ * because it passes requests on.
  */
 export function claimOn(app: RoutedApp, path: string): Readonly<Claim> {
   const claim: Claim = { claimed: false, methods: new Set(), open: false };
@@ -73,8 +73,8 @@ function collect(stack: readonly Layer[], path: string, claim: Claim): void {
     if (layer.route !== undefined) {
       claim.claimed = true;
       const methods = Object.keys(layer.route.methods ?? {});
-      // `route.all()` registers the entry `_all`. `app.all()` registers every method; TRACE identifies it, because
-      // applications hardly ever have a route for TRACE alone.
+      // `route.all()` registers the entry `_all`, `app.all()` every method. Treat any route with TRACE as `app.all()`,
+      // because applications hardly ever have a route for TRACE alone.
       if (methods.includes("_all") || methods.includes("trace")) claim.open = true;
       else for (const method of methods) claim.methods.add(method.toUpperCase());
     } else if (layer.handle.stack !== undefined) {

@@ -5,8 +5,8 @@ import type { InFlight } from "./in-flight.ts";
 
 const tickMs = 50;
 
-// A connection counts as silent after this many checks. It is a number of checks rather than a time, so that data that
-// arrived during an event-loop stall is read first.
+// Connections that have sent no data are closed after this many checks. Checks are counted, not timed, so that after an
+// event-loop stall Node first reads the data that has arrived.
 const looks = 10;
 
 const connections = new WeakMap<Server, Set<Socket>>();
@@ -24,7 +24,7 @@ export function watchConnections(server: Server): void {
 /**
  * Stops accepting connections, and closes each open connection when it has no request in progress. Does not use
  * `server.close()`, which has two faults: it cuts responses that a slow client is still reading, and it switches off
- * the deadlines, so that a client with an unfinished request would delay the stop until its time limit.
+ * the deadlines, so that a client with an unfinished request would delay the stop until the stop's time limit.
  */
 export async function closeServer(server: Server, inFlight: InFlight): Promise<void> {
   if (!server.listening) return;
@@ -36,7 +36,7 @@ export async function closeServer(server: Server, inFlight: InFlight): Promise<v
     if (turn++ === looks) closeSilent(server);
   };
   closeIdle();
-  // Repeat this: a connection that becomes idle during the stop would stay open for its keep-alive time.
+  // Close idle connections repeatedly: one that becomes idle during the stop would stay open for its keep-alive time.
   const timer = setInterval(closeIdle, tickMs);
   await closed;
   clearInterval(timer);

@@ -202,6 +202,6 @@ async function assemble(
 function refuseLayers(app: Express): void {
   const layers = layerCount(app);
   if (layers === 0) return;
-  const message = `already has ${layers} routes or middleware, which the edge would not protect; register them in routes(app)`;
+  const message = `already has ${layers} routes or middleware, which would run before the service's own; register them in routes(app)`;
   throw new ConfigurationError("createService()", [{ key: "app", message }]);
 }

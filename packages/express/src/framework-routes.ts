@@ -23,7 +23,7 @@ export function frameworkRoutes(routes: readonly FrameworkRoute[]) {
     behind: dispatcher(behind),
     /**
      * Moves each framework route before the application's routes if the application would respond to its path
-     * (ROUTE-2). The others stay after the application's routes, where they cost its requests nothing.
+     * (ROUTE-2). The others stay after the application's routes, where they do not slow down its requests.
      */
     place(app: RoutedApp): void {
       for (const { path, handler } of routes) {

@@ -6,9 +6,8 @@ import { markAsPassingOn } from "./seeded-headers.ts";
 type SetHeader = (this: ServerResponse, name: string, value: string) => ServerResponse;
 
 /**
- * Omits X-Powered-By from a service's responses unless the application enables it. Every application whose own setting
- * is on, including mounted ones, sets the header, and does so before Express gives the response that application's
- * prototypes.
+ * Omits X-Powered-By from a service's responses unless the application enables it. Every application sets the header if
+ * its own setting is on, even a mounted application. It does so before it changes the prototype of the response.
  */
 export function refusePoweredBy(app: ExpressApp): void {
   const { settings } = app;
@@ -16,7 +15,7 @@ export function refusePoweredBy(app: ExpressApp): void {
   const isRefused = (name: string, value: string): boolean =>
     name === "X-Powered-By" && value === "Express" && settings["x-powered-by"] !== true;
 
-  // In an application called by a router, the prototypes do not inherit from the layer.
+  // If a router calls an application, the response's new prototype does not inherit from the layer.
   const setOwnHeader: SetHeader = function setHeader(name, value) {
     if (isRefused(name, value)) return this;
     const { setHeader: original } = Object.getPrototypeOf(this) as { setHeader: SetHeader };

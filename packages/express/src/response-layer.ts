@@ -4,7 +4,7 @@ import type { ExpressApp, ExpressResponse } from "./express-app.ts";
 export interface ResponseLayer {
   /** Adds a member to every response of the application and its mounted applications. */
   readonly define: (name: PropertyKey, value: unknown) => void;
-  /** Returns the current methods below the layer. Call it each time, because a tool may replace them. */
+  /** Returns the current methods below the layer. Call it before each use, because a tool may replace them. */
   readonly inherited: () => ExpressResponse;
 }
 

@@ -13,7 +13,7 @@ import { createStopHooks } from "./stop-hooks.ts";
 import { tune } from "./tune.ts";
 
 /**
- * Maximum number of bytes read after the response from a body without Content-Length, equal to a service's default
+ * After the response, at most this many bytes of a body without Content-Length are read; equal to a service's default
  * `max_body_bytes`.
  */
 const unreadBodyBytes = 2 * 1024 * 1024;
@@ -72,7 +72,7 @@ export async function serve(app: RequestListener, options?: ServeOptions): Promi
     throw error;
   }
   const address = runner.address;
-  if (address === undefined) throw new Error("the server listens on no address");
+  if (address === undefined) throw new Error("the server started but is not listening on any address");
   const stop = async (): Promise<number> => {
     const code = await runner.stop();
     untie?.();

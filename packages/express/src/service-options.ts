@@ -47,8 +47,8 @@ type CodeOf<P extends OwnPlugins> = {
 export type ServiceOptions<P extends OwnPlugins = Record<never, never>> = BuiltInOptions<P> & CodeOf<P>;
 
 /**
- * The options that belong to no plugin. Some are written out here: `routes` and `plugins` depend on the custom plugins,
- * and a derived type would check the parameters of handlers strictly.
+ * The options that belong to no plugin. Some types are not derived from the definition: `routes` and `plugins` depend
+ * on the custom plugins, and derived types of handlers would check their parameters strictly.
  */
 interface BuiltInOptions<P extends OwnPlugins> extends Omit<
   OptionsOf<typeof serviceOptions>,
@@ -169,7 +169,8 @@ export function resolveServiceOptions(
   const all = defineOptions(subject, { ...ofPlugins, ...keys }) as Definition as typeof serviceOptions;
   const { jobs, subscribers, schedules, role, db, ...resolved } = all.resolve(given);
   if (resolved.profile === "reduced" && resolved.config !== undefined) {
-    const message = "is read only by the full profile; the reduced profile is configured by the environment";
+    const message =
+      "is used only in the full profile; configure the reduced profile with environment variables";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
   }
   refuseNames(resolved.plugins, builtInPlugins, [...Object.keys(keys), ...serviceMembers]);

@@ -72,7 +72,7 @@ export function createRunner(options: RunnerOptions): Runner {
     const now = performance.now();
     if (now - toldAt < errorPauseMs) return;
     toldAt = now;
-    logger()?.error({ err }, "the server cannot take a connection");
+    logger()?.error({ err }, "the server cannot accept a connection");
   }
 
   /** @param serverMs time until connections are cut; the rest is left for the hooks */

@@ -16,7 +16,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   try {
     const service = await createService({ ...options, config: process.argv[2] ?? options.config });
     const started = service.start();
-    // Remove this only once the service listens for the signal: without any listener, a pending signal would be lost.
+    // Remove the listener only after the service has added its own: without any listener, a pending signal would be
+    // lost.
     process.off("SIGTERM", stopEarly);
     await started;
     return service;

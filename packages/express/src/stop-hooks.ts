@@ -7,7 +7,7 @@ export interface StopHooks {
   /** @throws ConfigurationError for an unknown phase, and for a hook that is not a function */
   readonly add: (phase: StopPhase, hook: StopHook) => void;
   /**
-   * Runs all hooks in a phase in parallel, and waits for them until the timeout at most. Logs hooks that throw or hang.
+   * Runs all hooks in a phase in parallel, and waits for them at most until the timeout. Logs hooks that throw or hang.
    */
   readonly run: (phase: StopPhase) => Promise<void>;
 }

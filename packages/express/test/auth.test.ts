@@ -132,7 +132,7 @@ describe("the plugin `auth`", () => {
     expect(JSON.stringify(test.lines)).to.contain("SVC_AUTH_SECRET is not used");
   });
 
-  it("REV-3 calls the revocation check passed in code for every request, and reports its outage in /ready", async () => {
+  it("REV-3 calls a revocation check set in code on every request, and reports its outage in /ready", async () => {
     const revoked = new Set<string>();
     let isOut = false;
     const revocation = {

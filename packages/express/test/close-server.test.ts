@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { startService } from "./support/test-service.ts";
 
-describe("closing the server", function () {
+describe("a server that is closing", function () {
   this.timeout(15_000);
 
   it("sends the complete response to a slow reader", async () => {

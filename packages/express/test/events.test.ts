@@ -126,14 +126,14 @@ describe("the plugin `events`", function () {
   describe("on Redis", () => {
     const redis = testRedis();
 
-    it("EVT-2 delivers events published in a transaction to another service's subscribers", () =>
+    it("EVT-2 delivers events to another service's subscribers when a transaction publishes them", () =>
       carries("redis", redis.url));
   });
 
   describe("on NATS", () => {
     const nats = testNats();
 
-    it("EVT-2 delivers events published in a transaction to another service's subscribers", () =>
+    it("EVT-2 delivers events to another service's subscribers when a transaction publishes them", () =>
       carries("nats", nats.url));
   });
 
@@ -181,7 +181,7 @@ describe("the plugin `events`", function () {
   });
 });
 
-describe("misconfigured events", () => {
+describe("a service with misconfigured events", () => {
   const subscribers = { "expense.recorded": { note: () => undefined } };
   const on = (more = "", enabled?: string): { toml: string } => ({ toml: plugins("x", more, enabled) });
 
@@ -198,7 +198,7 @@ describe("misconfigured events", () => {
     return expect.fail("it started");
   }
 
-  it("log a warning for each setting of a bus that is not used", async () => {
+  it("logs a warning for each bus setting that has no effect", async () => {
     const { service, lines } = await makeService({
       ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
       env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },
@@ -210,7 +210,7 @@ describe("misconfigured events", () => {
     expect(JSON.stringify(lines)).not.to.contain("hunter2");
   });
 
-  it("prevent the start with an error that names the setting and contains no secret", async () => {
+  it("refuses to start with an error that names the setting and contains no secret", async () => {
     expect(await refusal({ subscribers })).to.contain("subscribers: has no effect without the plugin events");
     expect(await refusal({ ...on("", '"database", "events"'), subscribers })).to.contain(
       "subscribers: run as jobs: enable the plugin queue",

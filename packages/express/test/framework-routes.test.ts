@@ -39,7 +39,7 @@ describe("framework routes", () => {
         },
       });
       await expectAnswered(test.url);
-      // The passing middleware has seen all requests, so the framework routes run after it.
+      // The middleware has seen all requests, so the framework routes run after it.
       expect(seen).to.deep.equal([...paths, "/health"]);
       expect(layersOf(test.service.app)).to.deep.equal([
         "composed",

@@ -35,7 +35,7 @@ function routes(app: Express, { db }: Service): void {
 }
 
 onBothMajors((express) => {
-  describe("signed tokens with unusual names of users or tenants", function () {
+  describe("a service that receives signed tokens with unusual user or tenant names", function () {
     this.timeout(60_000);
     const database = testDatabase({ name: "hostile-tenants" });
     const start = () =>
@@ -47,7 +47,7 @@ onBothMajors((express) => {
       });
     const signed = (claims: object): string => `Bearer ${signToken({ sub: "ann", ...claims }, secret)}`;
 
-    it("get a 401, never a 500, for a name that a store cannot hold, and log only the claim's name (AUTH-39)", async () => {
+    it("returns 401, never 500, for a name that a store cannot hold, and logs only the claim's name (AUTH-39)", async () => {
       await using test = await start();
       const bad = [
         ...Object.values(badTenantIds).map((tenant_id) => ({ tenant_id })),
@@ -69,7 +69,7 @@ onBothMajors((express) => {
       }
     });
 
-    it("give access to the database for every valid tenant id (AUTH-39)", async () => {
+    it("gives access to the database for every valid tenant id (AUTH-39)", async () => {
       await using test = await start();
       for (const tenant_id of goodTenantIds) {
         const answer = await request(test.url).get("/rows").set("Authorization", signed({ tenant_id }));

@@ -194,7 +194,7 @@ describe("the plugin `auth` in a service that issues tokens", function () {
     revocation.stop();
   });
 
-  it("without `issue_tokens`, adds neither service.issuer nor its routes", async () => {
+  it("adds neither service.issuer nor its routes when `issue_tokens` is off", async () => {
     const toml = withSecret.replace("issue_tokens = true\n", "");
     await using test = await startService({ toml, env, routes });
     expect(test.service.issuer).to.equal(undefined);

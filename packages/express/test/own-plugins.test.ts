@@ -119,7 +119,7 @@ describe("custom plugins", function () {
     expect(seen).to.deep.equal(["identity", "admission, body unread", 'behind {"id":1}']);
   });
 
-  describe("are stopped, and refused with an error that names the faulty one, when it", () => {
+  describe("are stopped, with an error that names the faulty plugin, if one of them", () => {
     const thenable = ["th", "en"].join("");
     const faulty: Readonly<Record<string, readonly [start: () => object, message: string]>> = {
       throws: [
@@ -196,7 +196,7 @@ describe("custom plugins", function () {
     }
   });
 
-  it("are named in the error when the application has a handler for the same task", async () => {
+  it("are named in the error when they and the application have a handler for the same task", async () => {
     const more = '[plugin.database]\nurl = "postgres://127.0.0.1:1/x"\n';
     const start = (): object => ({ handlers: { clean() {} } });
     const cleaner = definePlugin({ name: "cleaner", start });

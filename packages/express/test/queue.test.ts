@@ -145,7 +145,7 @@ describe("the plugin `queue`", function () {
     await test.line(({ message }) => message === "job done");
   });
 
-  it("RDY-15 makes /ready unavailable while its table is missing, and creates the table once its login may", async () => {
+  it("RDY-15 makes /ready unavailable while its table is missing, and creates the table once its database role may create tables", async () => {
     await using login = await openTestLogin({ url: database.url });
     await using test = await startService({
       toml: plugins('name = "late_jobs"', '"database", "queue"'),
@@ -262,7 +262,7 @@ describe("the plugin `queue`", function () {
       expect((await request(test.url).get("/jobs/stats")).status).to.equal(200);
     });
 
-    it("JOB-32 JOB-12 guards its page after the application's middleware, and retries dead jobs from it", async () => {
+    it("JOB-32 JOB-12 runs the guard of its page after the application's middleware, and retries dead jobs from the page", async () => {
       const operators = new WeakSet();
       await using test = await startService({
         app: express(),
@@ -403,7 +403,7 @@ describe("the plugin `queue`", function () {
   it("JOB-11 releases running jobs at the time limit of a stop", async () => {
     const began = Promise.withResolvers<void>();
     const test = await startService({
-      // A quarter of this time is reserved for releasing jobs: longer than an event-loop stall on a busy machine.
+      // A quarter of this time is reserved for releasing jobs; it must exceed an event-loop stall on a busy machine.
       toml: `shutdown_timeout = 10\n${plugins('name = "given_jobs"')}`,
       env: env(),
       jobs: {
@@ -441,7 +441,7 @@ describe("the plugin `queue`", function () {
     expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
   });
 
-  it("uses a database passed in code instead of the plugin's, and leaves it open", async () => {
+  it("uses a database passed in code instead of the plugin `database`, and leaves it open", async () => {
     await using db = createDatabase({ url: database.url });
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     {
@@ -458,7 +458,7 @@ describe("the plugin `queue`", function () {
   });
 });
 
-describe("misconfigured jobs", () => {
+describe("a service with misconfigured jobs", () => {
   const url = "postgres://127.0.0.1:1/x";
   const jobs = { a: () => undefined };
 
@@ -472,7 +472,7 @@ describe("misconfigured jobs", () => {
     return expect.fail("it started");
   }
 
-  it("prevent the start with an error that names the setting", async () => {
+  it("refuses to start with an error that names the setting", async () => {
     const on = plugins();
     expect(await refusal({ toml: plugins("nmae = 1") })).to.contain("plugin.queue.nmae: is unknown");
     expect(await refusal({ toml: plugins("", '"queue"') })).to.contain("plugins.enabled: contains queue");
@@ -528,7 +528,7 @@ describe("misconfigured jobs", () => {
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
   });
 
-  it("CFG-12 prevent the start with one error that lists all faults in tables, schedules and subscribers", async () => {
+  it("CFG-12 refuses to start with one error that lists all faults in tables, schedules and subscribers", async () => {
     const message = await refusal({
       toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
         [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,
@@ -555,7 +555,7 @@ describe("misconfigured jobs", () => {
       .and.to.contain("role: worker has no work");
   });
 
-  it("PROF-5 are refused in the reduced profile, which has no queue worker", async () => {
+  it("PROF-5 refuses to start with jobs in the reduced profile, which has no queue worker", async () => {
     const reduced = { profile: "reduced", config: undefined, env: { SVC_APP_NAME: "small" } } as const;
     expect(await refusal({ ...reduced, jobs, role: "worker" }))
       .to.contain("role: is available only in the full profile")

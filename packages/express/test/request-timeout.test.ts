@@ -164,7 +164,7 @@ describe("the request timeout", () => {
     expect(child.lines().filter((line) => line["level"] === "fatal")).to.deep.equal([]);
   });
 
-  it("LIM-4 also applies to a request listener without Express that serve() runs", async () => {
+  it("LIM-4 applies to a request listener without Express that serve() runs", async () => {
     await using serving = await serve(() => undefined, {
       host: "127.0.0.1",
       port: 0,
@@ -191,7 +191,7 @@ describe("the request timeout", () => {
     expect(await (await answer).text()).to.equal("at last");
   });
 
-  it("LIM-4 keeps the header Connection: close that a handler has set when the body is still arriving", async () => {
+  it("LIM-4 keeps a handler's header Connection: close while the body is still arriving", async () => {
     await using test = await startService({
       toml,
       routes: (app) => {

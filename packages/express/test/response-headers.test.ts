@@ -98,7 +98,7 @@ onBothMajors((express) => {
       expect(headers["Content-Security-Policy"]).to.contain("default-src 'self'");
     });
 
-    it("are sent next to a value that the application appends", async () => {
+    it("are sent together with a value that the application appends", async () => {
       const own = "script-src 'none'";
       for (const append of [
         (res: Response) => res.appendHeader("Content-Security-Policy", own),

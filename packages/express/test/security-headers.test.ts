@@ -71,7 +71,7 @@ describe("security headers", () => {
   });
 
   onBothMajors((express) => {
-    it("EDGE-6 EDGE-7 are each sent once, also when service.app runs on another server", async () => {
+    it("EDGE-6 EDGE-7 are each sent once, even when service.app runs on another server", async () => {
       await using test = await startService({ app: express(), routes });
       const { service } = await makeService({ app: express(), routes });
       await using plain = await listen(service.app);
@@ -163,7 +163,7 @@ describe("security headers", () => {
       }
     });
 
-    it("call a writeHead that other middleware has overridden", async () => {
+    it("do not bypass a writeHead() that other middleware has overridden", async () => {
       const { service } = await makeService({ app: express(), routes });
       const outer = express();
       outer.use((_req, res, next) => {

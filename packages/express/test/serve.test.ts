@@ -99,7 +99,7 @@ describe("serve()", () => {
     expect(await refusal({ logger: {} })).to.contain("logger: must be a logger");
   });
 
-  it("writes an uncaught error to standard error without a logger", async () => {
+  it("writes an uncaught error to standard error when it has no logger", async () => {
     await using child = await runChild(
       `import { serve } from "@svc/express";
        await serve(() => undefined, { port: 0, host: "127.0.0.1" });

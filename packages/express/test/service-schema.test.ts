@@ -93,7 +93,7 @@ describe("service.schema.json", () => {
     ).to.equal(1);
   });
 
-  it("describes a provider's key by its own definition, not by a key with the same name", () => {
+  it("describes a provider's key by its own definition, not by the definition of another key with the same name", () => {
     const auth = schema.properties?.["plugin"]?.properties?.["auth"]?.properties;
     const provider = auth?.["providers"]?.additionalProperties as Schema;
     const textOf = (name: string): string | undefined => provider.properties?.[name]?.description;

@@ -144,7 +144,7 @@ describe("a service", () => {
     }
   });
 
-  it("CFG-7 CFG-8 rejects plugins that are unknown or not built yet, and names the available ones", async () => {
+  it("CFG-7 CFG-8 rejects plugins that are unknown or not implemented yet, and names the available ones", async () => {
     const inCode = (name: string, its: string): string =>
       `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
@@ -182,7 +182,7 @@ describe("a service", () => {
       config: "service.toml",
       env: { SVC_APP_NAME: "small" },
     });
-    expect(message).to.contain("config: is read only by the full profile");
+    expect(message).to.contain("config: is used only in the full profile");
   });
 
   it("PROF-4 passes on the caller's trace unchanged in the reduced profile", async () => {
@@ -254,7 +254,7 @@ describe("a service", () => {
     expect({ message, closed }).to.deep.equal({ message: "no schema", closed: true });
   });
 
-  it("creates an Express application without the option `app`", async () => {
+  it("creates an Express application when the option `app` is omitted", async () => {
     const service = await createService({
       config: { toml: '[service]\nname = "own"\n[logging]\nlevel = "SILENT"\n' },
       env: {},
@@ -270,7 +270,7 @@ describe("a service", () => {
     await using test = await startService();
     for (let i = 0; i < 3; i++) test.service.server.emit("error", new Error("accept ENOBUFS"));
     expect((await request(test.url).get("/health")).status).to.equal(200);
-    const told = test.lines.filter((line) => line["message"] === "the server cannot take a connection");
+    const told = test.lines.filter((line) => line["message"] === "the server cannot accept a connection");
     expect(told).to.have.length(1);
   });
 

@@ -91,7 +91,7 @@ describe("slow clients", () => {
     expect(await ended).to.include({ status: 408 });
   });
 
-  it("LIM-4 cause an error in the request stream that a handler still reads after the 504, when they disconnect", async () => {
+  it("LIM-4 cause an error in the request stream when they disconnect while a handler still reads after the 504", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
@@ -190,7 +190,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("may have deadlines such as 2.3 s, with which other requests still succeed", async () => {
+  it("may have fractional deadlines, such as 2.3 s, while requests in time succeed", async () => {
     await withService(
       "headers_timeout = 2.3\nreceive_timeout = 8.2\nkeep_alive_timeout = 4.1\n",
       async ({ url }) => {
@@ -203,7 +203,7 @@ describe("slow clients", () => {
 describe("clients that do not read", () => {
   it("lose their connection when they read no part of their response within send_timeout", async () => {
     await using test = await startService({
-      // This limit also closes a connection that sends no request within it.
+      // This limit also applies before the request; 2 s are enough to send one on a busy machine.
       toml: "send_timeout = 2\n",
       routes(app) {
         app.get("/large", (_req, res) => void res.end(Buffer.alloc(64 * 1024 * 1024)));

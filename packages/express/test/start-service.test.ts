@@ -58,7 +58,7 @@ describe("startService()", () => {
       env: { SVC_APP_NAME: "a" },
     });
     expect((await reduced.ended).code).to.equal(2);
-    expect(reduced.stderr()).to.contain("config: is read only by the full profile");
+    expect(reduced.stderr()).to.contain("config: is used only in the full profile");
   });
 
   it("CFG-14 exits with 2 for a plugin that throws, after stopping the plugins that have started", async () => {

@@ -25,7 +25,7 @@ async function ask(url: string, agent?: Agent): Promise<Answer> {
   return { status: answer.statusCode, connection: answer.headers.connection, body };
 }
 
-describe("a service that stops", () => {
+describe("a stopping service", () => {
   onBothMajors((express) => {
     it("RDY-20 RDY-21 returns 503 on /ready and still serves requests, with Connection: close, during the drain delay", async () => {
       const test = await startService({
@@ -121,7 +121,7 @@ describe("a service that stops", () => {
     );
   });
 
-  it("stops only once when stop() is called several times", async () => {
+  it("runs its stop hooks once when stop() is called several times", async () => {
     const test = await startService();
     let hooks = 0;
     test.service.onStop("work", () => void hooks++);

@@ -22,7 +22,7 @@ interface Served extends AsyncDisposable {
 
 describe("a tuned application", function () {
   this.timeout(120_000);
-  // Express 4 prints warnings about old call forms unless the event has a listener.
+  // Express 4 prints deprecation warnings unless the event `deprecation` has a listener.
   const ignore = (): void => undefined;
   before(() => void process.on("deprecation" as "warning", ignore));
   after(() => void process.off("deprecation" as "warning", ignore));
@@ -81,7 +81,8 @@ describe("a tuned application", function () {
 });
 
 /**
- * Sends the head of a request to the tuned and the untuned application, compares their answers, and returns the answer.
+ * Sends a request without a body to the tuned and the untuned application, compares their answers, and returns the
+ * answer.
  */
 type Ask = (head: string) => Promise<string>;
 

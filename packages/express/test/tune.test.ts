@@ -276,7 +276,7 @@ describe("tune()", () => {
       });
     }
 
-    it("keeps applications working that were mounted before the call, and applications that mount the tuned one later", async () => {
+    it("works with applications mounted before the call, and inside an application that mounts the tuned one later", async () => {
       const inner = makeApp();
       const app = express();
       app.use("/in", inner);
@@ -318,7 +318,7 @@ describe("tune()", () => {
     expect(text).to.equal("plain");
   });
 
-  it("rejects a value for serve()'s option tune that is not a boolean", async () => {
+  it("is controlled by serve()'s option `tune`, which must be a boolean", async () => {
     const wrong = serve(() => undefined, { tune: "no" as unknown as boolean });
     expect(String(await rejection(wrong))).to.contain('tune: must be true or false; it is "no"');
   });

@@ -70,7 +70,7 @@ describe("the tuned server", () => {
       expect(changed).to.deep.equal([]);
     });
 
-    it("creates requests and responses with the extensions that the application made before and after its creation", async () => {
+    it("creates requests and responses with the application's extensions, made before or after the service was created", async () => {
       const app = express();
       Object.assign(app.request, { before: () => "before" });
       await using test = await startService({

@@ -206,7 +206,7 @@ describe("a body whose type no parser in the route accepts", () => {
       }
     });
 
-    it("does not get a 415 where the request gets a 404, 405 or 401 (ERR-18)", async () => {
+    it("does not get a 415 when the request gets a 404, 405 or 401 (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       const status = async (method: "post" | "put", path: string): Promise<number> =>
         (await request(test.url)[method](path).type("text/plain").send("x")).status;
@@ -224,7 +224,7 @@ describe("a body whose type no parser in the route accepts", () => {
       expect(text.match(/HTTP\/1\.1 (\d+)/g)).to.deep.equal(["HTTP/1.1 415", "HTTP/1.1 200"]);
     });
 
-    it("also gets a 415 when service.app runs on another server (ERR-18)", async () => {
+    it("gets a 415 even when service.app runs on another server (ERR-18)", async () => {
       const { service } = await makeService({ app: express(), routes: routes(express) });
       const answer = await request(service.app).post("/name").type("form").send("name=ann");
       expect(answer.status).to.equal(415);

@@ -49,7 +49,7 @@ describe("options of health()", () => {
     expect(faultsOf({ ...about, checks: [good] })).to.deep.equal([]);
   });
 
-  it("must not contain two checks with the same name, also when addCheck() adds the second", () => {
+  it("must not contain two checks with the same name, even if addCheck() adds the second", () => {
     const good = check("db", true, { healthy: true });
     expect(() => health({ ...about, checks: [good, good] })).to.throw(
       ConfigurationError,

@@ -146,7 +146,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(1);
   });
 
-  it("RDY-10 is reused for 1 s, also when a check failed", async () => {
+  it("RDY-10 is reused for 1 s, even when a check failed", async () => {
     for (const healthy of [true, false]) {
       let now = 5_000;
       let asked = 0;
@@ -164,7 +164,7 @@ describe("the readiness report", () => {
     }
   });
 
-  it("RDY-9 RDY-10 needs at most 3 runs of a check of 100 ms for 100 clients that poll for 2 s", async () => {
+  it("RDY-9 RDY-10 needs at most 3 runs of a check that takes 100 ms, for 100 clients that poll for 2 s", async () => {
     let now = 0;
     let asked = 0;
     let answered = 0;
@@ -247,7 +247,7 @@ describe("the readiness report", () => {
     expect(nothing.checks["db"]).not.to.have.property("meta");
   });
 
-  it("lists the checks in their order, and includes an added check from the next run on", async () => {
+  it("lists the checks in the order in which they were added, and includes an added check from the next run on", async () => {
     const middleware = health({ ...about, checks: [check("z", true, up)], reuseMs: 0 });
     expect(Object.keys((await middleware.report()).checks)).to.deep.equal(["z"]);
     middleware.addCheck(check("a", true, { healthy: false }));

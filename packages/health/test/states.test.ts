@@ -117,7 +117,7 @@ describe("readiness changes", () => {
     ]);
   });
 
-  it("are passed to onChange, also when the state changes to starting or draining", async () => {
+  it("are passed to onChange, including changes to starting and draining", async () => {
     const changes: ReadinessChange[] = [];
     const middleware = health({ ...about, onChange: (change) => changes.push(change) });
     middleware.setState("starting");

@@ -83,7 +83,8 @@ function refusalOf(
   inflate: boolean,
 ): ProblemError | undefined {
   if (Number(req.headers["content-length"] ?? 0) > maxBytes) return tooLarge(maxBytes);
-  if (kind === "charset") return unsupported(req, "ERR_SVC_BODY_CHARSET", "the charset of JSON is utf-8");
+  if (kind === "charset")
+    return unsupported(req, "ERR_SVC_BODY_CHARSET", "the charset of a JSON body must be utf-8");
   const inflater = inflaterOf(req.headers["content-encoding"]);
   if (inflater === undefined || (inflate && inflater !== "unknown")) return undefined;
   const accepted = inflate ? acceptedEncodings : "identity";
@@ -92,8 +93,8 @@ function refusalOf(
   });
 }
 
-// Returns a `next()` that runs in the current async contexts, of this project and of other libraries: a request's
-// listeners run outside of them.
+// Returns a `next()` that keeps the current async contexts of this project and of other libraries, because listeners of
+// a request run outside of them.
 function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (error?: unknown) => void {
   const restore = AsyncLocalStorage.snapshot();
   return (error) => {

@@ -16,7 +16,7 @@ export type Parsed = { readonly value: unknown } | { readonly fault: ProblemErro
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Parses a body's bytes. Never throws, whatever the bytes are. */
+/** Parses a body's bytes. Never throws, for any bytes. */
 export function parseJson(bytes: Buffer, { maxDepth, strict }: JsonRules): Parsed {
   if (!isUtf8(bytes)) return fault("ERR_SVC_BODY_NOT_UTF8", "the body is not valid UTF-8");
   if (isDeeperThan(bytes, maxDepth)) {

@@ -46,7 +46,7 @@ export function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
-// A list of chunks would use a hundred bytes per byte if a client sends single bytes.
+// A list of chunks would use a hundred times the memory if a client sends single bytes.
 function appended(held: Buffer, size: number, chunk: Buffer, maxBytes: number): Buffer {
   const total = size + chunk.length;
   let target = held;

@@ -12,10 +12,10 @@ const readTextOptions = defineOptions("readText()", {
 export type ReadTextOptions = OptionsOf<typeof readTextOptions>;
 
 /**
- * Reads the body of a request of any type as UTF-8 text, with U+FFFD for invalid bytes. For small bodies that no parser
- * reads, such as a form or a token. Rejects a `Content-Length` over the limit before reading (LIM-2), and otherwise
- * counts the bytes as they arrive (LIM-3). Inflates no body. Returns an empty string if other code has read the body to
- * its end.
+ * Reads the body of a request of any type as UTF-8 text, with U+FFFD for invalid bytes. Use it for small bodies that no
+ * parser reads, such as a form or a token. Rejects a `Content-Length` over the limit before reading (LIM-2), and
+ * otherwise counts the bytes as they arrive (LIM-3). Does not inflate compressed bodies. Returns an empty string if
+ * other code has read the body to its end.
  *
  * @throws ProblemError 413 `ERR_SVC_BODY_TOO_LARGE`, which closes the connection; 400 `ERR_SVC_BODY_INCOMPLETE` if the
  *   client disconnects

@@ -6,8 +6,8 @@ import { unsupported } from "./faults.ts";
 const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
 
 /**
- * Rejects bodies of all other types with a 415 that names the accepted types, in its detail and in the `Accept` header
- * (ERR-18). A request without a body passes.
+ * Rejects a body whose type is not in the list, with a 415 that names the accepted types in its detail and in the
+ * `Accept` header (ERR-18). A request without a body passes.
  *
  * @param types lower case, without parameters; `image/*` accepts every subtype, `application/*+json` every subtype with
  *   this suffix

@@ -113,7 +113,7 @@ for (const stack of stacks) {
       expect((await rawRequest(server.port, fitting)).status).to.equal(200);
     });
 
-    it("LIM-1 sends the 413 so that a client that is still sending can read it", async () => {
+    it("LIM-1 lets a client that is still sending read the 413", async () => {
       await using server = await serve(stack, { maxBytes: 1_000 });
       const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
       const client = request(server.url, {
@@ -229,11 +229,15 @@ for (const stack of stacks) {
         const { status, body } = await post(server.url, "{}", {
           "Content-Type": `application/json; charset=${charset}`,
         });
-        expect([charset, status, body.detail]).to.deep.equal([charset, 415, "the charset of JSON is utf-8"]);
+        expect([charset, status, body.detail]).to.deep.equal([
+          charset,
+          415,
+          "the charset of a JSON body must be utf-8",
+        ]);
       }
     });
 
-    it("ERR-19 reports the position of malformed JSON without quoting it", async () => {
+    it("ERR-19 reports the position of the fault in malformed JSON without quoting the body", async () => {
       await using server = await serve(stack);
       const { status, body } = await post(server.url, '{\n "password": hunter2 }');
       expect(status).to.equal(400);
@@ -465,7 +469,7 @@ describe("jsonBody with other parsers and attachProblems", () => {
     });
   }
 
-  it("ERR-21 responds to an invalid chunk in the body with one problem", async () => {
+  it("ERR-21 responds with one problem to an invalid chunk in the body", async () => {
     const parser = jsonBody();
     const onError = problemHandler();
     const server = createServer(problemServerOptions, (req, res) => {
@@ -484,7 +488,7 @@ describe("jsonBody with other parsers and attachProblems", () => {
     expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
   });
 
-  it("ERR-21 responds to a body that does not arrive with one 408 problem", async () => {
+  it("ERR-21 responds with one 408 problem when the body does not arrive", async () => {
     const parser = jsonBody();
     const onError = problemHandler();
     const { promise, resolve } = deferred();

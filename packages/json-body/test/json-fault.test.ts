@@ -11,7 +11,7 @@ function positionByParser(text: string): number | undefined {
   }
 }
 
-describe("the position of malformed JSON", () => {
+describe("the position of the fault in malformed JSON", () => {
   const cases: Readonly<Record<string, number>> = {
     "": 0,
     " ": 1,

@@ -33,7 +33,7 @@ for (const stack of stacks) {
       expect(none.status).to.equal(415);
     });
 
-    it("ERR-18 accepts the listed types, with parameters and in any case, and requests without a body", async () => {
+    it("ERR-18 accepts the listed types, with parameters and in any letter case, and requests without a body", async () => {
       const types = ["application/json", "image/*", "application/*+json"];
       await using server = await serveAll(stack, [requireContentType(...types)]);
       const statusOf = async (type: string): Promise<number> =>

@@ -35,7 +35,7 @@ export function boundNames(logger: PinoLogger): ReadonlyMap<string, string> {
   return internals(logger)[BOUND];
 }
 
-/** Prepares a root logger, so that names are unique in each of its records and of its child loggers' records. */
+/** Prepares a root logger, so that names are unique in each record, including the records of child loggers. */
 export function trackBoundFields(root: PinoLogger): void {
   const held = internals(root);
   held[FIRST] = held[symbols.chindingsSym];

@@ -49,7 +49,7 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
   const write: WriteCall = options[WRITE] ?? writeSync;
   let turn = "";
   let turnLines = 0;
-  // In bytes while blocked, else in UTF-16 units, which is precise enough to decide when to write.
+  // Counted in bytes while blocked, else in UTF-16 units, which are precise enough to decide when to write.
   let turnSize = 0;
   let scheduled = false;
   let queue: Chunk[] = [];

@@ -22,7 +22,7 @@ const names: Readonly<Record<string, string>> = {
 };
 
 const level: k.Kind<string> = {
-  expects: `one of ${Object.keys(names).join(", ")}, in any case`,
+  expects: `one of ${Object.keys(names).join(", ")}, in upper or lower case`,
   accepts: (value): value is string => typeof value === "string" && Object.hasOwn(names, value.toLowerCase()),
 };
 

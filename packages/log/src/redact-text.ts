@@ -32,7 +32,7 @@ function withoutNamed(text: string, named: RegExp): string {
     else if (escapes !== undefined) end = endOfMember(text, at, isPlural(whole));
     else end = endInText(text, at, whole, separator);
     if (end <= at) continue;
-    // A quoted value and a JSON member stay strings; plain text needs no quotes.
+    // Put quotes around the replacement of a quoted value or of a JSON member; plain text needs none.
     const around = quotes ?? (escapes === undefined ? "" : `${escapes.length % 2 === 0 ? "" : escapes}"`);
     clean += `${text.slice(copied, at)}${around}${censor}${around}`;
     copied = named.lastIndex = end;

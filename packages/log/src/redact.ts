@@ -52,7 +52,7 @@ export function createRedactor(more: readonly string[]) {
     /** Redacts the list element after the header name between `start` and `end`, and returns the end of the element. */
     function redactAfterHeader(start: number, end: number): number {
       let [from, to] = [start, end];
-      // The redacted element may be a header too: ["vary", "cookie", "cookie", "sid=1"].
+      // The redacted element may itself be the name of a secret header: ["vary", "cookie", "cookie", "sid=1"].
       while (document[from] === '"' && names.isHeader(document.slice(from + 1, to - 1))) {
         const comma = skipSpace(document, to);
         if (document[comma] !== ",") break;

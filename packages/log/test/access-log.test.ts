@@ -285,7 +285,7 @@ describe("accessLog()", () => {
     expect(records[2]).to.include({ http_path: "*" });
   });
 
-  it("responds normally when a destination throws, or a logger throws or rejects", async () => {
+  it("does not affect the response when a destination throws, or a logger throws or rejects", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };

@@ -149,7 +149,7 @@ describe("createDestination()", () => {
     expect(reader.text).to.equal("1\n");
   });
 
-  it("writes a fatal line at once", () => {
+  it("writes a fatal line immediately", () => {
     const reader = new Reader();
     const logger = createLogger({ service: "shop", env: "local", destination: reader.destination() });
     logger.info("before");
@@ -215,8 +215,8 @@ describe("standard output of a process", () => {
   });
 
   it("LOG-1 contains complete lines of several loggers, even beyond the capacity of a pipe", async () => {
-    // At exit, the child waits at most a second for this process to read its output. It stops its clock, so that the
-    // second never passes on a slow machine.
+    // At exit, the child waits at most a second for this process to read its output. The child's clock is stopped, so
+    // that the second never passes on a slow machine.
     const { messages } = await run(`
       const other = createLogger({ service: "shop", env: "local" });
       const pad = "x".repeat(500);
@@ -227,7 +227,7 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(Array.from({ length: 2000 }, (_, i) => String(i)));
   });
 
-  it("does not end the process when its reader closes it", async () => {
+  it("does not end the process when the reader closes the pipe", async () => {
     const script = moduleOf(`
       logger.info("first");
       setTimeout(() => { logger.info("into the void"); process.stdout.write("printed\\n"); }, 300);

@@ -114,7 +114,7 @@ describe("createLogger()", () => {
     expect(failed?.["err"]).to.include({ message: "broken" });
   });
 
-  it("LOG-2 writes errors under err with type, message, code and the stack with its causes", () => {
+  it("LOG-2 writes errors under err with type, message, code and a stack that includes the causes", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const cause = new RangeError("too far");
@@ -208,7 +208,7 @@ describe("createLogger()", () => {
       .to.throw(ConfigurationError)
       .with.property("message")
       .that.matches(/service: is required/)
-      .and.matches(/level: must be one of trace, debug, .* in any case; it is "loud"/)
+      .and.matches(/level: must be one of trace, debug, .* in upper or lower case; it is "loud"/)
       .and.matches(/destination: must be/)
       .and.matches(/redact: must be/)
       .and.matches(/leve: is unknown; did you mean level\?/);

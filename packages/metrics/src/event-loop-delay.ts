@@ -7,8 +7,8 @@ type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
 const RESOLUTION_MS = 10;
 
 /**
- * Readers of the figures, in the order of the gauges. Every figure except the deviation includes the monitor's own
- * interval.
+ * Functions that return each statistic in seconds, in the order of the gauges. They subtract the monitor's interval,
+ * which every raw value except the deviation includes.
  */
 const FIGURES: Readonly<Record<string, (of: IntervalHistogram) => number>> = {
   min: (of) => withoutResolution(of.min),
@@ -40,7 +40,8 @@ export function registerEventLoopDelay(registry: Registry): () => void {
       name: `nodejs_eventloop_lag_${figure}_seconds`,
       help: `Delay of the event loop beyond its timer since the last scrape, ${figure}, in seconds.`,
       registers: [registry],
-      // The registry collects in the order of registration, so the first gauge reads all figures and then resets.
+      // The registry collects in the order of registration, so the first gauge reads all statistics and then resets the
+      // monitor.
       ...(first && { collect: readAll }),
     });
     gauges.push({ gauge, read });

@@ -37,8 +37,8 @@ export interface MetricsMiddleware extends Middleware, AsyncDisposable {
 const CLIENT_CLOSED_REQUEST = 499;
 
 /**
- * Counts requests and their durations (MET-3 to MET-10). Mount it before every middleware and route that can respond. If
- * `requestId()` or a logger runs earlier, durations start there.
+ * Counts requests and their durations (MET-3 to MET-10). Mount it before every other middleware and route that can
+ * respond. If `requestId()` or a logger runs earlier, durations are measured from that point.
  *
  * A request counts with status 499 when its connection breaks before the head of the response is sent, and with the sent
  * status when it breaks later.

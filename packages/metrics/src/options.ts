@@ -21,7 +21,9 @@ export const metricsOptions = defineOptions("metrics()", {
       k.objectWith<Registry>("a prom-client Registry", "getSingleMetric", "getMetricsAsJSON", "metrics"),
     ),
   },
-  /** Upper bounds of the duration buckets in seconds, ascending, 1 to 50. Default: prom-client's, 0.005 to 10. */
+  /**
+   * 1 to 50 upper bounds of the duration buckets, in seconds, in ascending order. Default: prom-client's, 0.005 to 10.
+   */
   buckets: {
     key: "buckets",
     kind: k.withDefault(ascendingBounds, [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
@@ -38,7 +40,7 @@ export const metricsOptions = defineOptions("metrics()", {
 }).withCheck(({ registry }) => {
   // A registry with the OpenMetrics format would send it even to clients that ask for plain text.
   if (!String(registry?.contentType).startsWith("application/openmetrics-text")) return [];
-  const message = "must be a registry of the plain text format; OpenMetrics is offered by Accept anyway";
+  const message = "must have the plain text format; clients that accept OpenMetrics get it anyway";
   return [fault("registry", message)];
 });
 

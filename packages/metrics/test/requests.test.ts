@@ -30,7 +30,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       });
     });
 
-    it("MET-8 MET-10 labels requests with the route template and its mounts, even after an error", async () => {
+    it("MET-8 MET-10 labels requests with the route template, including mount paths, even after an error", async () => {
       const counted = metrics(quiet);
       const router = express.Router();
       router.get("/things/:id", (_req, res) => void res.sendStatus(200));
@@ -187,7 +187,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-10 counts requests beyond maxSeries under <other>, and reports it in a non-critical check", async () => {
+  it("MET-10 counts requests beyond maxSeries under <other>, and reports this in a non-critical check", async () => {
     const counted = metrics({ ...quiet, maxSeries: 2 });
     const app = expressMajors["express 5"]().use(counted);
     for (const path of ["/a", "/b", "/c", "/d"]) app.get(path, (_req, res) => void res.sendStatus(200));

@@ -2,7 +2,7 @@ import { oneLine } from "./show.ts";
 
 /** A fault in a configuration. */
 export interface Fault {
-  /** The option, file key or environment variable at fault, as its author wrote it. */
+  /** The option, file key or environment variable at fault, as the user wrote it. */
   readonly key: string;
   /** What is wrong and what is allowed, in one line. Never contains a secret. */
   readonly message: string;

@@ -21,7 +21,7 @@ export interface Option<K extends Kind<unknown> = Kind<unknown>> {
   readonly key?: string | undefined;
   /** Unit and bounds in the file. Default: the same as in `kind`. */
   readonly inFile?: FileKind | undefined;
-  /** Environment variable that also sets the option, or a list, of which the first that is set counts. Default: none. */
+  /** One or more environment variables that also set the option; the first one set counts. Default: none. */
   readonly env?: string | readonly string[] | undefined;
   /** Which value is used when both the file and the environment set the option. Default: `"file"`. */
   readonly wins?: "env" | "file" | undefined;
@@ -35,7 +35,7 @@ export interface OptionTable {
   readonly table: Definition;
 }
 
-/** A table of tables whose names the file's author chooses. */
+/** A table of tables whose names the user chooses. */
 export interface NamedOptionTables {
   readonly key: string;
   readonly each: Definition;
@@ -49,7 +49,7 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
   /** The factory call as it appears in error messages, for example `createCache()`. */
   readonly subject: string;
   readonly keys: E;
-  /** Returns the faults in a combination of valid options; their keys are names in code. */
+  /** Returns the faults in a combination of valid options; the `key` of a fault is an option's name in code. */
   faultsOf(
     this: void,
     options: ResolvedOptions<E>,
@@ -60,8 +60,8 @@ export interface Definition<E extends OptionEntries = OptionEntries> {
    *
    * @param given undefined counts as `{}`
    * @returns a new frozen object with every option present
-   * @throws ConfigurationError that lists all unknown and invalid options, by the names from `withNames()` if `given`
-   *   carries any
+   * @throws ConfigurationError that lists all unknown and invalid options, under the names that `withNames()` attached
+   *   to `given`, if any
    */
   resolve(given: object | undefined): ResolvedOptions<E>;
 }
@@ -112,8 +112,8 @@ export type ResolvedOptions<E extends OptionEntries> = { readonly [N in keyof E]
 /**
  * Checks combinations of options, after each option is valid by itself.
  *
- * @param name returns an option's name as its author wrote it, for the message of a fault
- * @returns faults whose keys are names of options in code; a generator function yields each
+ * @param name returns an option's name as the user wrote it, in code or in the file
+ * @returns the faults, each with the option's name in code as its `key`; the check may be a generator function
  */
 export type OptionsCheck<E extends OptionEntries> = (
   options: ResolvedOptions<E>,
@@ -173,7 +173,7 @@ export function fileOptions<E extends OptionEntries, N extends keyof E = KeyedNa
   };
 }
 
-/** Entries as a file reader sees them: of a definition, or of a table with the same members. */
+/** The entries of a definition or of a nested table, in the form that a reader of a configuration file uses. */
 export interface KeyedEntries {
   readonly keys: Readonly<
     Record<
@@ -206,7 +206,7 @@ function kindOf(entry: Option | OptionTable | NamedOptionTables): Kind<unknown> 
 const isObject: Kind<object> = objectWith<object>("an object");
 
 /**
- * Returns the file unit for an option in milliseconds that a file gives in seconds.
+ * Returns `inFile` of an option whose unit is milliseconds in code and seconds in the file.
  *
  * @param seconds allowed values in the file
  */

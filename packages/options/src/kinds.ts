@@ -89,8 +89,7 @@ export function string({ allowEmpty = false, pattern, expects }: StringRules = {
 }
 
 /**
- * Returns the source of a pattern for editors; undefined if it uses flags or lookarounds that their engines may not
- * support.
+ * Returns the source of a pattern for editors; undefined if it uses flags or lookarounds that editors may not support.
  */
 function plainSource(pattern: RegExp | undefined): string | undefined {
   if (pattern === undefined || /[^u]/.test(pattern.flags) || /\(\?[=!<]/.test(pattern.source))

@@ -101,7 +101,7 @@ function isOptional(kind: Kind<unknown>): kind is OptionalKind<unknown, unknown>
 function misuse(subject: string, given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return `must be an object; it is ${describe(given)}`;
   if ("headers" in given && "method" in given && "socket" in given) {
-    return `is a request: call the factory, app.use(${subject}), instead of passing it to app.use`;
+    return `is a request; write app.use(${subject}), with parentheses`;
   }
   if (given instanceof Promise) return "is a promise: await it first";
   // A Map or a Date has no own members and would pass as empty options; a module namespace is accepted.

@@ -66,7 +66,7 @@ describe("defineOptions", () => {
     expect(faultsOf(wrong)).to.contain("timeoutMs: must be a whole number");
   });
 
-  it("lists faults by the names in code, and checks combinations only when each option is valid", () => {
+  it("lists faults under the names in code, and checks combinations only when each option is valid", () => {
     expect(faultsOf({ name: "", nam: 1, repeat: true }))
       .to.contain("createThing() is configured wrongly (2 faults)")
       .and.to.contain("nam: is unknown; did you mean name?")
@@ -74,7 +74,7 @@ describe("defineOptions", () => {
     expect(faultsOf({ name: "a", repeat: true })).to.contain("size: is required with repeat");
   });
 
-  it("lists faults by the names attached to the options, even after a spread", () => {
+  it("lists faults under the names attached to the options, even after a spread", () => {
     const given = { ...withNames({ name: "a", repeat: true }, names), extra: undefined };
     expect(faultsOf({ ...given, name: "" })).to.contain("the service is configured wrongly");
     expect(faultsOf({ ...given, name: "" })).to.contain("plugin.thing.name: must be");
@@ -93,7 +93,7 @@ describe("defineOptions", () => {
     expect(definition.faultsOf(definition.resolve({ name: "a" }), String)).to.deep.equal([]);
   });
 
-  it("creates the error for one option under the name that its author wrote", () => {
+  it("creates the error for one option under the name that the user wrote", () => {
     const cause = new Error("cause");
     const error = optionError(names, "size", "is too large", { cause });
     expect(error.message).to.equal(

@@ -77,7 +77,7 @@ describe("kinds", () => {
     expect([isServerUrl("redis://h/0", /^\/\d$/), isServerUrl("redis://h", /^\/\d$/)]).to.eql([true, false]);
   });
 
-  it("have defaults: clocks and fetch, looked up when they are used, and the environment prod", async () => {
+  it("include defaults: clocks and fetch, which are looked up when used, and the environment prod", async () => {
     expect(wallClock.fallback()).to.be.closeTo(Date.now(), 1000);
     expect(monotonicClock.fallback()).to.be.closeTo(performance.now(), 1000);
     expect(environmentKind).to.include({

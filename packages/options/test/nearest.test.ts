@@ -25,7 +25,7 @@ describe("nearestName", () => {
     });
   }
 
-  it("returns undefined at once for a very long name", () => {
+  it("returns undefined immediately for a very long name", () => {
     expect(nearestName("maxAge".repeat(100_000), known)).to.equal(undefined);
     expect(nearestName("maxAge", ["maxAge".repeat(100_000)])).to.equal(undefined);
   });

@@ -14,7 +14,7 @@ describe("README", () => {
     expect(await readFile(readme, "utf8")).to.contain(`\`\`\`\n${error.join("\n")}\n\`\`\``);
   });
 
-  it("has a sample whose faults name an option as its author wrote it", async () => {
+  it("has a sample whose faults name an option as the user wrote it", async () => {
     await using sample = await runSample(readme, 1);
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

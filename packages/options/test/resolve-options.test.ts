@@ -199,7 +199,7 @@ describe("resolveOptions", () => {
 
   it("names the missing call when the factory itself is passed to app.use", () => {
     expect(faultsOf({ headers: {}, method: "GET", socket: {} }, kinds, "requestId()")).to.deep.equal([
-      "options: is a request: call the factory, app.use(requestId()), instead of passing it to app.use",
+      "options: is a request; write app.use(requestId()), with parentheses",
     ]);
   });
 

@@ -21,7 +21,7 @@ export function correlate(req: IncomingMessage, res: ServerResponse): string {
 }
 
 /**
- * Returns an id that may be echoed, or undefined (COR-6, COR-7). Rejects a repeated header, whose values Node joins
+ * Returns the id if it may be echoed, else undefined (COR-6, COR-7). Rejects a repeated header, whose values Node joins
  * with a comma and a space.
  */
 export function acceptable(id: unknown): string | undefined {

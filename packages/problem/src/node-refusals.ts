@@ -9,8 +9,8 @@ import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
 import { prepareProblem, sendProblem } from "./send.ts";
 
 /**
- * Options of `createServer` for a server with `attachProblems`, which then checks the Host header instead of Node. Node's
- * own response would have no body.
+ * Options of `createServer` with which `attachProblems` checks the Host header; if Node checked it, the response would
+ * have no body.
  */
 export const problemServerOptions: Readonly<Pick<ServerOptions, "requireHostHeader">> = Object.freeze({
   requireHostHeader: false,

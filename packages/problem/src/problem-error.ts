@@ -28,7 +28,7 @@ export interface ProblemOptions {
  * A failure with a status and a message for the client. Throw it or pass it to `next`; `problemHandler()` sends the
  * response. Without that handler, Express itself still uses its status and headers.
  *
- * An error below 500 has no stack, because it is a response and not a fault, and a stack is expensive.
+ * An error with a status below 500 has no stack, because it is a response and not a fault, and a stack is expensive.
  *
  * @throws RangeError when `status` is not a whole number from 400 to 599
  */

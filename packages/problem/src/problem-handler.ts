@@ -42,7 +42,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
     const problem = isProblemError(error) ? error : problemFor(error, debug);
     if (!res.headersSent) correlate(req, res);
     if (res.headersSent) {
-      // A client error after the complete response has no effect, so do not log it as an error.
+      // A 4xx error after the end of the response does not change the response, so do not log it as an error.
       const level = res.writableEnded && problem.status < 500 ? "debug" : "error";
       write(log, level, error, req, problem.status, "a response failed after its head had been sent");
     } else if (problem.status >= 500) {

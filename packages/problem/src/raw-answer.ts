@@ -25,8 +25,9 @@ export function rawProblem(
 }
 
 /**
- * Writes the last bytes of a connection, and closes it after the client has, at the latest after one second. Closing a
- * connection with unread input would reset it, and the reset may arrive before the response.
+ * Writes the last bytes of a connection, and closes the connection when the client has closed its side, at the latest
+ * after one second. Closing a connection with unread input would reset it, and the reset may arrive before the
+ * response.
  */
 export function answerAndClose(socket: Socket, bytes: Buffer): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -320,7 +320,7 @@ describe("attachProblems", () => {
     expectProblem(await rawRequest(last.port, "GET / HTTP/1.1\r\n\r\n"), 400);
   });
 
-  it("ERR-21 logs fewer debug records than it refuses bad requests", async () => {
+  it("ERR-21 logs fewer debug records than there are bad requests", async () => {
     const logger = collectingLogger();
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server, { logger });

@@ -251,7 +251,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect(body.detail).to.equal("the path is not validly percent-encoded");
     });
 
-    it("ERR-1 ERR-19 responds with a problem that does not quote the body to errors from express.json", async () => {
+    it("ERR-1 ERR-19 responds to errors from express.json with a problem that does not quote the body", async () => {
       const app = express();
       app.use(express.json({ limit: 20 }));
       app.use(problemHandler());

@@ -66,7 +66,7 @@ for (const stack of stacks) {
       expect(answers).to.deep.equal(["/a/b", "/c/d", "/", '/q"\\', "//evil/x"]);
     });
 
-    it("ERR-5 uses the id in the context or on the response, else mints an id", async () => {
+    it("ERR-5 uses the id in the context or on the response, else a new id", async () => {
       await using server = await serve(stack, (req, res) => {
         if (req.url === "/set") openContext(req).requestId = "from-context";
         if (req.url === "/header") res.setHeader("X-Request-ID", "from-header");
@@ -168,7 +168,7 @@ for (const stack of stacks) {
       expect(text).to.not.contain("problem");
     });
 
-    it("ERR-1 responds at once while the client is still sending, and closes the connection when the client is done", async () => {
+    it("ERR-1 responds immediately while the client is still sending, and closes the connection when the client has finished", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");

@@ -13,8 +13,8 @@ import { tenancyPlugin } from "@svc/tenancy/plugin";
 import { issuingPlugin, type TokenStores } from "@svc/token-issuer/plugin";
 
 /**
- * Provides the plugin `queue` with the role check and the job metrics, whose packages its own package must not depend
- * on.
+ * Gives the plugin `queue` the role check and the job metrics, because its package must not depend on the packages that
+ * contain them.
  */
 const queueTools = definePlugin({
   name: "queue",

@@ -35,7 +35,7 @@ export function codeOptions(plugin: AnyPlugin, given: object | undefined): Reado
 
 /** The kind for custom plugins. It rejects a plugin not created by `definePlugin()`. */
 export const pluginKind: Kind<Readonly<Record<string, AnyPlugin>>> = {
-  expects: "an object of plugins by name, each made by definePlugin()",
+  expects: "an object of plugins by name, each created by definePlugin()",
   accepts: (value): value is Readonly<Record<string, AnyPlugin>> =>
     typeof value === "object" &&
     value !== null &&

@@ -30,7 +30,7 @@ export interface PluginSurroundings {
   readonly hasRoute: PluginContext["hasRoute"];
   /** Receives each plugin's stop hook as soon as the plugin has started. */
   readonly hooks: StopHooks;
-  /** Faults that were found before the plugins start; they are listed in the same error. */
+  /** Faults that were found before the plugins start; the error lists them together with the faults of the plugins. */
   readonly faults: readonly Fault[];
   /** Time limit for the start of one plugin, in milliseconds. */
   readonly startTimeoutMs: number;

@@ -14,7 +14,7 @@ const longestPauseMs = 10_000;
 /**
  * Creates the tables for the background parts.
  *
- * @param settingOf returns the setting for a configuration key, for the names of tables
+ * @param settingOf returns the setting for a configuration key; used for the names of tables
  */
 export function createPreparation(
   schemas: readonly SchemaPart[],
@@ -41,7 +41,7 @@ export function createPreparation(
     finish();
   }
 
-  /** Returns the key of another table that has the same name; undefined if there is none. */
+  /** Returns the configuration key of another table with the same name; undefined if there is none. */
   function namesake({ key }: SchemaPart): string | undefined {
     const name = settingOf(key);
     return schemas.find((each) => name !== undefined && each.key !== key && settingOf(each.key) === name)
@@ -63,7 +63,7 @@ export function createPreparation(
   }
 
   return {
-    /** Resolves when all tables exist; never if the service stops before that. */
+    /** Resolves when all tables exist; stays pending if the service stops first. */
     done,
     /**
      * Resolves when the tables exist, or at the time limit for the start.

@@ -12,7 +12,7 @@ export type Work = ReturnType<typeof createWork>;
  * Creates a service's background work.
  *
  * @param parts in stop order
- * @param settingOf returns the setting for a configuration key, for the names of tables
+ * @param settingOf returns the setting for a configuration key; used for the names of tables
  */
 export function createWork(
   parts: readonly BackgroundPart[],

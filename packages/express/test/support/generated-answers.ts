@@ -90,7 +90,7 @@ const value: fc.Arbitrary<(res: Response) => unknown> = fc.oneof(
 type Loose = Record<string, (...args: unknown[]) => Response>;
 const loose = (res: Response): Loose => res as unknown as Loose;
 
-/** Wraps a number in an object, because some call forms of Express 4 read a number as a status. */
+/** Wraps a number in an object, because some signatures of Express 4 treat a number as a status. */
 function noNumber(body: unknown): unknown {
   return typeof body === "number" ? { body } : body;
 }

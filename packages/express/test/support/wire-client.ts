@@ -48,7 +48,7 @@ export function createWireClient(port: number): WireClient {
   };
 }
 
-/** Returns whether a text contains a complete answer, with one character per byte. */
+/** Returns whether a text, with one character per byte, contains a complete answer. */
 function isWhole(text: string, method: string): boolean {
   const split = text.indexOf("\r\n\r\n");
   if (split === -1) return false;

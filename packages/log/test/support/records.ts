@@ -120,7 +120,7 @@ function members(value: fc.Arbitrary<Logged>): fc.Arbitrary<Logged> {
   );
   return fc.uniqueArray(member, { selector: ([name]) => name, maxLength: 6 }).map((all) => {
     const given = Object.fromEntries(all.map(([name, each]) => [name, each.given]));
-    // A number under a plural name counts something, so it stays.
+    // A number under a plural name is a count, so it is not redacted.
     const expected = all.map(([name, each]) => [
       name,
       pluralNames.includes(name) && typeof each.given === "number" ? each.given : each.expected,
