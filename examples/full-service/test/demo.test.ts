@@ -98,8 +98,8 @@ describe("the start command", function () {
       const { code, stdout, stderr } = await demo.ended;
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: "" });
       expect(stderr.split("\n").slice(-2)).to.deep.equal([
-        `port ${port + 1} of 127.0.0.1, which PostgreSQL is to use, is taken; ` +
-          "stop what listens there, or set SVC_PORT to a port whose next one is free",
+        `port ${port + 1} on 127.0.0.1, needed for PostgreSQL, is taken; ` +
+          "stop the process that uses it, or set SVC_PORT so that the port after it is free",
         "",
       ]);
     } finally {
