@@ -112,7 +112,7 @@ describe("the start command", function () {
     await using demo = demoProcess(checkout, { SVC_ENV: "prod" }, startFile);
     const { code, stderr } = await demo.ended;
     expect(code).to.equal(2);
-    expect(stderr).to.match(/DATABASE_URL: must be set where SVC_ENV is prod/);
+    expect(stderr).to.match(/DATABASE_URL: must be set if SVC_ENV is prod/);
   });
 
   it("exits with code 2 and names an invalid variable, before it starts a database", async () => {
