@@ -1,4 +1,4 @@
-// Queues a batch of jobs and works through it: no server, only a table and a pool.
+// Queues a batch of jobs and runs them: only a table and a pool are needed, no HTTP server.
 import { setTimeout as pause } from "node:timers/promises";
 import { createJobTable, createWorker } from "@svc/job-table";
 import pg from "pg";
@@ -12,7 +12,7 @@ const books = [
 ];
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-// Without a listener an idle connection that breaks would end the process.
+// Without a listener, the error of a broken idle connection would end the process.
 pool.on("error", () => undefined);
 const table = createJobTable({ db: pool, name: "print_jobs" });
 await table.ensureSchema();

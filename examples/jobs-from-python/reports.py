@@ -11,8 +11,8 @@ from svc_jobs import Consumer, Database
 
 database = Database(os.environ["DATABASE_URL"])
 
-# The report, and the mail about it for the worker in Node: both or neither. A job can run twice, so its id is the key
-# of the report and part of the id of the mail.
+# Inserts the report, and queues the mail about it for the worker in Node, in one transaction. A job can run twice, so
+# its id is the key of the report and part of the id of the mail.
 SAVE = """
 insert into reports (id, title, body) values (:'id', :'title', :'body') on conflict do nothing;
 insert into mail_jobs (id, task, payload, request_id, tenant_id, trace)
@@ -25,7 +25,7 @@ on conflict (id) do nothing;
 def render(payload, job):
     """Writes the report of a tenant and queues the mail about it."""
     if job.tenant_id is None:
-        raise ValueError("a report is a tenant's")
+        raise ValueError("the job has no tenant")
     title, lines = payload["title"], payload["lines"]
     if not lines:
         raise ValueError(f"nothing to report in {title}")

@@ -4,7 +4,7 @@ import { createJobTable, createWorker } from "@svc/job-table";
 import pg from "pg";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-// Without a listener an idle connection that breaks would end the process.
+// Without a listener, the error of a broken idle connection would end the process.
 pool.on("error", () => undefined);
 const reportJobs = createJobTable({ db: pool, name: "report_jobs" });
 const mailJobs = createJobTable({ db: pool, name: "mail_jobs" });

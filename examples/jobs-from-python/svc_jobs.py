@@ -1,7 +1,7 @@
 """Drains a table of jobs by the documented contract, with only the standard library and `psql`.
 
-A consumer claims every row of its table, so it has a table of its own. Jobs run one after the other, each
-for less time than its lease lasts; for more at once start more processes.
+A consumer claims every row of its table, so it needs its own table. Jobs run one after the other, and each job ends
+before its lease expires. To run several jobs at a time, start several processes.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import sys
 import time
 import urllib.parse
 
-# Seconds between a lost connection and the next try.
+# Seconds between a failed statement and the next attempt.
 RETRY_SECONDS = 1
 
 TRACEPARENT = r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
@@ -51,7 +51,7 @@ select jsonb_build_object('id', id, 'task', task, 'payload', payload::text, 'att
   'locked_until', to_char(locked_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) from claimed;
 """
 
-# All three values identify a lease, because the next claim of the job has others.
+# These three values identify a lease, because the next claim of the job changes them.
 HELD = """id = :'id' and status = 'running' and attempts = :'attempts'::int
   and locked_until = :'lease'::timestamptz"""
 
@@ -74,7 +74,7 @@ where {HELD} returning jsonb_build_object('status', 'released');
 
 
 class JobError(Exception):
-    """The error of a job that failed without an error of its handler."""
+    """The error of a job that failed although its handler raised no error."""
 
 
 class DatabaseError(Exception):
@@ -82,15 +82,15 @@ class DatabaseError(Exception):
 
 
 class Stopped(BaseException):
-    """The consumer stops. No `except Exception` of a handler takes it for its own."""
+    """The consumer stops. Not an Exception, so that `except Exception` in a handler does not catch it."""
 
 
 class TimedOut(BaseException):
-    """The job has taken too long."""
+    """The job has taken too long. Not an Exception, for the same reason as `Stopped`."""
 
 
 class Database:
-    """Runs statements with `psql`, in one process each."""
+    """Runs statements with `psql`, in one process per call."""
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
@@ -100,7 +100,7 @@ class Database:
             PGCONNECT_TIMEOUT="5",
             PGOPTIONS="-c statement_timeout=10s",
         )
-        # Every process of the machine can read a command line.
+        # Remove the password from the URL, because every process on the machine can read a command line.
         if parts.password is not None:
             self.environment["PGPASSWORD"] = urllib.parse.unquote(parts.password)
             user, _, host = parts.netloc.rpartition("@")
@@ -108,10 +108,10 @@ class Database:
         self.url = parts.geturl()
 
     def rows(self, statements, tenant=None, **values):
-        """Runs statements in one transaction and returns the rows, of one JSON value each.
+        """Runs statements in one transaction and returns the rows, each of which is one JSON value.
 
-        A value is written `:'name'` in a statement, an identifier `:"name"`: `psql` quotes both, so that no text
-        of anybody's is ever taken for SQL. With a tenant, row security lets its rows be seen and written alone.
+        A statement refers to a value as `:'name'` and to an identifier as `:"name"`. `psql` quotes both, so that their
+        text is never executed as SQL. With a tenant, row security limits the statements to the rows of that tenant.
         """
         begin = "begin;\n"
         if tenant is not None:
@@ -209,7 +209,7 @@ class Consumer:
     def log(self, level, message, **fields):
         """Writes one JSON object on one line of standard output."""
         line = {"service": self.service, "level": level, "message": message, **fields}
-        # One write, because a signal may end a handler between two.
+        # Write only once, because a signal may stop a handler between two writes.
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
 
@@ -222,7 +222,7 @@ class Consumer:
                 rows = self._send(statement, **lease, **values)
                 break
             except DatabaseError as error:
-                self.log("error", "the end of a job could not be written", **job.fields, error=str(error))
+                self.log("error", "the result of a job could not be recorded", **job.fields, error=str(error))
                 if self.stopping or time.monotonic() - claimed_at > self.visibility_seconds:
                     return
                 self._pause(RETRY_SECONDS)
@@ -245,7 +245,7 @@ class Consumer:
         except TimedOut:
             late = JobError(f"the job took longer than {round(seconds * 1000)} ms")
             return FAIL, {"error": error_text(late), "bury": False}
-        except BaseException as error:  # Also of sys.exit(): it is the handler that has failed.
+        except BaseException as error:  # Includes sys.exit() in a handler.
             return FAIL, {"error": error_text(error), "bury": False}
         return ACK, {}
 
@@ -280,7 +280,7 @@ class Consumer:
 
 
 def error_text(error):
-    """What `last_error` keeps of an error: its name and text and those of its cause, cleaned and cut."""
+    """Returns the text for `last_error`: name and message of an error and of its cause, cleaned and truncated."""
     text = _described(error)
     if error.__cause__ is not None:
         text += f" (caused by {_described(error.__cause__)})"
@@ -291,7 +291,7 @@ def error_text(error):
 
 
 def present(fields):
-    """Drops unknown values."""
+    """Returns the fields whose values are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

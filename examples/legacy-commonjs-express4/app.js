@@ -20,7 +20,7 @@ exports.createApp = function createApp() {
   const measure = metrics({ service, version }); // @svc/metrics
   const things = new Map([["1", { id: "1", name: "a thing" }]]);
 
-  // In front of the routes, in this order.
+  // Before the routes, in this order.
   app.use(requestId()); // @svc/request-id
   app.use(accessLog({ logger })); // @svc/log
   app.use(measure); // @svc/metrics
@@ -28,7 +28,7 @@ exports.createApp = function createApp() {
 
   app.get("/things/:id", (req, res, next) => {
     const thing = things.get(req.params.id);
-    // Express 4 takes errors through next(); one that is thrown synchronously works too.
+    // Express 4 receives errors through next(), and also catches errors that are thrown synchronously.
     if (thing === undefined)
       next(notFoundError("no thing has this id")); // @svc/problem
     else res.json(thing);
@@ -40,10 +40,10 @@ exports.createApp = function createApp() {
     res.json({ saved: id, request_id: contextOf(req)?.requestId });
   });
 
-  // Behind the routes.
+  // After the routes.
   app.get("/metrics", measure.handler); // @svc/metrics
   app.use(health({ service, version, env })); // @svc/health
   app.use(notFound()); // @svc/problem: 404 and 405
-  app.use(problemHandler({ logger })); // @svc/problem: every failure is one; { logger } needs @svc/log
+  app.use(problemHandler({ logger })); // @svc/problem: every error becomes a problem; { logger } needs @svc/log
   return app;
 };

@@ -1,5 +1,5 @@
-// A plain Express 5 application that adopts one package at a time. Every line marked with a package works without the
-// others: delete it with its import, and the rest still works.
+// A plain Express 5 application that adopts one package at a time. Every line that a package needs names the package in
+// a comment. Delete these lines and the import of a package, and the rest still works.
 import express from "express";
 import { health } from "@svc/health";
 import { jsonBody } from "@svc/json-body";
@@ -17,7 +17,7 @@ export function createApp() {
   const logger = createLogger({ service, version, env }); // @svc/log
   const measure = metrics({ service, version }); // @svc/metrics
 
-  // In front of the routes, in this order.
+  // Before the routes, in this order.
   app.use(requestId()); // @svc/request-id: X-Request-ID and W3C trace context, in and out
   app.use(accessLog({ logger })); // @svc/log: one line per request
   app.use(measure); // @svc/metrics: counts and durations
@@ -34,10 +34,10 @@ export function createApp() {
     res.status(201).json({ greeting: `Hello, ${name}` });
   });
 
-  // Behind the routes.
+  // After the routes.
   app.get("/metrics", measure.handler); // @svc/metrics
   app.use(health({ service, version, env })); // @svc/health: /health, /ready and /info
   app.use(notFound()); // @svc/problem: 404 and 405
-  app.use(problemHandler({ logger })); // @svc/problem: every failure is one; { logger } needs @svc/log
+  app.use(problemHandler({ logger })); // @svc/problem: every error becomes a problem; { logger } needs @svc/log
   return app;
 }

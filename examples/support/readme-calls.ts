@@ -11,7 +11,7 @@ interface Call {
 }
 
 /**
- * Makes the calls of a README's `curl` commands, but to `origin`. Compares each response with its line in the text
+ * Sends the requests of a README's `curl` commands to `origin`. Compares each response with its line in the text
  * blocks, which contains the status and the body; `...` at its end means that the body continues.
  *
  * @param given variables that the commands use but do not set
@@ -76,7 +76,7 @@ function parse(line: string, variables: ReadonlyMap<string, string>): Call {
     else if (word === "--data-binary") [method, body] = ["POST", fileOf(value)];
     else if (word === "-d") [method, body] = [method === "GET" ? "POST" : method, value];
     else if (word === "-H") headers[value.split(": ")[0] ?? ""] = value.split(": ")[1] ?? "";
-    else if (word.startsWith("-")) throw new Error(`${word} of ${line} is not understood here`);
+    else if (word.startsWith("-")) throw new Error(`${word} of ${line} is not a supported flag`);
     else url = word;
   }
   return { method, url, headers, body };
@@ -90,5 +90,5 @@ function fileOf(path: string): string {
 
 function knownMethod(name: string): Call["method"] {
   if (Object.hasOwn(methods, name)) return name as Call["method"];
-  throw new Error(`the method ${name} is not understood here`);
+  throw new Error(`the method ${name} is not supported`);
 }

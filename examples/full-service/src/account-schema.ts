@@ -1,8 +1,8 @@
 import type { Database } from "@svc/database";
 import { ensureSchema, type Queryable } from "@svc/sql";
 
-// These tables belong to no tenant, because a person has no tenant before signing in. Row security is therefore off,
-// and every statement must select its rows itself.
+// The rows of these tables have no tenant, because a person's tenant is unknown before the sign-in. Row security is
+// therefore off, and every statement must select its rows itself.
 const people = {
   name: "expenses users",
   tables: {
@@ -77,7 +77,7 @@ create table if not exists sessions (
  */
 export function ensureAccounts(db: Database, fill: (tx: Queryable) => Promise<void>): Promise<void> {
   const work = async (tx: Queryable): Promise<void> => {
-    // Check the users apart from the other tables: one of these may be missing although the users exist.
+    // Check the table of users separately: it may exist although one of the other tables is missing.
     if ((await ensureSchema(tx, people)) === "created") await fill(tx);
     await ensureSchema(tx, signIns);
   };

@@ -17,7 +17,7 @@ export interface AccountOptions {
   readonly issuer: TokenIssuer;
   readonly cookies: SessionCookies;
   readonly sessionsKeptDays: number;
-  /** Identifies the visitor of a page, and refuses forms of other origins. */
+  /** Identifies the visitor, and refuses forms sent from other origins. */
   readonly visitors: RequestHandler;
 }
 

@@ -35,7 +35,7 @@ export interface Accounts {
   readonly store: SessionStore;
   readonly onRefresh: RefreshHook;
   readonly onIdentity: IdentityHandler;
-  /** Identifies the visitor of a page. */
+  /** Identifies the visitor. */
   readonly visitors: RequestHandler;
   /** Guard for pages that only operators may see. */
   readonly operators: Middleware;
@@ -51,7 +51,7 @@ export function accounts(
   const settings = config.plugin.auth;
   if (auth === undefined || issuer === undefined || settings === undefined) {
     throw new ConfigurationError("the expenses service", [
-      { key: "plugin.auth.issue_tokens", message: "must be true: people sign in here" },
+      { key: "plugin.auth.issue_tokens", message: "must be true, because this service signs people in" },
     ]);
   }
   const store = createSessionStore({ db, prepared, log });
@@ -63,7 +63,7 @@ export function accounts(
     refreshSeconds: settings.refreshLifetimeDays * 86_400,
   });
   const visitors = findVisitors({ issuer, auth, cookies, secure });
-  // A day longer than the lifetime of a refresh token, after which no token of the session is valid.
+  // One day more than the lifetime of a refresh token; by then, all tokens of the session have expired.
   const sessionsKeptDays = Math.ceil(settings.refreshLifetimeDays) + 1;
   const beginSession = sessionBeginner({ db, issuer, auth, sessionsKeptDays });
   const signBrowserIn = browserSessions({ beginSession, issuer, cookies });

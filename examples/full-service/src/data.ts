@@ -16,7 +16,9 @@ export interface Data {
   readonly inbox: Inbox;
   /** The rollup of spending by month. */
   readonly totals: Rollup;
-  /** Resolves when the tables exist; called every time, because the database may start after the service. */
+  /**
+   * Resolves when the tables exist; called at every request and job, because the database may start after the service.
+   */
   readonly prepared: () => Promise<void>;
 }
 

@@ -59,7 +59,8 @@ export async function startDemoProvider({
 }: DemoProviderOptions): Promise<DemoProvider> {
   let answer: Promise<RequestListener> | undefined;
   const listener: RequestListener = (req, res) => {
-    // Created at the first request: most demos never use it, and loading it takes as long as the service itself.
+    // Create the provider at the first request: most runs of the demo never use it, and loading it takes as long as
+    // loading the service.
     answer ??= answerer();
     answer.then(
       (found) => found(req, res),
@@ -122,7 +123,7 @@ async function made(
 ): Promise<Provider> {
   const { interactionPolicy, Provider } = await import("oidc-provider");
   const policy = interactionPolicy.base();
-  // Always ask who the visitor is, because a visitor of the demo may want to be another person the next time.
+  // Always ask who the visitor is, because a visitor may want to sign in as another person the next time.
   const ask = (ctx: { oidc: { result?: { login?: unknown } | undefined } }): boolean =>
     ctx.oidc.result?.login === undefined;
   policy.get("login")?.checks.add(new interactionPolicy.Check("always", "asks at every sign-in", ask));

@@ -57,7 +57,7 @@ export async function startDemo({
 
 const noDemoInProduction = {
   key: "DATABASE_URL",
-  message: "must be set where SVC_ENV is prod: the demo's own database and data are not for production",
+  message: "must be set if SVC_ENV is prod: the demo's own database and data are not for production",
 };
 
 async function startWithDatabase(
@@ -142,8 +142,8 @@ function isOnItsWay(checks: Checks): boolean {
 }
 
 async function tellWhereToLook({ address, health }: Service): Promise<void> {
-  // The report creates the tables before the first request. It also delays the message below, so that the log lines of
-  // the start come first.
+  // The report creates the tables before the first request. Waiting for the report also lets the log lines of the start
+  // appear before the message below.
   let { checks } = await health.report();
   for (let tries = 1; isOnItsWay(checks) && tries < 20; tries++) {
     await sleep(250);

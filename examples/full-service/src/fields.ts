@@ -1,12 +1,12 @@
 import { unprocessable, type ValidationIssue } from "@svc/problem";
 
-/** Reads a value of a request; `read` returns undefined for a value that is not what `expects` describes. */
+/** Reads a value of a request. `expects` describes the valid values; `read` returns undefined for all others. */
 export interface Reading<T> {
   readonly expects: string;
   read(value: unknown): T | undefined;
 }
 
-/** Returns a reading that accepts a text only if it matches a pattern. */
+/** Accepts a text only if it matches a pattern. */
 export function matching(pattern: RegExp, expects: string): Reading<string> {
   return {
     expects,
@@ -37,7 +37,8 @@ export class Fields {
     this.#values = new Map(entries);
     const seen = new Set<string>();
     for (const [name] of entries) {
-      if (!known.includes(name)) this.#add("unknown", name, `is unknown; known are ${known.join(", ")}`);
+      if (!known.includes(name))
+        this.#add("unknown", name, `is unknown; expected one of ${known.join(", ")}`);
       else if (seen.has(name)) this.#add("repeated", name, "must be given once");
       seen.add(name);
     }

@@ -7,7 +7,7 @@ import { announcer, recorded } from "./recorded.ts";
 import { refreshLater, verifyTask, verifyJob } from "./reports/later.ts";
 import { refreshTask } from "./reports/totals.ts";
 
-/** Returns the background work, for the worker of this process or of another one. */
+/** Returns the background work, for the worker of this process or of another process. */
 export function laterWork(
   dataOf: (service: Service) => Data,
   { stepRows }: Pick<ImportJobOptions, "stepRows"> = {},

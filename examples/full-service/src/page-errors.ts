@@ -11,8 +11,8 @@ const pages =
   /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|reports|receipts|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
- * Answers browsers with a page instead of a problem document, and logs the error as the problem handler does. That
- * handler answers programs, and unexpected errors (500).
+ * Sends browsers an error page instead of a problem document, and logs the error as the problem handler does. Leaves
+ * programs and unexpected errors (500) to the problem handler.
  */
 export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const status = statusOf(error);

@@ -46,7 +46,7 @@ const indexes = {
  * transaction. Of several processes that start at once, only one does this. An existing table keeps its rows. Row
  * security then limits every statement to the tenant of its transaction.
  *
- * @param totals created and brought up to date with the tables
+ * @param totals the totals to create and compute together with the tables
  * @returns the number of demo rows written
  */
 export function ensureExpenses(

@@ -44,7 +44,7 @@ export interface ExpensesOptions {
   readonly role?: ServiceOptions["role"];
 }
 
-/** Returns the options of the whole service; the tests use it without listening. */
+/** Returns the options for `createService()`. */
 export function expensesService(env: Environment, options: ExpensesOptions = {}): ServiceOptions {
   const { demoUsers = false } = options;
   const passwords = createPasswords(options.passwords);
@@ -55,7 +55,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
   const searchCheck: ReadinessCheck = {
     name: "search",
     critical: false,
-    check: (signal) => search?.check.check(signal) ?? { healthy: true, detail: "none in this process" },
+    check: (signal) => search?.check.check(signal) ?? { healthy: true, detail: "this process has no search" },
   };
   const table: ReadinessCheck = {
     name: "expenses",
@@ -72,7 +72,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     return data;
   }
 
-  /** Returns the parts that need the service. Only requests call it, when the service already exists. */
+  /** Returns the parts that need the service. Called only during requests, when the service already exists. */
   function ofPeople(): Accounts {
     if (people === undefined) throw new Error("the service has no routes yet");
     return people;

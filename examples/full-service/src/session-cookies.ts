@@ -1,7 +1,10 @@
 import type { TokenPair } from "@svc/token-issuer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** The two cookies of a signed-in browser: the access token, and the refresh token that gets the next one. */
+/**
+ * The two cookies of a signed-in browser: the access token, and the refresh token, which is exchanged for the next
+ * access token.
+ */
 export interface SessionCookies {
   accessTokenOf(req: IncomingMessage): string | undefined;
   refreshTokenOf(req: IncomingMessage): string | undefined;

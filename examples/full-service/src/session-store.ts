@@ -26,7 +26,7 @@ export interface SessionStore extends TokenStore {
 export function createSessionStore({ db, prepared, log }: SessionStoreOptions): SessionStore {
   const store = createPostgresTokenStore({ db, logger: log });
 
-  /** Logs a failure to mark sessions as ended, because their revocation is already stored. */
+  /** Logs a failure to mark sessions as ended instead of throwing it, because their revocation is already stored. */
   async function note(written: Promise<void>): Promise<void> {
     await written.catch((error: unknown) =>
       log.warn({ err: error }, "could not record the end of a session"),

@@ -32,8 +32,8 @@ export async function recordSession(db: Queryable, session: NewSession): Promise
 }
 
 /**
- * Deletes up to a hundred sessions, of all users, that were not used for `keptDays`. Every sign-in calls it, so it
- * deletes more sessions than are added.
+ * Deletes up to a hundred sessions, of all users, that were not used for `keptDays`. Every sign-in calls this, so more
+ * sessions are deleted than added.
  */
 export async function forgetSessions(db: Queryable, keptDays: number): Promise<void> {
   await db.query(

@@ -21,9 +21,9 @@ export interface SignInOptions {
   readonly passwords: Passwords;
   readonly beginSession: BeginSession;
   readonly signBrowserIn: SignBrowserIn;
-  /** Identifies the visitor of a page. */
+  /** Identifies the visitor. */
   readonly visitors: RequestHandler;
-  /** Refuses forms of other origins. */
+  /** Refuses forms sent from other origins. */
   readonly ownForms: RequestHandler;
   readonly providers: readonly string[];
   readonly isDemo: boolean;

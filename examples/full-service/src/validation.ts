@@ -23,7 +23,7 @@ export interface ReadExpense {
   readonly issues: readonly ValidationIssue[];
 }
 
-/** @param place where the values come from, for the faults */
+/** @param place the source of the values, for `loc` in the faults */
 export function readExpense(place: string, values: object): ReadExpense {
   const fields = new Fields(place, Object.entries(values), bodyMembers);
   const category = fields.required("category", knownCategory);

@@ -46,12 +46,12 @@ export function requireVisitor(req: Request, res: Response, next: NextFunction):
 }
 
 /**
- * Identifies the visitor of a page by the access token in the cookie. If it has expired, the refresh token in the other
- * cookie gets a new pair, which the page then uses. If another tab of the browser has already used that refresh token,
- * the browser is redirected to repeat the request with the other tab's cookies, at most twice. During an outage the
- * cookies are kept, so no visitor is signed out.
+ * Identifies the visitor by the access token in the cookie. If the token has expired, the refresh token in the other
+ * cookie is exchanged for a new pair, which the page then uses. If another tab of the browser has already used that
+ * refresh token, the browser is redirected to repeat the request with the other tab's cookies, at most twice. During an
+ * outage the cookies are kept, so no visitor is signed out.
  *
- * Requests other than GET and HEAD must come from a page of this origin. That is checked first, because a refresh
+ * Requests other than GET and HEAD must come from a page of this origin. The origin is checked first, because a refresh
  * replaces the visitor's token (AUTH-34).
  */
 export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): RequestHandler {

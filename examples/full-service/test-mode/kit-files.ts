@@ -4,7 +4,7 @@ import { secretMessage } from "./routes.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 import { dependencies, grantedScopes } from "./switches.ts";
 
-/** Returns `keys.json` of the kit, which makes tokens with the first key of the service. */
+/** Returns the content of the kit's `keys.json`: the first key of the service, with which the kit makes tokens. */
 export function keysFor({ kid, privatePem }: SigningKeys["first"]): object {
   return {
     algorithm: "ES256",
@@ -18,7 +18,7 @@ export function keysFor({ kid, privatePem }: SigningKeys["first"]): object {
   };
 }
 
-/** Returns `probes.json` of the kit: routes of the example and of the test mode. */
+/** Returns the content of the kit's `probes.json`: routes of the example and of the test mode. */
 export function probesFor({ authorizationEndpoint }: DemoProvider): object {
   return {
     open: "/",

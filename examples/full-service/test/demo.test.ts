@@ -98,8 +98,8 @@ describe("the start command", function () {
       const { code, stdout, stderr } = await demo.ended;
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: "" });
       expect(stderr.split("\n").slice(-2)).to.deep.equal([
-        `port ${port + 1} of 127.0.0.1, which PostgreSQL is to use, is taken; ` +
-          "stop what listens there, or set SVC_PORT to a port whose next one is free",
+        `port ${port + 1} on 127.0.0.1, needed for PostgreSQL, is taken; ` +
+          "stop the process that uses it, or set SVC_PORT so that the port after it is free",
         "",
       ]);
     } finally {
@@ -112,7 +112,7 @@ describe("the start command", function () {
     await using demo = demoProcess(checkout, { SVC_ENV: "prod" }, startFile);
     const { code, stderr } = await demo.ended;
     expect(code).to.equal(2);
-    expect(stderr).to.match(/DATABASE_URL: must be set where SVC_ENV is prod/);
+    expect(stderr).to.match(/DATABASE_URL: must be set if SVC_ENV is prod/);
   });
 
   it("exits with code 2 and names an invalid variable, before it starts a database", async () => {

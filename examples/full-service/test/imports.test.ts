@@ -35,7 +35,7 @@ describe("a file of expenses", function () {
     return rows[0]?.count ?? -1;
   }
 
-  it("JOB-17 becomes expenses of its tenant, and its import reports why the other rows failed", async () => {
+  it("JOB-17 is recorded as expenses of its tenant, and its import reports why invalid rows failed", async () => {
     const file = [
       "\uFEFFnote,paid_at,amount,category",
       '"lunch, for ""two""\r\nand more",2026-03-01T12:00:00+02:00,12.5,meals',

@@ -63,7 +63,7 @@ describe("monthly reports", function () {
     expect(months).to.deep.equal([{ month: "2026-03", ...both, minimum: "0.10", maximum: "9999999999.99" }]);
   });
 
-  it("cover twelve months if one or both ends are missing", async () => {
+  it("cover twelve months if `from`, `to` or both are missing", async () => {
     const range = async (query: string): Promise<string> => {
       const { from, to } = await report("harbour-cafe", query);
       return `${from} ${to}`;
@@ -89,7 +89,7 @@ describe("monthly reports", function () {
     expect(status).to.equal(403);
   });
 
-  it("ROLL-3 count all of ten expenses that are recorded at once", async () => {
+  it("ROLL-3 include all ten expenses that are recorded concurrently", async () => {
     const tenant = "at-once";
     await Promise.all(Array.from({ length: 10 }, () => record(running.url, { tenant, amount: "1.10" })));
     expect((await report(tenant)).months).to.deep.equal([

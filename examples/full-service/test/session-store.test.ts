@@ -46,7 +46,7 @@ describe("the session store", () => {
     expect(await families("ann")).to.deep.equal(["ann-2"]);
   });
 
-  it("REV-10 removes a person's sessions from before a given time, and keeps later sessions", async () => {
+  it("REV-10 removes a person's sessions that began before a given time, and keeps later sessions", async () => {
     await begin("bob", "bob-1");
     const later = { family: "bob-2", subject: "bob", tenant: "acme", userAgent: "x", signedInAt: 2_000 };
     await recordSession(db, later);

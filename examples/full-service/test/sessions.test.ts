@@ -96,7 +96,7 @@ describe("a person's sessions", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("clear the browser's cookies when it ends its own session from the list or by signing out", async () => {
+  it("clear the browser's cookies when the browser ends its own session, from the list or by signing out", async () => {
     const one = await browse(running.url, clerk, "one");
     const own = (await listed(one)).find((each) => each.own);
     const other = await browse(running.url, clerk, "other");

@@ -26,7 +26,7 @@ describe("the start page", () => {
     );
   }
 
-  /** Signs in with a body and returns a client with the token. */
+  /** Signs in with the given body and returns a client that sends the token. */
   async function caller(body: string): Promise<ReturnType<typeof request.agent>> {
     const { email, password } = JSON.parse(body) as Readonly<Record<string, string>>;
     const { access_token } = await logIn(running.url, email ?? "", password);

@@ -218,7 +218,7 @@ end $$`);
   }
 });
 
-/** Runs our worker, with handlers that fail like those in Python, until it has processed the six jobs. */
+/** Runs the Node worker, with handlers that fail like those in Python, until it has processed the six jobs. */
 async function drainedByOurs(table: JobTable): Promise<void> {
   let left = 6;
   const { promise: ended, resolve } = Promise.withResolvers<void>();

@@ -42,7 +42,9 @@ export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
     const row = rows.find(([name]) => name === wanted);
     if (row !== undefined) return { name: wanted, uid: Number(row[2]), gid: Number(row[3]) };
   }
-  throw new Error(`PostgreSQL does not run as root, and ${passwd} has no account postgres or nobody`);
+  throw new Error(
+    `PostgreSQL does not run as root, and ${passwd} has neither the account postgres nor nobody`,
+  );
 }
 
 /** Returns whether every user may traverse a folder and all its parent folders. */
@@ -70,7 +72,7 @@ const sharedMemory = "/dev/shm";
 const TMPFS = 0x0102_1994;
 const PLENTY = 8 * 2 ** 30;
 
-/** Decides where a temporary server may create its folder. */
+/** Options of {@link scratchFolder}. */
 export interface ScratchOptions {
   /** The environment with `SVC_TEST_RUN`, which `npm test` sets. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -79,8 +81,8 @@ export interface ScratchOptions {
 }
 
 /**
- * Returns the in-memory folder if `npm test` runs and enough memory is free, else an empty list. A PostgreSQL server
- * has a thousand files; on a disk, creating and removing them takes longer than many tests.
+ * Returns the in-memory folder if this process runs under `npm test` and enough memory is free, else an empty list. A
+ * PostgreSQL server has a thousand files; on a disk, creating and removing them takes longer than many tests.
  */
 function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): readonly string[] {
   if ((env.SVC_TEST_RUN ?? "") === "") return [];
@@ -137,7 +139,8 @@ export function ownFolder(folder: string): void {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     const found = lstatSync(folder);
     const mine = process.getuid === undefined || found.uid === process.getuid();
-    if (!found.isDirectory() || !mine) throw new Error(`${folder} exists and is not a folder of this user`);
+    if (!found.isDirectory() || !mine)
+      throw new Error(`${folder} exists but is not a folder that this user owns`);
     // Windows does not have these permission bits and reports all of them as set.
     if (process.getuid !== undefined && (found.mode & 0o022) !== 0)
       throw new Error(`${folder} exists, and other users may write to it`);

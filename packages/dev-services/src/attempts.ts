@@ -19,7 +19,7 @@ export class NoServerError extends Error {
    */
   constructor(kind: string, attempts: readonly Attempt[], remedy: string) {
     const lines = attempts.map(({ rung, reason }) => `  - ${rung}: ${reason}`);
-    super(`No ${kind} could be started or reached:\n${lines.join("\n")}\nTo repair it: ${remedy}`);
+    super(`No ${kind} could be started or reached:\n${lines.join("\n")}\nTo fix this: ${remedy}`);
     this.attempts = attempts;
     const tried = attempts.map(({ rung, reason }) => `${rung}: ${reason}`.replaceAll(/\s+/g, " "));
     this.summary = `no ${kind} (${tried.join("; ")}); ${remedy}`;

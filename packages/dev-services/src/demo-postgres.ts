@@ -38,7 +38,7 @@ export async function demoPostgres(options: DemoOptions): Promise<DemoPostgres> 
   if (url !== undefined) {
     await answersWithin("DATABASE_URL", url);
     const stop = (): Promise<void> => Promise.resolve();
-    return { url, description: "the PostgreSQL of DATABASE_URL", stop, [Symbol.asyncDispose]: stop };
+    return { url, description: "the PostgreSQL server at DATABASE_URL", stop, [Symbol.asyncDispose]: stop };
   }
   const server = await startPostgres({
     purpose: "demo",

@@ -59,7 +59,7 @@ export function isOurs(port: number): boolean {
     closeSync(openSync(join(run, `port-${port}`), "wx"));
     return true;
   } catch (error) {
-    // Use the port even if the claim cannot be recorded, because the folder is not writable.
+    // Use the port without a recorded claim if the folder is not writable.
     return (error as NodeJS.ErrnoException).code !== "EEXIST";
   }
 }

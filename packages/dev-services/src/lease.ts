@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Charge } from "./watchdog.ts";
 
-/** Keeps a server running until it is released. The end of the process releases it. */
+/** Keeps a server running until the lease is released, at the latest when this process ends. */
 export interface Lease {
   release(): void;
 }
@@ -31,7 +31,7 @@ async function startWatchdog(): Promise<Watchdog> {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    // The watchdog outlives this process, so of the environment it inherits only `NODE_COMPILE_CACHE`.
+    // The watchdog outlives this process, so `NODE_COMPILE_CACHE` is the only variable that it inherits.
     env: process.platform === "win32" ? process.env : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     windowsHide: true,
   });

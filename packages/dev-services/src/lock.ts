@@ -73,7 +73,7 @@ function take(lock: string): boolean {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
   try {
-    // A link appears together with its content; a reader could see a created file while it is still empty.
+    // Create the lock as a hard link, which has its content at once; a new file would be empty at first.
     linkSync(mine, lock);
     return true;
   } catch (error) {

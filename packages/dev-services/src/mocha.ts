@@ -25,7 +25,7 @@ export interface MochaHooks {
 export function mochaHooks(what: string, instead: string): MochaHooks {
   const { before, after } = globalThis as Partial<MochaHooks>;
   if (before === undefined || after === undefined)
-    throw new Error(`${what} needs mocha's before() and after(); elsewhere call ${instead}`);
+    throw new Error(`${what} needs mocha's before() and after(); outside mocha, call ${instead}`);
   return { before, after };
 }
 
@@ -60,7 +60,7 @@ export function fixtureOf<Value extends object, Name extends keyof Value>(
     value = undefined;
   });
   const read = (name: Name): unknown => {
-    if (value === undefined) throw new Error(`${what} exists only inside of tests and hooks`);
+    if (value === undefined) throw new Error(`${what} can be read only inside tests and hooks`);
     return value[name];
   };
   const getters = members.map((name) => [name, { get: () => read(name), enumerable: true }] as const);
@@ -121,7 +121,10 @@ function loadingSuite(what: string): Suite {
   return suite;
 }
 
-/** Removes the existing hooks from a pending suite: mocha ignores hooks that are added later, but would run these. */
+/**
+ * Removes the existing hooks from a pending suite: mocha ignores hooks that are added later, but would run the existing
+ * ones.
+ */
 function dropHooks(suite: Suite): void {
   for (const kind of ["beforeAll", "beforeEach", "afterEach", "afterAll"]) suite.getHooks(kind).splice(0);
   for (const inner of suite.suites) dropHooks(inner);

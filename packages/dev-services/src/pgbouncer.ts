@@ -95,7 +95,7 @@ export function testPgBouncer(): TestPgBouncer {
   testProgram("pgbouncer");
   const open: PgBouncer[] = [];
   const { after } = mochaHooks("testPgBouncer()", "startPgBouncer()");
-  after("end the PgBouncers", async function () {
+  after("stop the PgBouncers", async function () {
     this.timeout(60_000);
     await Promise.all(open.splice(0).map((bouncer) => bouncer.stop()));
   });

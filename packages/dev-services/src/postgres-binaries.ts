@@ -63,7 +63,8 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
   try {
     root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch {
-    const reason = "not installed (left out with the optional dependencies, or no such platform)";
+    const reason =
+      "not installed (npm omitted optional dependencies, or there is no package for this platform)";
     attempts.push({ rung, reason });
     return undefined;
   }
@@ -78,7 +79,7 @@ function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBi
     if (typeof copy !== "string") return copy;
     reason += `; a copy elsewhere: ${copy}`;
   } catch (error) {
-    reason += `; it cannot be copied: ${(error as Error).message}`;
+    reason += `; copying the package failed: ${(error as Error).message}`;
   }
   attempts.push({ rung, reason });
   return undefined;
@@ -126,7 +127,7 @@ function copyOf(root: string): string {
   }
   const found = lstatSync(copy);
   if (!found.isDirectory() || (process.getuid !== undefined && found.uid !== uid))
-    throw new Error(`${copy} is not a folder of this user`);
+    throw new Error(`${copy} is not a folder that this user owns`);
   return copy;
 }
 
@@ -154,7 +155,7 @@ function installed(
     else good.push(found);
   }
   if (folders.size === 0)
-    attempts.push({ rung: "installed", reason: `no postgres on PATH and none under ${versions}` });
+    attempts.push({ rung: "installed", reason: `no postgres on PATH or under ${versions}` });
   return good.toSorted((a, b) => b.major - a.major)[0];
 }
 
@@ -184,7 +185,8 @@ function probe(
   if (error !== undefined) return `does not start${as} (${(error as NodeJS.ErrnoException).code})`;
   if (status !== 0) return `does not start${as}: ${stderr.trim().split("\n")[0]}`;
   const version = /(\d+)(?:\.\d+|\w*)/.exec(stdout);
-  if (version === null) return `says ${JSON.stringify(stdout.trim())} when asked for its version`;
+  if (version === null)
+    return `prints ${JSON.stringify(stdout.trim())} for --version, without a version number`;
   const major = Number(version[1]);
   if (major < OLDEST) return `is PostgreSQL ${version[0]}; ${OLDEST} or newer is needed`;
   return { source, bin, version: version[0], major };

@@ -77,8 +77,8 @@ export async function initialise(site: Site): Promise<void> {
     const held = readFileSync(marker, "utf8").trim();
     if (held !== String(binaries.major)) {
       throw new Error(
-        `${folder} holds data of PostgreSQL ${held}, and the one to start is ${binaries.version}: ` +
-          "start it with that version, or remove the folder",
+        `${folder} contains data of PostgreSQL ${held}, but the version to start is ${binaries.version}; ` +
+          `start PostgreSQL ${held}, or remove the folder`,
       );
     }
     return;
@@ -116,7 +116,10 @@ export async function initialise(site: Site): Promise<void> {
   renameSync(fresh, data);
 }
 
-/** Stops a server that still runs on the same data after its owner died, or removes the pid file of a dead server. */
+/**
+ * Stops a server that still runs on the same data although the process that started it has died, or removes the pid
+ * file of a dead server.
+ */
 export async function endOrphan({ data }: Site): Promise<void> {
   const file = join(data, "postmaster.pid");
   if (!existsSync(file)) return;
@@ -152,12 +155,12 @@ export async function run(site: Site, started: (pid: number) => void, port?: num
 
 async function requireFree(site: Site, port: number): Promise<void> {
   if (!(await isPortFree(port)))
-    throw new Error(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken${remedy(site)}`);
+    throw new Error(`port ${port} on 127.0.0.1, needed for PostgreSQL, is taken${remedy(site)}`);
 }
 
 function remedy({ options }: Site): string {
   return options.purpose === "demo"
-    ? "; stop what listens there, or set SVC_PORT to a port whose next one is free"
+    ? "; stop the process that uses it, or set SVC_PORT so that the port after it is free"
     : "";
 }
 

@@ -72,7 +72,7 @@ export function requirePostgres(options: PostgresOptions): PostgresBinaries {
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
   const attempts: Attempt[] = [
     { rung: variable, reason: "not set" },
-    { rung: "a server of our own that runs", reason: "none" },
+    { rung: "a running server of this repository", reason: "none" },
   ];
   const { env = process.env, installedUnder, only } = options;
   const binaries = findPostgres(env, serverAccount(), attempts, installedUnder, only);
@@ -93,7 +93,7 @@ async function launched(
   infoFile: string | undefined,
 ): Promise<PostgresServer> {
   const { options } = given;
-  // Create the folder only after the watchdog has started, which removes it even if this process is killed.
+  // Create the folder after starting the watchdog, so that the folder is removed even if this process is killed.
   const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
   const site: Site = { ...given, folder, data };

@@ -27,7 +27,7 @@ export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {
   const { env = process.env, folders = SERVER_FOLDERS } = lookup;
   const found = firstIn(foldersOnPath(env), program.files) ?? firstIn(existing(folders), program.files);
   if (found !== undefined) return found;
-  const where = folders.length === 0 ? "on PATH" : "on PATH or in the folders of servers";
+  const where = folders.length === 0 ? "on PATH" : `on PATH or in ${folders.join(", ")}`;
   const attempts: Attempt[] = [
     { rung: "installed", reason: `${program.files.join(" or ")} is not ${where}` },
   ];
@@ -38,7 +38,7 @@ export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {
 }
 
 function existing(patterns: readonly string[]): readonly string[] {
-  // Use the newest first: a pattern matches several folders only if they are named after versions.
+  // Sort the newest version first: a pattern matches several folders only if they are named after versions.
   return patterns.flatMap((pattern) =>
     pattern.includes("*") ? globSync(pattern).toSorted().toReversed() : [pattern],
   );

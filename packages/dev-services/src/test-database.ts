@@ -25,7 +25,7 @@ export interface TestDatabaseOptions {
 
 /**
  * Creates a database on a real PostgreSQL server: the one named by `SVC_TEST_DATABASE_URL`, else a server that all
- * processes in a test run share and that stops after them.
+ * processes in a test run share and that stops after the last of them.
  *
  * @throws NoServerError if PostgreSQL is not installed; Error if the server named by the variable does not respond
  */

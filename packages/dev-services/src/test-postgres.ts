@@ -3,7 +3,7 @@ import { fixtureOf, skipSuiteUnless, withUrl } from "./mocha.ts";
 import { type PostgresServer, requirePostgres, startPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres-process.ts";
 
-/** Results of earlier searches by the value of `only`. Every search starts a program, so it runs once. */
+/** Cached results of searches, by the value of `only`, because every search starts a program. */
 const searches = new Map<PostgresOptions["only"], () => void>();
 
 /**

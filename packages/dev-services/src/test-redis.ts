@@ -25,7 +25,7 @@ export interface OpenTestRedis extends TestRedis, AsyncDisposable {}
 
 /**
  * Opens a share of a real Redis server: the one named by `SVC_TEST_REDIS_URL`, else a server that all processes in a
- * test run share and that stops after them.
+ * test run share and that stops after the last of them.
  *
  * @throws NoServerError if Redis is not installed; Error if the server named by the variable does not respond
  */

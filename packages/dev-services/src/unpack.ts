@@ -40,7 +40,7 @@ const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
 /** Matches the errors of an unreachable mirror. After such an error, no other package is tried. */
 const OFFLINE = /^(?:did not end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
-// How long to wait for another process that unpacks; its download takes less time. After that, the tests of this
+// How long to wait for another process that unpacks, which takes less time. If it does not finish, the tests of this
 // process are skipped.
 const LOCK_MS = 150_000;
 
@@ -124,7 +124,7 @@ function unpackInto(kept: string, packages: readonly string[], program: Program,
   try {
     addPackages(fresh, packages, debian);
     const files = program.files.filter((file) => programIn(fresh, file) !== undefined);
-    if (files.length === 0) throw new Error(`the package has no ${program.files.join(" or ")}`);
+    if (files.length === 0) throw new Error(`the package does not contain ${program.files.join(" or ")}`);
     if (files.some((file) => lacksLibraries(programIn(fresh, file) ?? "", fresh, debian))) {
       const libraries = librariesFor(program.package, debian);
       if (libraries.length > 0) addPackages(fresh, libraries, debian);
@@ -141,7 +141,7 @@ function unpackInto(kept: string, packages: readonly string[], program: Program,
       });
       if (status !== 0) {
         rmSync(kept, { recursive: true, force: true });
-        throw new Error(`${file} does not start after it was unpacked`);
+        throw new Error(`${file} failed to start after unpacking`);
       }
     }
   } finally {
@@ -212,7 +212,7 @@ function lacksLibraries(path: string, root: string, { env }: Debian): boolean {
   return stdout.includes("not found");
 }
 
-/** Returns the library packages that an installation of the package would also install. */
+/** Returns the library packages that apt-get would install together with a package. */
 function librariesFor(name: string, debian: Debian): readonly string[] {
   const args = ["-q", "--simulate", "--no-install-recommends", "install", name];
   const planned = run("apt-get", args, "/", LOCAL_MS, debian);

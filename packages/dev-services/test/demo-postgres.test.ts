@@ -47,7 +47,7 @@ describe("demoPostgres", function () {
       const { message } = await rejection(demoPostgres({ checkout: second, servicePort, env }));
       expect(message)
         .to.contain(`port ${servicePort + 1} of 127.0.0.1`)
-        .and.to.contain("is taken; stop what listens there, or set SVC_PORT");
+        .and.to.contain("is taken; stop the process that uses it, or set SVC_PORT");
       expect(await query(demo.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
     } finally {
       for (const checkout of [first, second]) {

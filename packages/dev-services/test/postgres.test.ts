@@ -114,7 +114,7 @@ describe("startPostgres", function () {
     const { port } = taken.address() as AddressInfo;
     const { message } = await rejection(startPostgres({ purpose: "test", port }));
     taken.close();
-    expect(message).to.equal(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken`);
+    expect(message).to.equal(`port ${port} on 127.0.0.1, needed for PostgreSQL, is taken`);
   });
 
   it("reports data from another PostgreSQL version, and the remedy", async () => {

@@ -88,7 +88,7 @@ describe("a server's processes", function () {
     expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("give each of 8 test processes its own database on one server, and stop after the last test process ends", async () => {
+  it("serve 8 test processes, each with its own database on one server, and stop after the last test process ends", async () => {
     const run = mkdtempSync(join(tmpdir(), "svc-test-"));
     const env = { ...process.env, SVC_TEST_RUN: run, SVC_TEST_DATABASE_URL: "" };
     const holders = await Promise.all(Array.from({ length: 8 }, () => hold("database", {}, { env })));

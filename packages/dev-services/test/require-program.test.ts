@@ -59,7 +59,7 @@ describe("requireProgram()", () => {
       "No The server could be started or reached:",
       "  - installed: svc-first or svc-second is not on PATH",
       "  - apt-get download svc-package: apt-get is not on PATH",
-      "To repair it: install svc-package (Debian: apt-get install svc-package)",
+      "To fix this: install svc-package (Debian: apt-get install svc-package)",
     ]);
     expect(summary).to.equal(
       "no The server (installed: svc-first or svc-second is not on PATH; " +

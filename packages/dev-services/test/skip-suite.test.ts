@@ -3,7 +3,7 @@ import { runMocha } from "./support/mocha.ts";
 
 const absent = `{ title: "Nothing", files: ["svc-no-such-server"], package: "svc-no-such-package" }`;
 const reason =
-  "no Nothing (installed: svc-no-such-server is not on PATH or in the folders of servers); " +
+  "no Nothing (installed: svc-no-such-server is not on PATH or in /usr/local/sbin, /usr/sbin, /sbin, /usr/lib/postgresql/*/bin); " +
   "install svc-no-such-package (Debian: apt-get install svc-no-such-package)";
 const header = `import { testDatabase, testPostgresServer, testProgram } from "${import.meta.resolve("@svc/dev-services")}";\n`;
 

@@ -74,7 +74,7 @@ describe("unpack()", () => {
     expect(readdirSync(join(release, "svc-server"))).to.have.members(["usr", "run"]);
   });
 
-  it("adds an installation's library packages when ldd reports a missing library", () => {
+  it("also unpacks the library packages that apt-get would install, when ldd reports a missing library", () => {
     const env = standIns({
       "apt-get": downloads,
       dpkg: unpacks,
@@ -128,7 +128,7 @@ describe("unpack()", () => {
     expect(calls()).to.have.length(1);
   });
 
-  it("reports a program that does not start after it was unpacked, and removes its files", () => {
+  it("reports an unpacked program that fails to start, and removes its files", () => {
     const env = standIns({
       "apt-get": downloads,
       dpkg: `mkdir -p usr/bin; printf '#!/bin/sh\\nexit 3\\n' >usr/bin/svc-server; chmod 755 usr/bin/svc-server`,
@@ -136,7 +136,7 @@ describe("unpack()", () => {
     });
     expect(attempt(env)).to.deep.equal({
       path: undefined,
-      reasons: ["apt-get download svc-server: svc-server does not start after it was unpacked"],
+      reasons: ["apt-get download svc-server: svc-server failed to start after unpacking"],
     });
     expect(attempt(env).path).to.equal(undefined);
   });
@@ -176,7 +176,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
     writeFileSync(join(folder, "cache"), "");
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     expect(attempt(env).reasons).to.deep.equal([
-      `apt-get download svc-server: ${join(folder, "cache")} exists and is not a folder of this user`,
+      `apt-get download svc-server: ${join(folder, "cache")} exists but is not a folder that this user owns`,
     ]);
   });
 
@@ -198,7 +198,7 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
       chownSync(join(folder, "cache"), 65_534, 65_534);
       const { path, reasons } = attempt(env);
       expect(path).to.equal(undefined);
-      expect(reasons[0]).to.match(/exists and is not a folder of this user$/);
+      expect(reasons[0]).to.match(/exists but is not a folder that this user owns$/);
     });
   }
 });
@@ -208,7 +208,7 @@ describe("unpack() with Debian's apt-get", function () {
   testProgram({ title: "apt-get", files: ["apt-get"], package: "apt" });
   useFolder();
 
-  it("unpacks a Redis server that runs", function () {
+  it("unpacks a Redis server that starts", function () {
     const attempts: Attempt[] = [];
     const path = unpack(programs.redis, attempts, { env: process.env, cache: join(folder, "cache") });
     // Without package lists or a reachable mirror, check the reason and skip the test.

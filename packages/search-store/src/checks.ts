@@ -29,7 +29,7 @@ export function checkDocumentId(documentId: unknown): asserts documentId is stri
 /** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`; the message names `what` but does not contain the text */
 export function checkContent(content: unknown, what: string): asserts content is string {
   if (typeof content !== "string" || content.trim() === "") {
-    throw refused(`${what} must have a content: a text that is not empty`);
+    throw refused(`${what} must have a content that is a non-empty string`);
   }
   const fault = faultOf(content, MAX_CONTENT_BYTES);
   if (fault !== undefined) throw refused(`the content of ${what} ${fault}`);

@@ -65,7 +65,7 @@ function metaText(meta: Meta, what: string, filterKeys: readonly string[]): stri
     // JSON.stringify() would silently turn a Map or a Set into {}.
     if (!(meta instanceof Map || meta instanceof Set)) text = JSON.stringify(meta);
   } catch {
-    // Reported below.
+    // The check below reports a value that JSON.stringify() rejects.
   }
   if (text === undefined || !text.startsWith("{")) throw refused(`the meta of ${what} must be a JSON object`);
   if (UNKEPT.test(text)) throw refused(`the meta of ${what} must not contain NUL or an unpaired surrogate`);

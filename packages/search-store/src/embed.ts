@@ -37,7 +37,7 @@ export async function embedTexts(
   return vectors;
 }
 
-/** Returns the embeddings of contents by their hashes; the contents must differ. Throws as {@link embedTexts}. */
+/** Returns the embeddings of distinct contents, by their hashes. Throws the same errors as {@link embedTexts}. */
 export async function embedContents(
   options: EmbedSettings,
   contents: readonly { readonly hash: string; readonly content: string }[],

@@ -49,13 +49,13 @@ export function checkExtension({ installed, available, reachable }: Extension): 
   const version = installed ?? available;
   if (version === undefined) {
     throw lacking(
-      "the server has no pgvector: install it there, then run `create extension vector` in this database",
+      "the server has no pgvector: install it on the server, then run `create extension vector` in this database",
     );
   }
   if (!isEnough(version)) {
     const remedy =
       installed === undefined
-        ? "install a later one there"
+        ? "install a later version on the server"
         : "run `alter extension vector update` after installing it";
     throw lacking(`pgvector ${version} is too old; at least ${LEAST.join(".")} is needed: ${remedy}`);
   }

@@ -45,7 +45,7 @@ export async function listChunks(
   tenant: string,
   request: ListRequest = {},
 ): Promise<Page> {
-  checkMembers(request, "the request of a list", ["documentId", "filter", "limit", "after"]);
+  checkMembers(request, "the request of list()", ["documentId", "filter", "limit", "after"]);
   const { documentId, filter, limit = 100, after } = request;
   checkWhole(limit, "limit", 1, MAX_LIMIT);
   const parameters = createParameters();
@@ -94,7 +94,7 @@ function positionOf(cursor: unknown): [string, number] {
       }
     }
   } catch {
-    // Reported below.
+    // The error below reports the invalid cursor.
   }
-  throw refused("after must be next of the previous page");
+  throw refused("after must be the value of `next` from the previous page");
 }

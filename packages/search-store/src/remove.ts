@@ -27,8 +27,8 @@ export function deleteDocument(
 }
 
 /**
- * Deletes all chunks of a tenant and its approximate index (SEARCH-2). If only the index's owner may drop it, leaves it to
- * `maintainIndexes()`.
+ * Deletes all chunks of a tenant and its approximate index (SEARCH-2). If this login may not drop the index,
+ * `maintainIndexes()` drops it later.
  */
 export async function deleteTenant(options: ResolvedOptions, tenant: string): Promise<number> {
   const { table, quotedTable } = options;

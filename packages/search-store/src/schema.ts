@@ -35,8 +35,9 @@ function columns({ precision }: ResolvedOptions): Columns {
 export function tableStatements(options: ResolvedOptions): readonly string[] {
   const { table, quotedTable, vectorType, textConfig, filterKeys } = options;
   const name = bareName(table);
-  // Collation "C": ids are only compared, and their index survives upgrades of the system's collation library.
-  // Storage "main" keeps long embeddings in the row; otherwise every distance would fetch one from the TOAST table.
+  // Collation "C": ids are only compared, and their index survives upgrades of the system's collation library. Storage
+  // "main" keeps long embeddings in the row; otherwise computing a distance would read the embedding from the TOAST
+  // table.
   return [
     `create table if not exists ${quotedTable} (
   tenant_id text collate "C" not null,

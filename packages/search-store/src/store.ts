@@ -127,7 +127,7 @@ async function explaining<T>({ table }: ResolvedOptions, work: () => Promise<T>)
     return await work();
   } catch (error) {
     if (error instanceof SearchError || sqlStateOf(error) !== "42P01") throw error;
-    const message = `the table ${table} is missing: call ensureSchema(), or run migrations() before`;
+    const message = `the table ${table} is missing: call ensureSchema(), or run the statements of migrations()`;
     throw new SearchError("ERR_SVC_SEARCH_SCHEMA", message, { cause: error });
   }
 }

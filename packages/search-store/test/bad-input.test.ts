@@ -156,7 +156,9 @@ describe("a search store", () => {
       "W".repeat(9000),
     ]) {
       const error = await failureOf(store.list("t", { after: wrong(after) }));
-      expect(error.message, String(after)).to.equal("after must be next of the previous page");
+      expect(error.message, String(after)).to.equal(
+        "after must be the value of `next` from the previous page",
+      );
     }
     expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain(
       'has no member "offset"',

@@ -55,7 +55,7 @@ describe("a search store with deadlines on a plain pool", function () {
     else expect((await pool.query("select 1")).rowCount).to.equal(1);
   }
 
-  it("has a deadline test for every method except migrations() and readiness()", () => {
+  it("is tested with every method except migrations() and readiness()", () => {
     const functions = Object.entries(open()).flatMap(([name, value]) =>
       typeof value === "function" ? [name] : [],
     );

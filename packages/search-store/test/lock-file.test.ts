@@ -126,7 +126,7 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is not taken over if another process was faster, or is taking it over at the moment", async () => {
+  it("is not taken over if another process has already taken it over or is taking it over", async () => {
     const file = `${data}.lock`;
     const mark = successor(file, "left");
     const kill = process.kill.bind(process);

@@ -143,7 +143,10 @@ describe("a server without pgvector", () => {
 
   it("is rejected with an error that names the command to run", async () => {
     const messages: [Queryable, RegExp][] = [
-      [server(null, null, false), /has no pgvector: install it there, then run `create extension vector`/],
+      [
+        server(null, null, false),
+        /has no pgvector: install it on the server, then run `create extension vector`/,
+      ],
       [
         server("0.7.4", "0.8.0"),
         /pgvector 0\.7\.4 is too old; at least 0\.8 is needed: run `alter extension vector update`/,

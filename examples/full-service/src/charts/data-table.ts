@@ -8,7 +8,7 @@ export interface DataTable {
   readonly rows: readonly { readonly name: string; readonly cells: readonly string[] }[];
 }
 
-/** Returns a collapsed table that scrolls separately on a narrow screen. */
+/** Returns a table that is collapsed at first, and scrolls separately on a narrow screen. */
 export function dataTable({ caption, columns, rows }: DataTable): Html {
   return markup`<details>
 <summary>Numbers: ${caption}</summary>

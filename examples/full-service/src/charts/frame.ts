@@ -19,12 +19,12 @@ const edge = { left: 60, right: 4, top: 14, bottom: 42 } as const;
 const inner = { width: width - edge.left - edge.right, height: height - edge.top - edge.bottom };
 const mostLabels = 14;
 
-/** Returns the width of one month's slot. */
+/** Returns the width of the area for one month. */
 export function slotWidth(months: readonly string[]): number {
   return inner.width / Math.max(1, months.length);
 }
 
-/** Returns the left edge of the slot of a month. */
+/** Returns the left edge of the area for a month. */
 export function slotLeft(months: readonly string[], index: number): number {
   return edge.left + index * slotWidth(months);
 }

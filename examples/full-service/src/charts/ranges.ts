@@ -28,7 +28,7 @@ export function rangeBars({ ranges, ...frame }: Ranges): Html {
       heightAt(scale, Number(value)),
     ) as [number, number, number];
     const told = tip(month, `smallest ${range.least}`, `average ${range.middle}`, `largest ${range.most}`);
-    // A month with one expense has no height but must be visible.
+    // The bar of a month with one expense has no height but must be visible.
     const height = Math.max(2, least - most);
     return markup`<g>${told}<rect class="range" x="${pixel(center - width / 2)}" y="${pixel(most)}" width="${pixel(width)}" height="${pixel(height)}" rx="3"/>
 <rect class="middle" x="${pixel(center - width)}" y="${pixel(middle - 2)}" width="${pixel(width * 2)}" height="4"/></g>`

@@ -1,8 +1,8 @@
 import { type Html, markup } from "../pages/html.ts";
 
 /**
- * Colours of the charts; those of the page are in `src/pages/layout.ts`. The contrast of each to the background is
- * above 3:1.
+ * Colours of the charts; those of the page are in `src/pages/layout.ts`. Each has a contrast above 3:1 with the
+ * background.
  */
 export const chartStyle: Html = markup`
   :root {

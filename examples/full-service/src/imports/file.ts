@@ -10,9 +10,9 @@ import {
 import { createCsvReader, CsvError, type CsvRecord } from "./csv.ts";
 import type { Header, StagedRow } from "./import.ts";
 
-/** Limits of a file. Its size in bytes has the limit of every request body. */
+/** Limits of a file. The limit of all request bodies applies to its size in bytes. */
 export interface FileLimits {
-  /** Maximum rows of a file without the header. Default: 10,000. */
+  /** Maximum number of rows in a file, not counting the header. Default: 10,000. */
   readonly maxRows?: number | undefined;
   /** Rows in memory at a time. Default: 500. */
   readonly batchRows?: number | undefined;
@@ -35,7 +35,7 @@ export function checkEncoding({ headers }: IncomingMessage): void {
 /**
  * Reads a file of expenses in chunks and passes its rows on in batches. Only one batch and one chunk are in memory.
  *
- * @param keep stores a batch; reading continues when it resolves
+ * @param keep stores a batch; reading continues when its promise resolves
  * @returns the number of rows
  * @throws ProblemError 400, 413 or 422 for a malformed file; invalid rows do not throw
  */
@@ -114,7 +114,7 @@ function checkHeader(names: Header): Header {
   for (const [index, name] of names.entries()) {
     const add = (type: string, msg: string): unknown =>
       issues.push({ type, loc: ["header", index], msg, input: name });
-    if (!known.includes(name)) add("unknown", `is unknown; known are ${known.join(", ")}`);
+    if (!known.includes(name)) add("unknown", `is unknown; expected one of ${known.join(", ")}`);
     else if (names.indexOf(name) < index) add("repeated", "must appear once");
   }
   if (issues.length > 0) throw unprocessable(issues);

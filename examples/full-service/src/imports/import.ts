@@ -14,7 +14,7 @@ export interface ImportFailure {
 export interface Import {
   readonly id: string;
   readonly state: ImportState;
-  /** The number of rows without the header. */
+  /** The number of rows, not counting the header. */
   readonly rows: number;
   /** The number of rows recorded so far. */
   readonly recorded: number;

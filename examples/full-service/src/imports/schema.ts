@@ -33,7 +33,7 @@ create table if not exists imports (
   created_at timestamptz(3) not null default now(),
   finished_at timestamptz(3)
 )`,
-    // The pending rows of a file. The transaction that records the expense deletes the row.
+    // The rows of files that are not processed yet. The transaction that records a row's expense deletes the row.
     `
 create table if not exists import_rows (
   import_id text not null references imports on delete cascade,

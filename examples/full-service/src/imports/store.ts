@@ -48,7 +48,7 @@ export function importJobId(id: string): string {
   return `import-${id}`;
 }
 
-/** @param jobTable the job table, for the state of its job */
+/** @param jobTable the job table, from which the state of the import's job is read */
 export async function findImport(tx: Queryable, id: string, jobTable: string): Promise<Import | undefined> {
   const { rows } = await tx.query<ImportRow>(
     `

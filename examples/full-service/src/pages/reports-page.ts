@@ -16,7 +16,7 @@ export interface ReportsPage {
   readonly report: MonthlyReport;
   /** The first and the last month with expenses. */
   readonly known: KnownMonths;
-  /** The figures of the same months over all categories. */
+  /** The figures of the same months for all categories together. */
   readonly together: readonly MonthFigures[];
   /** The error of the requested months. Default: none. */
   readonly error?: string | undefined;

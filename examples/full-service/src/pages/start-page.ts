@@ -6,7 +6,7 @@ import { layout } from "./layout.ts";
 export interface StartPageFacts {
   /** The port of the service, for the example calls. */
   readonly port: number | undefined;
-  /** Whether pages that `prod` does not have are left out. */
+  /** Whether links to pages that `prod` does not have are omitted. */
   readonly isProduction: boolean;
   /** Whether the demo users exist. */
   readonly hasDemoUsers: boolean;

@@ -47,8 +47,8 @@ export function reportFilter(query: URLSearchParams): ReportFilter {
 }
 
 /**
- * Completes a range to twelve months if one or both ends are missing; without both it ends with `newest`. The completed
- * end is always a month that a client may ask for.
+ * Completes a range to twelve months if `from`, `to` or both are missing; if both are missing, the range ends with
+ * `newest`. The added month is always one that a client may request.
  */
 export function rangeOf({ from, to }: Pick<ReportFilter, "from" | "to">, newest: string): MonthRange {
   if (from !== undefined) {

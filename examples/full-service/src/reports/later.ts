@@ -19,7 +19,7 @@ export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
 
 /**
  * Returns moments in all months that contain expenses: the first and the last payment of every UTC month. In another
- * time zone a UTC month overlaps two months, and each of them with an expense contains one of these moments.
+ * time zone, a UTC month overlaps two months; if one of these has an expense, it contains one of these moments.
  */
 function momentsOf(expenses: readonly Expense[]): readonly string[] {
   const ends = new Map<string, { first: string; last: string }>();

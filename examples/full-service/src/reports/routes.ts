@@ -24,7 +24,7 @@ export interface ReportRoutesOptions {
   readonly prepared: () => Promise<void>;
   readonly totals: Rollup;
   readonly search: Search;
-  /** Identifies the visitor of a page. */
+  /** Identifies the visitor. */
   readonly visitors: RequestHandler;
 }
 
@@ -111,7 +111,7 @@ function shownMonths(req: Request): { readonly filter: ReportFilter; readonly er
   }
 }
 
-/** Refuses a visitor without the right to read expenses with 403. Must run after `requireVisitor`. */
+/** Responds with 403 to a visitor without the right to read expenses. Must run after `requireVisitor`. */
 const requireReader: RequestHandler = (req, _res, next) => {
   const visitor = visitorOf(req);
   next(visitor !== undefined && mayRead(visitor) ? undefined : missingScopes([readScope]));

@@ -16,8 +16,8 @@ const mostWords = 20_000;
 /**
  * An embedder for a demo: it needs no model and no download, and the same text gives the same numbers everywhere. A
  * hash of every word, and of every three-letter sequence, selects a dimension and adds to it or subtracts from it. So
- * texts are similar if they share words or parts of words ("invoice", "invoices", "invioce"); it does not know that
- * "taxi" and "cab" mean the same. A real service uses a model instead.
+ * texts are similar if they share words or parts of words ("invoice", "invoices", "invioce"); the embedder does not
+ * know that "taxi" and "cab" mean the same. A real service uses a model instead.
  */
 export const demoEmbed: Embed = (texts) => texts.map(demoEmbedding);
 

@@ -14,7 +14,7 @@ export interface NewDocument {
   readonly meta: Readonly<Record<string, MetaValue>>;
 }
 
-/** A search of a client. */
+/** A search that a client requests. */
 export interface Query {
   readonly q: string;
   readonly limit: number;

@@ -15,7 +15,10 @@ export interface Found {
   readonly meta: Readonly<Record<string, unknown>>;
   /** Similarity, at most 1. */
   readonly score: number;
-  /** The rank of the piece by similarity and by words; null where it is not among the results. */
+  /**
+   * The rank of the piece by similarity and by words; null if the piece is not among the results of that kind of
+   * search.
+   */
   readonly rank: { readonly meaning: number | null; readonly words: number | null };
 }
 
@@ -47,7 +50,7 @@ export function factsOf({ category, paid_at }: Expense): Readonly<Record<string,
   return { category, paid_at, expense: true };
 }
 
-/** Returns the pieces of a tenant that match the query, best first. */
+/** Returns the pieces of the tenant's documents that match the query, best match first. */
 export async function findDocuments(
   store: SearchStore,
   tenant: string,

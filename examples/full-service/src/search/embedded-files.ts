@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 const program = fileURLToPath(new URL("make-embedded-files.ts", import.meta.url));
 
 /**
- * Creates the files of an embedded database in a folder, unless they exist. A child process does this, because it
+ * Creates the files of an embedded database in a folder, unless they exist. A child process does this, because the work
  * blocks for many seconds, during which this process could neither answer requests nor stop.
  *
- * @throws the signal's reason; other errors show when the folder is opened
+ * @throws the signal's reason; other errors are not reported until the folder is opened
  */
 export async function ensureEmbeddedFiles(dataDir: string, signal: AbortSignal): Promise<void> {
   if (existsSync(join(dataDir, "PG_VERSION"))) return;

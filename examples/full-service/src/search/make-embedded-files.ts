@@ -7,5 +7,5 @@ async function make(dataDir: string): Promise<void> {
 }
 
 const [, , dataDir] = process.argv;
-if (dataDir === undefined) throw new Error("name a folder");
+if (dataDir === undefined) throw new Error("pass the path of a folder as the only argument");
 void make(dataDir);

@@ -50,8 +50,8 @@ const restMs = 5_000;
 
 /**
  * Creates the store of documents: a table of the service's database if its server has pgvector, else a table of an
- * embedded PGlite, which takes seconds and half a gigabyte to start and belongs to this process alone. So it is opened
- * at the first use, and the service never waits for it.
+ * embedded PGlite, which takes seconds and half a gigabyte to start and belongs to this process alone. The store is
+ * therefore opened at the first use, and the service does not wait for it.
  */
 export function createSearch({ db, embedded, fill, log }: SearchOptions): Search {
   let opening: Promise<Opened> | undefined;

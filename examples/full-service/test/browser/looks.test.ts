@@ -15,7 +15,7 @@ const narrow = { width: 320, height: 640 };
 
 interface View {
   readonly heading: string;
-  /** The stops of the Tab key, in order. */
+  /** The elements that the Tab key reaches, in order. */
   readonly stops: readonly string[];
   readonly open: (page: Page) => Promise<void>;
 }

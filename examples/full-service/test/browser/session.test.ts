@@ -211,7 +211,7 @@ describe("a browser with a session", function () {
       }
       expect(await account(page)).to.equal("/account");
       expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
-      // The form does not sign a visitor in either.
+      // Nor does the form sign in a new visitor.
       const { page: fresh, context } = await site.visitor();
       expect(await sentFromThere(fresh, "/login")).to.equal(403);
       expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);

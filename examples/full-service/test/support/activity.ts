@@ -9,7 +9,7 @@ export async function activityOf(url: string, tenant?: string): Promise<readonly
   return (body as { days: readonly DayOfActivity[] }).days;
 }
 
-/** Waits until the subscriber has counted that many expenses. */
+/** Waits until the subscriber has counted the given number of expenses. */
 export async function untilActivity(url: string, expenses: number, tenant?: string): Promise<void> {
   let sum = 0;
   for (let tries = 0; tries < 1500 && sum !== expenses; tries++) {

@@ -109,7 +109,7 @@ function commandLines(): readonly string[] {
     try {
       return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()];
     } catch {
-      return []; // the process has just ended
+      return []; // The process has just ended.
     }
   });
 }

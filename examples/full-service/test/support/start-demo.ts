@@ -1,9 +1,9 @@
-// Does the same as start.ts for a checkout of the test, so that a developer's demo data stay untouched.
+// Starts the demo as start.ts does, but for a temporary checkout, so that a developer's demo data stay unchanged.
 import { startDemo } from "../../src/demo.ts";
 import { cheapCost } from "./cheap-cost.ts";
 
 const { CHECKOUT: checkout, PASSWORDS: passwords, ...env } = process.env;
-if (checkout === undefined) throw new Error("CHECKOUT must name a folder");
+if (checkout === undefined) throw new Error("CHECKOUT must be the path of a folder");
 void startDemo({
   checkout,
   env,

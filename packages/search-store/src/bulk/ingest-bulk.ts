@@ -93,7 +93,8 @@ async function load(
 type Rights = { secured: boolean; files: boolean };
 
 /**
- * Returns the query for active row security and for the right to read server files, which decide how rows are loaded.
+ * Returns the query that reads whether row security is active and whether the login may read server files; both decide
+ * how rows are loaded.
  */
 function selectRights(quotedTable: string): string {
   return `

@@ -98,7 +98,8 @@ function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): 
   });
   failed.catch(() => undefined);
 
-  // Await each write: after an error the stream has released the connection, and a second write would still reach it.
+  // Await each write: after an error the stream has released the connection, and a second write would still be sent
+  // over it.
   const send = async (bytes: Buffer): Promise<void> => {
     if (failure !== undefined) throw failure;
     const taken = new Promise<void>((resolve) => {

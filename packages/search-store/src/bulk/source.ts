@@ -1,8 +1,8 @@
 import { refused } from "../errors.ts";
 
 /**
- * Reads from a source until it ends or the signal aborts, even if the source hangs. Calls `return()` on a source that it leaves
- * early.
+ * Reads from a source until it ends or the signal aborts, even if the source hangs. Calls `return()` on the source if
+ * it has not ended.
  */
 export async function* readSource<T>(
   source: AsyncIterable<T> | Iterable<T>,

@@ -9,8 +9,8 @@ interface Holder {
   readonly token: string;
 }
 
-// Identifies this process in its locks, because process ids are reused: in a container often the same id at every
-// start.
+// Identifies this process in its locks, because process ids are reused: in a container, a program often has the same id
+// at every start.
 const here = randomUUID();
 
 /**
@@ -84,7 +84,7 @@ function taken(file: string, holder?: Holder): SearchError {
   const who = holder === undefined ? "another process" : `process ${holder.pid} on ${holder.host}`;
   return new SearchError(
     "ERR_SVC_SEARCH_EMBEDDED",
-    `${who} has the folder open, and only one process at a time may; if it has ended, delete ${file}`,
+    `${who} has the folder open; only one process at a time may open it. If that process has ended, delete ${file}`,
   );
 }
 

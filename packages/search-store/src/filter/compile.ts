@@ -26,7 +26,8 @@ export function compileCondition(
   if ("in" in condition) {
     if (condition.in.length === 0) return "false";
     const listed = parameters.add(JSON.stringify(condition.in), "text");
-    // A list contains its values but also its sublists, so require that the stored value is not a list or object.
+    // `@>` finds a value in the list, but also matches a stored sublist, so require that the stored value is not a list
+    // or object.
     return `coalesce(${listed}::jsonb @> (meta -> ${key()})
       and jsonb_typeof(meta -> ${key()}) not in ('array', 'object'), false)`;
   }

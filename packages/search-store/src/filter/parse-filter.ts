@@ -96,7 +96,8 @@ function parseKey(key: string, value: unknown, place: string, budget: Budget): C
     throw wrong(place, "must be a string, a finite number, true, false, null, or an object of operators");
   }
   const given = Object.entries(value).filter(([, operand]) => operand !== undefined);
-  if (given.length === 0) throw wrong(place, `names no operator; expected one of ${OPERATORS.join(", ")}`);
+  if (given.length === 0)
+    throw wrong(place, `must have an operator; expected one of ${OPERATORS.join(", ")}`);
   spend(budget, given.length, place);
   return given.map(([operator, operand]) => parseComparison(key, operator, operand, place, budget));
 }

@@ -10,7 +10,7 @@ export const AGAIN: unique symbol = Symbol("again");
 
 /**
  * Tries to lock the name ($1) until the end of the transaction, without waiting. A concurrent build waits for running
- * statements, so a session that waited for the lock inside a statement would block the build that holds it.
+ * statements, so a session that waited for the lock inside a statement would block the build that holds the lock.
  */
 const TRY_LOCK = "select pg_try_advisory_xact_lock(hashtextextended($1::text, 0)) as locked";
 
@@ -24,7 +24,7 @@ const LONGEST_PAUSE_MS = 1000;
 /** Maximum number of attempts, about an hour. */
 const ROUNDS = 3600;
 
-// The last queued work of each pool. Concurrent work could exhaust the pool, because it needs a second connection.
+// The last queued work of each pool. Work on an index needs two connections, so concurrent work could exhaust the pool.
 const last = new WeakMap<Database, Promise<unknown>>();
 
 function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {

@@ -21,8 +21,8 @@ export interface EventRecipients {
 }
 
 const MESSAGES = {
-  "index-created": "a tenant got an approximate index",
-  "index-dropped": "a tenant lost its approximate index",
+  "index-created": "created the approximate index of a tenant",
+  "index-dropped": "dropped the approximate index of a tenant",
   "index-failed": "an approximate index could not be built",
 } as const;
 

@@ -29,7 +29,7 @@ interface IndexRow extends Record<string, unknown> {
   readonly path: string;
   readonly valid: boolean;
   readonly bytes: number;
-  /** Whether a session is currently building it. */
+  /** Whether a session is currently building the index. */
   readonly building: boolean;
 }
 
@@ -46,7 +46,10 @@ join pg_catalog.pg_namespace as space on space.oid = class.relnamespace
 where index.indrelid = to_regclass($1::text) and starts_with(class.relname::text, $2::text)
 order by class.relname`;
 
-/** Returns the statement for a partial index. Its tenant is a constant, so that the planner can match it. */
+/**
+ * Returns the statement for a partial index. The tenant in its condition is a constant, so that the planner can match
+ * the condition.
+ */
 function createIndex(options: ResolvedOptions, name: string, tenant: string, concurrently: boolean): string {
   return `create index${concurrently ? " concurrently" : ""} ${identifier(name)} on ${options.quotedTable}
 using hnsw ((${indexed(options, "embedding")}) halfvec_cosine_ops) where tenant_id = ${literal(tenant)}`;
@@ -120,8 +123,8 @@ export async function makeTenantIndex(
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // The server may continue a build after its process has ended. Just before the commit such a build looks
-    // interrupted, so look again before rebuilding.
+    // The server may continue a build after the process that started it has ended. Just before the commit, such a build
+    // looks interrupted, so check again before rebuilding.
     if (found !== undefined && (found.building || !isLeft)) {
       isLeft = !found.building;
       return isLeft ? AGAIN : BUSY;

@@ -45,8 +45,9 @@ export async function searchTenant(options: ResolvedOptions, tenant: string, req
 }
 
 /**
- * Sends a search. On a pool, the statement itself sets the tenant for row security. On the caller's connection it must not,
- * since an open transaction may have another tenant. A database that sets tenants itself rejects a statement that does so.
+ * Sends a search. On a pool, the statement itself sets the tenant for row security. On the caller's connection it must
+ * not, since an open transaction may have another tenant. A database that sets tenants itself rejects a statement that
+ * sets the tenant.
  */
 export async function sendSearch(
   options: ResolvedOptions,

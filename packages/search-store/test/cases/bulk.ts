@@ -61,7 +61,7 @@ export function bulkCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "keeps nothing when the source fails, or when a chunk is invalid or already exists",
+    "stores no chunks when the source fails, or when a chunk is invalid or already exists",
     async ({ emptied: make }) => {
       const store = await make();
       const cause = new Error("the file is broken");
@@ -77,7 +77,7 @@ export function bulkCases(backends: Backends): void {
       const refused = await failureOf(store.ingestBulk("t", wrong()));
       expect(refused).to.include({
         code: "ERR_SVC_SEARCH_ARGUMENT",
-        message: "chunk 600 of the load must have a content: a text that is not empty",
+        message: "chunk 600 of the load must have a content that is a non-empty string",
       });
       const nowhere = await failureOf(store.ingestBulk("t", [{ documentId: "", content: "x" }]));
       expect(nowhere.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
@@ -108,7 +108,7 @@ export function bulkCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "closes a source that it leaves early, but does not wait for a source that hangs",
+    "closes the source when it stops early, but does not wait for a source that hangs",
     async ({ emptied: make }) => {
       const store = await make();
       let left = 0;

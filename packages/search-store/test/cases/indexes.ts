@@ -94,7 +94,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("is created for every tenant at once, even with fewer connections than tenants", async function () {
+  it("can be created for all tenants concurrently, even with fewer connections than tenants", async function () {
     this.timeout(60_000);
     for (const { url, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -147,7 +147,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [large], kept: [] });
       expect(events.at(-1)).to.include({ type: "index-dropped", index: large });
 
-      // The tenant of the last index has no chunks any more.
+      // The tenant of the last index no longer has chunks.
       const middle = (await store.ensureTenantIndex("middle")).name;
       await remove(store, "middle", 30);
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [middle], kept: [] });
@@ -181,9 +181,9 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(unhandled).to.deep.equal([]);
       const rejected = "the listener of a search store's events throws";
       expect(tried).to.deep.equal([
-        "a tenant got an approximate index",
+        "created the approximate index of a tenant",
         rejected,
-        "a tenant lost its approximate index",
+        "dropped the approximate index of a tenant",
         rejected,
       ]);
     }
@@ -228,7 +228,8 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       const index = await owner.ensureTenantIndex("a");
       const events: StoreEvent[] = [];
       const looks: number[] = [];
-      // Simulate a build in another session: the first two queries see it running, the third sees it not yet valid.
+      // Simulate a build in another session: the first two queries see a running build, the third sees an index that is
+      // not valid yet.
       const change = (text: string): string => {
         if (text !== SELECT_INDEXES) return text;
         looks.push(performance.now());

@@ -165,7 +165,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "cause a span for every ingest and search, which contains no text",
+    "are stored and searched in spans that contain no text of documents or queries",
     async ({ emptied: make }) => {
       const spans: unknown[] = [];
       const store = await make({
@@ -194,7 +194,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "have a readiness check that names the version of pgvector and is never critical",
+    "are covered by a readiness check that names the version of pgvector and is never critical",
     async ({ name, emptied: make }) => {
       const check = (await make()).readiness();
       expect(check).to.include({ name: "search-store", critical: false });

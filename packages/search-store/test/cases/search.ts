@@ -119,7 +119,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("scores a hit found only by text search, and limits each search type to its candidates", async () => {
+  it("scores a hit found only by text search, and fuses at most `candidates` chunks of each search type", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", limit: 2, candidates: 2 });
       expect(hits).to.have.length(2);

@@ -58,7 +58,7 @@ export function tableCases(backends: Backends): void {
       const error = await failureOf(run());
       expect(error.code).to.equal(code);
       expect(error.message).to.equal(
-        `the table ${table} is missing: call ensureSchema(), or run migrations() before`,
+        `the table ${table} is missing: call ensureSchema(), or run the statements of migrations()`,
       );
     }
     const check = await gone.readiness().check(new AbortController().signal);

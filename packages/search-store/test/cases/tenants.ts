@@ -23,7 +23,7 @@ const FILTERS: readonly (Filter | undefined)[] = [
 ];
 
 export function tenantCases(backends: ReturnType<typeof useBackends>): void {
-  it("SEARCH-1 never find chunks of another tenant with any filter; with row security, not even without a tenant condition", async function () {
+  it("SEARCH-1 never find another tenant's chunks, with any filter and, with row security, even without a tenant condition", async function () {
     this.timeout(120_000);
     for (const { db, store: newStore, name } of backends.all.slice(-1)) {
       const table = newTable();

@@ -18,7 +18,7 @@ export interface Backend {
   readonly emptied: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
 }
 
-/** The table of tests that do not need their own. */
+/** The table for tests that do not need their own table. */
 export const SHARED = "chunks_shared";
 
 interface Opened {

@@ -13,7 +13,7 @@ export function watched(
   const sent: Sent[] = [];
   return {
     sent,
-    // A wrapper of the embedded database must also report that there is one connection.
+    // A wrapper of the embedded database must also have this member, which marks a database with one connection.
     ...("embedded" in pool ? { embedded: true } : {}),
     async connect(): Promise<PooledConnection> {
       const connection = await pool.connect();

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 const folder = fileURLToPath(new URL("../../../../../artifacts/screenshots/", import.meta.url));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Returns the faults that axe-core finds in the page, one line for each place. */
+/** Returns the faults that axe-core finds in the page, one line for each element. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   // Evaluate the code of axe-core, because the page's policy forbids adding a script.
   await page.evaluate(axe);
@@ -27,7 +27,7 @@ export interface Focused {
   readonly outlined: boolean;
 }
 
-/** Returns all stops of the Tab key, from the first to the last. */
+/** Returns all elements that the Tab key reaches, in order. */
 export async function tabThrough(page: Page): Promise<readonly Focused[]> {
   // If a field has the focus at the start, the elements before it come last.
   if ((await page.evaluate<Focused>(focused)).what !== "") await stopsUntilTheEnd(page);

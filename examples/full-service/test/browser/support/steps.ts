@@ -31,7 +31,7 @@ export interface KeptCookie {
   readonly expires: number;
 }
 
-/** Returns all cookies of the browser by name, through the DevTools protocol, so HttpOnly ones too. */
+/** Returns all cookies of the browser by name, including HttpOnly cookies, through the DevTools protocol. */
 export async function keptCookies(context: BrowserContext): Promise<ReadonlyMap<string, KeptCookie>> {
   const [page] = context.pages();
   if (page === undefined) throw new Error("no page is open");
