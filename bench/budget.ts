@@ -5,7 +5,7 @@ import { ratioOf } from "./harness/figures.ts";
 import { type Effort, fullEffort } from "./harness/rounds.ts";
 import { chosenCases, controls } from "./http/cases.ts";
 
-/** The cases whose ratio to bare Express the budget limits. */
+/** The cases for which the budget limits the ratio to bare Express. */
 export const budgeted: readonly string[] = [
   "svc-express",
   "svc-express-info",
@@ -45,7 +45,7 @@ export async function runBudget(options: BenchOptions, { env, ratios }: BudgetIn
   const file = env.SVC_PERF_BASELINE || ownBaseline;
   const tolerance = toleranceOf(env.SVC_PERF_TOLERANCE);
   if (!options.record && env.SVC_PERF_BUDGET !== "1") {
-    options.note("the budget is off; SVC_PERF_BUDGET=1 npm run bench -- budget checks it");
+    options.note("the budget is off; check it with: SVC_PERF_BUDGET=1 npm run bench -- budget");
     return 0;
   }
   const recorded = (await readBaseline(file))[platform];
@@ -101,7 +101,7 @@ function report(
   return comparisons.some(({ exceeded }) => exceeded) ? 1 : 0;
 }
 
-// A quick run reduces only the rounds, not the warm-up: cold code has other ratios than those recorded.
+// A quick run has fewer rounds but the full warm-up: the ratios of cold code differ from the recorded ones.
 function budgetEffort({ quick, rounds }: BenchOptions): Effort {
   return { ...fullEffort, rounds: rounds ?? (quick ? 15 : fullEffort.rounds) };
 }
@@ -123,5 +123,5 @@ function toleranceOf(given: string | undefined): number {
   if (given === undefined || given === "") return 0.2;
   const tolerance = Number(given);
   if (tolerance > 0 && tolerance <= 10) return tolerance;
-  throw new Error(`SVC_PERF_TOLERANCE must be a share such as 0.2 for 20 %; it is ${JSON.stringify(given)}`);
+  throw new Error(`SVC_PERF_TOLERANCE must be a share such as 0.2 for 20 %; got ${JSON.stringify(given)}`);
 }

@@ -11,24 +11,25 @@ interface Entry {
 const benches: Readonly<Record<string, Entry>> = {
   http: {
     description:
-      "what a request costs: the packages and the whole service beside bare Express and peers; has bounds",
+      "the cost of a request with the packages, the whole service, bare Express and peers; has bounds",
     load: async () => (await import("./http/bench.ts")).http,
   },
   keyset: {
-    description: "how often a key set is fetched, and who is answered during an outage; ours has bounds",
+    description: "how often clients fetch a key set, and which find keys during an outage; svc has bounds",
     load: async () => (await import("./keyset/bench.ts")).keyset,
   },
   tokens: {
-    description: "pairs and refreshes per second, by algorithm and by store; what a revocation check costs",
+    description:
+      "token pairs and refreshes per second, by algorithm and store; the cost of a revocation check",
     load: async () => (await import("./tokens/bench.ts")).tokens,
   },
   queue: {
-    description: "jobs per second, enqueues and latency beside graphile-worker and pg-boss; ours has bounds",
+    description: "jobs per second, enqueues and latency of svc, graphile-worker and pg-boss; svc has bounds",
     load: async () => (await import("./queue/bench.ts")).queue,
   },
   "queue-depth": {
     description:
-      "what a claim costs beside many other rows and an old snapshot, and how far a table grows; has bounds",
+      "the cost of a claim with many other rows or an old snapshot, and how far a table grows; has bounds",
     load: async () => (await import("./queue-depth/bench.ts")).queueDepth,
   },
   rollups: {
@@ -36,11 +37,12 @@ const benches: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./rollups/bench.ts")).rollups,
   },
   search: {
-    description: "a shared approximate index beside one a tenant: recall and latency; has bounds",
+    description: "recall and latency of one shared approximate index and of one per tenant; has bounds",
     load: async () => (await import("./search/bench.ts")).search,
   },
   ingest: {
-    description: "chunks per second by COPY, by inserts, and with the index before or after; has bounds",
+    description:
+      "chunks per second by COPY, by inserts, and with the index created before or after; has bounds",
     load: async () => (await import("./ingest/bench.ts")).ingest,
   },
   budget: {

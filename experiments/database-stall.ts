@@ -21,9 +21,9 @@ const healMs = 20_000;
 /** Milliseconds for which `/ready` reuses a report, and the deadline of its checks. */
 const reuseMs = 1000;
 const checkMs = 2000;
-/** Minimum number of `/ready` requests to send after the fault must have been detected. */
+/** Minimum number of `/ready` requests to send after the deadline for detecting the fault. */
 const fewestReports = 2;
-/** Milliseconds by which a fault is prolonged at most, until a busy machine has sent enough requests. */
+/** Maximum milliseconds by which a fault is prolonged, so that a busy machine can send enough requests. */
 const feltMs = 20_000;
 /**
  * The shorter and the longer pause of a worker between two requests, in milliseconds. A short run uses the shorter
@@ -122,7 +122,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   const isFelt = (): boolean => {
     const now = performance.now();
     const lastedMs = now - begunAt - stallMonitor.between(begunAt, now);
-    // A request that has waited since the start of the fault has exceeded its limit by then.
+    // By then a request that has waited since the start of the fault has exceeded its limit.
     if (run.variant !== asBuilt) return lastedMs > 1.5 * limitMs;
     return lastedMs > faultMs && reports(now).length >= fewestReports;
   };
@@ -183,11 +183,11 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
     longestHealth <= graceMs + roomMs,
     `${name}: /health never takes longer than ${graceMs + roomMs} ms`,
   );
-  report.rule(service.exit === undefined, `${name}: the process lives (${service.ending})`);
-  report.rule(healed, `${name}: it recovers without a restart`);
+  report.rule(service.exit === undefined, `${name}: the process survives (${service.ending})`);
+  report.rule(healed, `${name}: the service recovers without a restart`);
 }
 
-/** Waits until all requests of half a second succeed and `/ready` reports success; false after `healMs`. */
+/** Waits until all requests within half a second succeed and `/ready` reports success; false after `healMs`. */
 async function isHealed(
   rows: readonly Timed[],
   ready: readonly Timed[],

@@ -20,7 +20,7 @@ const legalId = /^[!-~]{1,128}$/;
 export const fuzz: Experiment = {
   name: "fuzz",
   description:
-    "10,000 odd and invalid requests: each gets a problem or a valid answer, none reaches a route wrongly, no 5xx",
+    "10,000 unusual and invalid requests: each gets a problem or a valid answer, no invalid one reaches a route",
   brokenVariants: ["broken-handler", "broken-raw-log", "broken-plain-server"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
@@ -36,7 +36,7 @@ export const fuzz: Experiment = {
     reportResults(results, seed, report);
     reportLog(service.lines, report);
     report.rule(status === 200, "/health answers 200 afterwards");
-    report.rule(service.exit === undefined, `the process lives (${service.ending})`);
+    report.rule(service.exit === undefined, `the process survives (${service.ending})`);
   },
 };
 
@@ -125,14 +125,14 @@ function reportResults(results: readonly Result[], seed: number, report: Report)
     );
   }
   const errors = answered.filter((each) => each.answers.some(({ status }) => status >= 500));
-  report.rule(share >= 0.95, "at least 95 % are answered");
-  report.rule(unlisted.length === 0, "every request without an answer is of a listed class");
+  report.rule(share >= 0.95, "at least 95 % of the requests are answered");
+  report.rule(unlisted.length === 0, "every request without an answer belongs to a listed class");
   report.rule(errors.length === 0, "no answer is a 5xx");
   report.rule(
     wrong.length === 0,
     "every answer is valid HTTP with a legal request id, every refusal a problem",
   );
-  report.rule(trespasses.length === 0, "no request that is to be refused reaches a route");
+  report.rule(trespasses.length === 0, "no request that must be refused reaches a route");
 }
 
 function faultsOf({ answers, fault, sent }: Result): readonly string[] {

@@ -14,7 +14,7 @@ import type { KilledSettings, Moment } from "./services/job-killed.ts";
 /** Kills worker processes, and restarts PostgreSQL, while jobs run. */
 export const jobKills: Experiment = {
   name: "job-kills",
-  description: "worker processes killed and PostgreSQL restarted while they work: every job is done once",
+  description: "workers are killed and PostgreSQL is restarted while jobs run: every job takes effect once",
   brokenVariants: ["broken-ack-first", "broken-no-inbox", "broken-read-then-write"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
@@ -57,8 +57,8 @@ function sizeOf({ quick, variant, cases }: Run): Size {
   const small = { longestMs: 100, meanGapMs: 150 };
   if (variant === asBuilt)
     return { ...small, jobs: cases ?? 400, workers: 3, kills: 6, visibilitySeconds: 3 };
-  // One kill at the exposed point shows the fault of these variants. In the remaining one, a worker takes another
-  // worker's jobs, which shows without a kill.
+  // One kill at the exposed point shows the fault of these variants. The remaining variant takes another worker's jobs,
+  // which shows without a kill.
   const crew = variant in exposedAt ? { workers: 1, kills: 1 } : { workers: 2, kills: 0 };
   return { ...small, ...crew, jobs: cases ?? 100, visibilitySeconds: 1.5 };
 }

@@ -22,7 +22,7 @@ const longSeconds = 3600;
 export const jobLeaseRaces: Experiment = {
   name: "job-lease-races",
   description:
-    "a worker whose lease expired cannot change the next owner's job; a job that kills its workers ends dead",
+    "a worker whose lease expired cannot change the next owner's job; a job that kills its workers ends up dead",
   brokenVariants: ["broken-by-id", "broken-by-attempts", "broken-for-ever"],
   async run(run, report) {
     const { variant, quick } = run;
@@ -54,7 +54,7 @@ export const jobLeaseRaces: Experiment = {
   },
 };
 
-/** A job table of its own, and a client of that table (`next`) whose leases do not expire. */
+/** A separate job table, and a client of that table (`next`) whose leases do not expire. */
 interface Scene {
   readonly bench: JobBench;
   readonly next: JobTable;
@@ -182,7 +182,10 @@ async function sameInstant(count: number, { bench, next, run, report }: Scene): 
   report.figure(name, "races", leases.length, "count");
   report.figure(name, "ended by the late owner", lost.filter((each) => !each).length, "count");
   report.figure(name, "claimed by the next owner", taken.size, "count");
-  report.rule(fine.length === leases.length, `${name}: exactly one of them gets each job (${fine.length})`);
+  report.rule(
+    fine.length === leases.length,
+    `${name}: exactly one of the two gets each job (${fine.length})`,
+  );
 }
 
 interface FrozenWorker {

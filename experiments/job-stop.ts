@@ -19,7 +19,8 @@ const settleMs = 1000;
 /** Sends SIGTERM to worker processes that run jobs. */
 export const jobStop: Experiment = {
   name: "job-stop",
-  description: "SIGTERM to a worker with 200 running jobs: each is finished, or given back with its attempt",
+  description:
+    "SIGTERM to a worker with 200 running jobs: each is finished, or released with its attempt restored",
   brokenVariants: ["broken-exit-at-once", "broken-keeps-attempts"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
@@ -197,10 +198,10 @@ function reportStops({ run }: Scene, stops: readonly Stopped[], report: Report):
   report.figure("all", "signal to exit, longest", Math.max(...times), "ms");
   report.figure("all", "signal to exit, median", quantile(times, 0.5), "ms");
   const fewest = Math.min(...stops.map((each) => each.running));
-  report.rule(fewest >= fewestRunning, `${concurrency} jobs run at the signal (${fewest} at least)`);
+  report.rule(fewest >= fewestRunning, `${concurrency} jobs run at the signal (minimum: ${fewest})`);
   report.rule(
     sum((each) => each.neither) === 0,
-    `each is finished, or given back with its attempt (${sum((each) => each.neither)} are not)`,
+    `each running job is finished, or released with its attempt restored (${sum((each) => each.neither)} are not)`,
   );
   report.rule(
     sum((each) => each.leased) === 0,
@@ -212,5 +213,5 @@ function reportStops({ run }: Scene, stops: readonly Stopped[], report: Report):
     "every exit code is 0",
   );
   const atMost = drainSeconds * 1000 + settleMs + (run.quick ? 5000 : 1000);
-  report.rule(Math.max(...times) <= atMost, `it ends within ${atMost} ms`);
+  report.rule(Math.max(...times) <= atMost, `the worker exits within ${atMost} ms`);
 }

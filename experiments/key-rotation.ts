@@ -139,7 +139,7 @@ async function rotations(scene: Scene): Promise<void> {
     await commands.run("promote", "--force");
     load.replaced(before);
     if (variant === asBuilt) {
-      // The issuer that notices the change last signs the last token with the old key.
+      // The last token with the old key comes from the slower issuer, before it notices the change.
       noticedMs.push(await noticed(scene, async (each) => ((await mint(each, 1))?.kid ?? before) !== before));
       tooEarly.push(await commands.refusal("retire", before));
       await delay(tokenSeconds * 1000 + (quick ? 500 : 1500));
@@ -242,7 +242,7 @@ interface Load {
   until(accepted: number): Promise<void>;
   /** Waits until a valid token is refused, for at most `ms` milliseconds. */
   refusal(ms: number): Promise<void>;
-  /** Presents a token, in addition to those that the load presents. */
+  /** Sends a request with this token, in addition to the requests of the load. */
   present(issued: Issued): Promise<Outcome>;
   end(): Promise<void>;
   readonly requests: number;
@@ -265,7 +265,7 @@ interface Loaded {
   readonly presentMs: number;
 }
 
-/** Issues tokens continuously, and presents the valid ones repeatedly until `end()`. */
+/** Issues tokens continuously, and sends requests with the valid ones until `end()`. */
 function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs }: Loaded): Load {
   const stop = new AbortController();
   const agent = keepAliveAgent(workers);
@@ -297,8 +297,8 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
   }
 
   /**
-   * Presents tokens with unknown key ids: after a fetch for one of them, the verifier fetches for no other one for a
-   * minute.
+   * Sends tokens with unknown key ids. After a fetch because of one of them, the verifier does not fetch because of
+   * another for a minute.
    */
   async function strangeness(): Promise<void> {
     while (!stop.signal.aborted) {
@@ -334,7 +334,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs
     replaced: (kid) => void old.add(kid),
     async until(accepted) {
       while ([...uses.values()].every((each) => each.accepted < accepted)) await delay(20);
-      // The verifier fetches for an unknown key id at most once a minute: two such tokens later that fetch is over.
+      // The verifier fetches for an unknown key id at most once a minute. After two more such tokens this fetch has ended.
       for (const before = strangers; strangers < before + 2;) await delay(20);
     },
     async refusal(ms) {

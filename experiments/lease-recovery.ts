@@ -70,8 +70,7 @@ async function play(scene: Scene, leases: number, around: Surroundings): Promise
   const startedAt = performance.now();
   for (let n = 0; n < workers; n++) stack.use(startWorker(url, bench.table.name, run.variant, seen));
   const flowing = scene.flows ? queueNewerJobs(bench, over.signal) : undefined;
-  // The milliseconds within which all jobs must start again. A variant is not waited for any longer: it would take
-  // minutes.
+  // The milliseconds within which all jobs must start again. Do not wait longer for a variant, which would take minutes.
   const limits = run.quick ? { recoveryMs: 10_000, orderMs: 5000 } : { recoveryMs: 2000, orderMs: 1000 };
   const readyAt = Math.max(endsAt, startedAt);
   while (seen.lostStarts.size < leases && performance.now() < readyAt + limits.recoveryMs + 1000)
@@ -231,7 +230,7 @@ function judge({ name, flows }: Scene, judged: Judged, seen: Observed, report: R
   const isComplete = seen.lostStarts.size === leases;
   const last = isComplete ? Math.max(...seen.lostStarts.values()) : judgedAt;
   const recovered = last - readyAt;
-  // Leased jobs are older than all newer jobs: measure for how long newer jobs started before the last leased one.
+  // Jobs queued later must not start first: measure how long before the last leased job the first of them started.
   const newer = seen.newerStarts.filter((at) => at >= readyAt && at < last);
   const overtaken = newer.length === 0 ? 0 : last - Math.min(...newer);
   report.figure(name, "leases", leases, "count");

@@ -27,13 +27,13 @@ const quickRequests = 64;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
 /**
- * Signs users out on one replica, sends requests to another, which has verified their tokens before, and measures the
- * cost of the revocation check.
+ * Signs users out on one replica, sends requests with their tokens to another replica that has verified the tokens
+ * before, and measures the cost of the revocation check.
  */
 export const logoutReach: Experiment = {
   name: "logout-reach",
   description:
-    "a sign-out on one replica, and the next request on the other; and the cost of the check for a request",
+    "a sign-out on one replica ends the session on the other; the cost of the revocation check for a request",
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
@@ -112,10 +112,10 @@ async function reach({ redisUrl, retry }: Setup, run: Run, report: Report): Prom
   report.figure("two replicas", "signed out", logouts.filter((each) => each === "204").length, "count");
   report.figure("two replicas", "next requests refused elsewhere", refused, "count");
   report.figure("two replicas", "refreshes refused elsewhere", noMore, "count");
-  report.rule(isAll(before, "200"), `the tokens are good before (${tally(before)})`);
+  report.rule(isAll(before, "200"), `the tokens are accepted before the sign-outs (${tally(before)})`);
   report.rule(isAll(logouts, "204"), `every sign-out is answered 204 (${tally(logouts)})`);
   report.rule(refused === sessions, `the next request on the other replica is refused (${tally(next)})`);
-  report.rule(noMore === sessions, `so is a refresh there (${tally(refreshes)})`);
+  report.rule(noMore === sessions, `the next refresh on the other replica is refused (${tally(refreshes)})`);
   report.rule(isAll(staying, "200"), `users who have not signed out stay signed in (${tally(staying)})`);
 }
 
@@ -225,7 +225,7 @@ async function cost({ redisUrl, retry }: Setup, run: Run, report: Report): Promi
     const looked = (await lookups(cache)) - lookupsBefore;
     report.figure(name, "requests with the check", checkedRequests, "count");
     report.figure(name, "checks in Redis", looked, "count");
-    report.rule(looked >= checkedRequests, `${name}: Redis is asked for every request`);
+    report.rule(looked >= checkedRequests, `${name}: Redis is queried for every request`);
     report.rule(strange.length === 0, `${name}: every request is answered 200 (${tally(strange)})`);
   }
 }

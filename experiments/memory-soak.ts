@@ -72,7 +72,7 @@ export const memorySoak: Experiment = {
     // The first half is the warm-up: code is compiled and tables reach their size.
     const settled = samples.slice(Math.floor(samples.length / 2));
     const [first, last] = [settled[0], settled.at(-1)];
-    if (first === undefined || last === undefined) throw new Error("nothing was sampled");
+    if (first === undefined || last === undefined) throw new Error("no sample was taken");
     const growth = (last.bytes - first.bytes) / mib;
     const slope = slopeOf(settled.map((each) => [each.seconds / 600, each.bytes / mib]));
     report.figure("soak", "seconds", last.seconds, "s");

@@ -138,7 +138,7 @@ async function oneFault(
     // A service that fails open accepts requests during the fault too: with only such requests, its recovery time is
     // unknown.
     if (seen.ready.length > 0 || !seen.failOpen) report.figure(name, "healed after", healMsOf, "ms");
-    report.rule(healed[n] !== undefined, `${name}: it recovers without a restart`);
+    report.rule(healed[n] !== undefined, `${name}: the service recovers without a restart`);
   }
 }
 

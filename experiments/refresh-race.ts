@@ -26,8 +26,8 @@ const revokedText = "401 this session has been revoked";
 const unavailable = 503;
 
 /**
- * Sends one refresh token to two replicas at the same instant, also while answers of Redis are lost, and presents it
- * again after the grace window.
+ * Sends one refresh token to two replicas at the same instant, also while answers of Redis are lost, and sends it again
+ * after the grace window.
  */
 export const refreshRace: Experiment = {
   name: "refresh-race",
@@ -119,7 +119,7 @@ interface Race {
   readonly report: Report;
 }
 
-/** Presents a token over all connections to both replicas, in one turn of the event loop. */
+/** Sends a refresh with this token over all connections to both replicas, in one turn of the event loop. */
 async function presentAtOnce(replicas: readonly Sessions[], token: string): Promise<readonly Outcome[]> {
   const everywhere = Array.from({ length: connections }, () => replicas).flat();
   return Promise.all(everywhere.map((each) => refresh(each, token)));
@@ -151,7 +151,7 @@ async function raceOnce(
     async (turn) => {
       const first = turn === 0 ? given : undefined;
       const pair = first ?? (await signIn(replicas[0], 1))[0];
-      if (pair === undefined) throw new Error("no session was begun");
+      if (pair === undefined) throw new Error("no session was started");
       const outcomes = await presentAtOnce(replicas, pair.refresh_token);
       return { first: pair, outcomes, at: performance.now() };
     },
@@ -188,13 +188,16 @@ async function race(name: string, { retry, replicas, rounds, run, report }: Race
   report.figure(name, "won by the first replica", won[0] ?? 0, "count");
   report.figure(name, "won by the second replica", won[1] ?? 0, "count");
   report.figure(name, "raced", raced, "count");
-  report.rule(alone === rounds, `${name}: one presentation of each round rotates`);
-  report.rule(others.length === 0, `${name}: all others are refused as already rotated (${tally(others)})`);
+  report.rule(alone === rounds, `${name}: one request of each round rotates the token`);
+  report.rule(
+    others.length === 0,
+    `${name}: all other requests are refused as already rotated (${tally(others)})`,
+  );
   // With few rounds the same replica may win all of them.
   if (!run.quick)
     report.rule(
       won.every((each) => each > 0),
-      `${name}: both replicas win`,
+      `${name}: each replica wins some rounds`,
     );
   return races;
 }
@@ -273,13 +276,13 @@ async function loseAnswers({ retry, cut, other, cutter, run, report }: Losses): 
   report.figure(name, "won where the answer was lost", wonByCut, "count");
   report.rule(cuts === 2 * rounds, `${name}: one answer is lost in each round`);
   report.rule(won === rounds && usable === rounds, `${name}: the winner still gets its pair`);
-  report.rule(alone === rounds, `${name}: one presentation of each round rotates`);
-  report.rule(strange.length === 0, `${name}: all others are refused (${tally(strange)})`);
+  report.rule(alone === rounds, `${name}: one request of each round rotates the token`);
+  report.rule(strange.length === 0, `${name}: all other requests are refused (${tally(strange)})`);
 }
 
 interface Lost {
   readonly outcome: Outcome;
-  /** The answer when the same token is presented to the other replica. */
+  /** The answer of the other replica to a refresh with the same token. */
   readonly again: Outcome;
   /** Requests on both replicas with the access token of the winner. */
   readonly uses: readonly Outcome[];
@@ -322,9 +325,7 @@ interface Later extends Race {
   readonly graceSeconds: number;
 }
 
-/**
- * Checks that the winners' pairs are valid on both replicas, until the old token is presented after the grace window.
- */
+/** Checks that the winners' pairs are valid on both replicas until the old token is used after the grace window. */
 async function afterTheWindow(name: string, later: Later): Promise<void> {
   const { report } = later;
   const when = `${name}, after the window`;
@@ -347,7 +348,7 @@ async function afterTheWindow(name: string, later: Later): Promise<void> {
   report.rule(goodBefore.length === 2 * races.length, `${when}: the winner's pair is valid until then`);
   report.rule(
     count(replays, revokedText) === races.length,
-    `${when}: presenting the old token counts as a replay (${tally(replays)})`,
+    `${when}: a refresh with the old token counts as a replay (${tally(replays)})`,
   );
   report.rule(
     races.length > 0 &&

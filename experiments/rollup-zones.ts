@@ -305,7 +305,7 @@ function reportFigures(seen: readonly Seen[], refused: readonly string[], report
   );
   report.rule(
     rebuilt.length === 0,
-    `every month has the moments from its first one to the first one of the next month (${rebuilt.length} do not${few(rebuilt)})`,
+    `every month has the moments from its start to the start of the next month (${rebuilt.length} do not${few(rebuilt)})`,
   );
   report.rule(
     refreshed.length === 0,

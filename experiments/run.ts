@@ -51,7 +51,7 @@ async function main(): Promise<number> {
   }
   const { variant, json, quick } = values;
   if (variant !== asBuilt && !experiment.brokenVariants.includes(variant)) {
-    throw new Error(`--variant is ${[asBuilt, ...experiment.brokenVariants].join(" or ")}`);
+    throw new Error(`--variant must be ${[asBuilt, ...experiment.brokenVariants].join(" or ")}`);
   }
   const report = createReport(experiment.name, (line) => console.log(line), json);
   report.note(`${experiment.name}, ${variant}: ${experiment.description}`);

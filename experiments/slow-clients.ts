@@ -17,11 +17,11 @@ interface Case {
   readonly head: string;
   readonly drip: string;
   readonly count: number;
-  /** The deadline of the service at which it closes the connection. */
+  /** The deadline at which the service closes the connection. */
   readonly deadlineSeconds: number;
 }
 
-/** Keeps connections open by sending hardly any bytes, and meanwhile requests `/health` on another one. */
+/** Keeps connections open by sending hardly any bytes, and meanwhile requests `/health` on another connection. */
 export const slowClients: Experiment = {
   name: "slow-clients",
   description:

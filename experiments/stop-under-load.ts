@@ -25,7 +25,7 @@ const downloadBytes = 32 * 1024 * 1024;
 const downloadPauses = 20;
 /** The least number of requests before the signal is sent. */
 const fewestRequests = 200;
-/** The number of stops of a broken variant that are repeated because the stopped replica got no requests. */
+/** How many stops of a broken variant are repeated because the stopped replica got no requests. */
 const mostIdleStops = 2;
 const order = ["drain", "server", "intake", "work", "flush", "close", "done"];
 
@@ -39,7 +39,7 @@ function settingsOf({ variant, quick }: Run): ReplicaSettings {
 export const stopUnderLoad: Experiment = {
   name: "stop-under-load",
   description:
-    "SIGTERM while 32 clients send requests through a load balancer that polls /ready: none may fail",
+    "SIGTERM while 32 clients send requests through a load balancer that polls /ready: no request may fail",
   brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once"],
   async run(run, report) {
     await using stallMonitor = await startStallMonitor();
@@ -98,7 +98,7 @@ async function oneCase(name: string, keepAlive: boolean, scene: Scene): Promise<
       (isDoubtful ? doubtful : stops).push(stopped);
       if (runs > 1 || isDoubtful)
         report.note(
-          `${name}, stop ${stops.length}${isDoubtful ? ", in doubt" : ""}: ` +
+          `${name}, stop ${stops.length}${isDoubtful ? ", repeated" : ""}: ` +
             `${stopped.failures.length + stopped.cutOff.length} failed, exit ${stopped.exitCode}`,
         );
       await stopping[Symbol.asyncDispose]();
@@ -113,7 +113,7 @@ async function oneCase(name: string, keepAlive: boolean, scene: Scene): Promise<
 
 /** Returns whether a broken variant got hardly any requests when it was stopped, so that its fault could not show. */
 function isUnasked({ failures, cutOff, sentAfter }: Stopped): boolean {
-  // Each kept connection may have got one more answer.
+  // Each persistent connection may have received one more answer.
   return failures.length + cutOff.length === 0 && sentAfter <= 2 * workers;
 }
 
@@ -160,7 +160,7 @@ async function stopOne(
     while (!load.signal.aborted) {
       const replica = balancer.pick();
       if (replica === undefined) {
-        count("no replica", { status: 0, headers: {}, body: "", ms: 0, error: "none is ready" }, false);
+        count("no replica", { status: 0, headers: {}, body: "", ms: 0, error: "no replica is ready" }, false);
         await delay(10);
         continue;
       }
@@ -248,7 +248,10 @@ function phasesOf({ lines }: ServiceProcess): readonly string[] {
   });
 }
 
-/** Reports the stops. Of doubtful ones, only requests cut off at the signal, exit codes and phases count. */
+/**
+ * Reports the results of all stops. Of stops that were repeated (`doubtful`), it uses only requests cut off at the
+ * signal, exit codes and the order of phases.
+ */
 function reportStops(
   name: string,
   stops: readonly Stopped[],
@@ -276,5 +279,5 @@ function reportStops(
     all.every((each) => each.exitCode === 0),
     `${name}: every exit code is 0`,
   );
-  report.rule(phases.length === 1 && phases[0] === order.join(" > "), `${name}: the phases come in order`);
+  report.rule(phases.length === 1 && phases[0] === order.join(" > "), `${name}: the phases run in order`);
 }

@@ -37,7 +37,7 @@ const paths = Object.entries(mix).flatMap(([path, share]) => Array.from({ length
 export const tenantLeak: Experiment = {
   name: "tenant-leak",
   description:
-    "two tenants over one pool, with handlers that fail, omit the tenant and are aborted: no row of the other tenant",
+    "two tenants share a pool; handlers fail, omit the tenant or are aborted: no tenant sees a row of the other",
   brokenVariants: [
     "broken-session-setting",
     "broken-no-force",
@@ -160,9 +160,9 @@ async function judge(outcomes: readonly Asked[], { service, admin, report }: Sce
   report.figure("two tenants", "rows written", found?.written ?? 0, "count");
   report.figure("two tenants", "rows written for the other tenant", found?.wrong ?? 0, "count");
   report.note(`the database check says: ${seen.ready}`);
-  report.rule(leaked.length === 0 && seen.foreign === 0, "no tenant sees a row of the other");
+  report.rule(leaked.length === 0 && seen.foreign === 0, "no tenant sees a row of the other tenant");
   report.rule(seen.unset === 0, "without a tenant no row is visible");
-  report.rule(found?.wrong === 0, "no tenant writes a row of the other");
+  report.rule(found?.wrong === 0, "no tenant writes a row for the other tenant");
   report.rule(!seen.ready.includes("bypasses"), "the login of the service does not bypass row security");
   report.rule(admitted.length === 0, "requests without a tenant are refused");
   const share = outcomes.length / 20;

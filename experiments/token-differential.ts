@@ -58,7 +58,7 @@ function reportRules(result: Comparison, report: Report): void {
   );
   report.rule(
     found("stricter in no listed class") === 0,
-    "every token refused only here is of a listed class",
+    "every token refused only by jwt-auth belongs to a listed class",
   );
   report.rule(found("accepted what has to be refused") === 0, "no token with a listed defect is accepted");
   report.rule(

@@ -1,4 +1,4 @@
-// Checks the messages of all commits since the rules for them exist.
+// Checks the messages of all commits after the commit that added the rules for messages.
 import { spawnSync } from "node:child_process";
 
 const rules = "commitlint.config.mjs";

@@ -20,9 +20,9 @@ const root = resolve(import.meta.dirname, "..");
 const work = mkdtempSync(join(tmpdir(), "svc-packages-"));
 const packages = publishedManifests();
 const faults = [];
-// A person reviews a package that grows past this limit for content that users do not need.
+// A package larger than this must be reviewed for content that users do not need.
 const largestTarballBytes = 65_000;
-// Reviewed packages: conformance contains the text of every rule, express the JSON Schema of service.toml.
+// The limits of reviewed packages: conformance contains the text of every rule, express the JSON Schema of service.toml.
 const lookedAt = {
   conformance: 120_000,
   events: 95_000,
@@ -69,9 +69,9 @@ function pack() {
         if (!files.some(({ path }) => path === wanted)) faults.push(`${name}: its tarball lacks ${wanted}`);
       }
       const stray = files.find(({ path }) => /(^|\/)(test|src)\/|tsbuildinfo|\.(test|map)(\.|$)/.test(path));
-      if (stray !== undefined) faults.push(`${name}: its tarball holds ${stray.path}`);
+      if (stray !== undefined) faults.push(`${name}: its tarball must not contain ${stray.path}`);
       for (const missing of missingDeclarations(packages.get(folder), new Set(files.map(({ path }) => path))))
-        faults.push(`${name}: its tarball lacks ${missing}, which its types import`);
+        faults.push(`${name}: its tarball lacks ${missing}, which its exported types import`);
       const largest = lookedAt[folder] ?? largestTarballBytes;
       if (size > largest) faults.push(`${name}: its tarball has ${size} bytes, more than ${largest}`);
       return [folder, join(work, filename.replace(/^@/, "").replace("/", "-"))];
@@ -83,7 +83,7 @@ function pack() {
 function missingDeclarations({ folder, exports }, packed) {
   const reached = new Set(Object.values(exports).flatMap(({ types }) => (types ? [normalize(types)] : [])));
   for (const file of reached) {
-    // A file that the build does not write either is missing from the tarball, too.
+    // A file that the build has not written is reported as missing from the tarball.
     if (!existsSync(join(root, folder, file))) continue;
     const text = readFileSync(join(root, folder, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "");
     for (const [, specifier] of text.matchAll(/(?:from|import\(|import) ?"(\.[^"]+)\.[jt]s"/g))

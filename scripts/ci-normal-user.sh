@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests that need servers again as a normal user who has Node and the base commands of Debian. Tests of missing
-# programs are skipped with a reason; none may fail. Needs root, to change the user.
+# Runs the tests that need servers again as a normal user who has Node and the base commands of Debian. Tests that need a
+# missing program must be skipped with a reason, and no test may fail. Needs root, to change the user.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

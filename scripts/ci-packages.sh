@@ -3,14 +3,14 @@
 set -euo pipefail
 
 packages=(
-  redis-server            # a real Redis for the tests that want one
-  prometheus              # promtool, which checks what /metrics says
-  pgbouncer               # the pooler that tenants must survive
-  chromium-headless-shell # a real browser signs in
-  nats-server             # an event bus
-  postgresql              # the oldest PostgreSQL that is supported, which can have pgvector
+  redis-server            # a real Redis
+  prometheus              # promtool, which checks the format of /metrics
+  pgbouncer               # a connection pooler, with which tenants must stay separate
+  chromium-headless-shell # a real browser, for the tests of signing in
+  nats-server             # NATS as the event bus
+  postgresql              # the oldest supported PostgreSQL, to which ci-pgvector.sh adds pgvector
   postgresql-client       # psql, which the consumer in Python uses
-  python3                 # the same
+  python3                 # the consumer in Python
 )
 
 missing=()

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Adds the extension pgvector to the installed PostgreSQL, so that the search store is tested on a real server too. Run as
-# root. Installs Debian's package if there is one, else compiles the source package of the next Debian. If both fail, it says
-# so, and the tests use only the embedded server.
+# root. Installs Debian's package if there is one, else compiles the source package of the next Debian. If both fail, it
+# reports this, and the tests use only the embedded server.
 set -euo pipefail
 
 version=$(ls /usr/lib/postgresql 2>/dev/null | sort -n | tail -1)
 if [ -z "$version" ]; then
-  echo "pgvector: no PostgreSQL is installed; the search store is tested embedded only"
+  echo "pgvector: no PostgreSQL is installed; the search store is tested only on the embedded server"
   exit 0
 fi
 extensions=/usr/share/postgresql/$version/extension
@@ -16,9 +16,9 @@ export DEBIAN_FRONTEND=noninteractive
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# Exits with 0: the tests list the missing server, and an unreachable mirror must not stop the other checks.
+# Exits with 0: the tests report the missing server, and an unreachable mirror must not stop the other checks.
 give_up() {
-  echo "pgvector: $1; the search store is tested embedded only"
+  echo "pgvector: $1; the search store is tested only on the embedded server"
   exit 0
 }
 
@@ -40,7 +40,7 @@ next=(-o Dir::Etc::SourceList="$folder/next.list" -o Dir::Etc::SourceParts=/dev/
   -o Dir::State::Lists="$folder/lists" -o APT::Sandbox::User=root -qq)
 apt-get "${next[@]}" update || give_up "the next Debian's list of sources cannot be read"
 apt-get "${next[@]}" source --download-only pgvector || give_up "the source package cannot be read"
-# Only the headers: the whole package depends on a compiler.
+# Download only the headers, because installing the package would also install a compiler.
 apt-get -o APT::Sandbox::User=root -qq download "postgresql-server-dev-$version" || give_up "no headers of the server"
 dpkg -x postgresql-server-dev-*.deb headers
 tar xzf pgvector_*.orig.tar.gz

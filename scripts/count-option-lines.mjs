@@ -1,12 +1,12 @@
 // Counts the lines that options take in the product code: node scripts/count-option-lines.mjs [commit]
 //
-// Rule: a file of packages/*/src counts with all its lines if it exists for options, that is
+// Rule: all lines of a file of packages/*/src count if the file exists for options, that is
 // - it is called "options.ts" or "...-options.ts", and declares an interface or type `...Options` or `...Settings`, an
 //   object whose members are kinds of @svc/options, or a definition made by `defineOptions`; or
 // - it is called "...-table.ts" and declares a `Table` of TOML keys.
-// Code that reads options ("resolve-options.ts"), and code that also does something else, does not count. The second
-// figure, which renaming a file cannot change, has the lines of such declarations in all files.
-// packages/options implements the options and declares none. Without a commit, the files of the work tree count.
+// Files that read options ("resolve-options.ts") or also contain other code do not count. The second figure, which renaming
+// a file cannot change, is the number of lines of such declarations in all files. packages/options does not count, because
+// it implements options and declares none. Without a commit, the files of the work tree are counted.
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-// Runs before every command of the repository. Plain JavaScript for old versions of Node: the machine's own Node may run it,
-// because only the install brings the pinned version.
+// Runs before every command of the repository. Written in plain JavaScript for old versions of Node: before the install,
+// only the Node of the machine is available.
 import { spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,9 +1,9 @@
-// The rules of docs/contract.md that the conformance kit knows, as the package ships them: in a file, because it is published
-// without that document.
+// Creates rules.json of the conformance kit, which contains the rules of docs/contract.md that the kit knows. The package
+// needs this copy because it is published without that document.
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 
-/** Packages with rules that the kit knows; it does not cover the others yet. */
+/** Packages whose rules the kit knows; the kit does not cover the other packages yet. */
 const covered = new Set(
   (
     "config dev-services health json-body log metrics problem request-id express database jwt-auth tenancy cache " +
@@ -13,7 +13,7 @@ const covered = new Set(
 
 export const kitRulesFile = join(import.meta.dirname, "../packages/conformance/rules.json");
 
-/** Returns the content of that file: the rules of covered packages that are visible from outside. */
+/** Returns the content of rules.json: the rules of covered packages that are visible from outside. */
 export async function kitRules(rules) {
   const known = rules
     .filter((rule) => rule.outside && covered.has(rule.package))

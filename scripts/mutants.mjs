@@ -1,6 +1,6 @@
 // Checks that tests notice a broken rule: `npm run mutants [-- --rule ID]... [--sample N] [--seed TEXT] [--jobs N]`.
 // Each mutant of test/mutants changes one place in a copy of the sources. The tests that name its rule run there, and one of
-// them has to fail. Exits 1 when a mutant survives or a done rule has neither mutant nor reason.
+// them has to fail. Exits 1 when a mutant survives or a done rule has neither a mutant nor a reason for having none.
 //   --rule ID    only this rule; may be repeated
 //   --sample N   N mutants, chosen by the seed
 //   --seed TEXT  default: the id of the last commit, so that another commit tries other mutants
@@ -54,12 +54,12 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-for (const { id } of without) console.log(`${id} has no mutant and no reason why there can be none`);
+for (const { id } of without) console.log(`${id} has no mutant and no reason for having none`);
 for (const line of survivors) console.log(line);
 const seconds = Math.round((performance.now() - started) / 1000);
 console.log(
-  `mutants: ${killed} of ${total} killed; ${unmutable.length} of ${rules.length} done rules can have none, ` +
-    `${without.length} lack one; ${seconds} s`,
+  `mutants: ${killed} of ${total} killed; of ${rules.length} done rules, ${unmutable.length} have a reason for ` +
+    `having none, and ${without.length} lack both; ${seconds} s`,
 );
 if (killed < total || without.length > 0) process.exitCode = 1;
 

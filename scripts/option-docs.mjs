@@ -21,7 +21,10 @@ const definitions = globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((p
   });
 });
 
-/** Returns the constants that stand for the entries of a definition, or for one of them, with the name of the definition. */
+/**
+ * Returns the constants that are shorthands for a definition's entries or for one entry, with the name of the
+ * definition.
+ */
 function aliasesIn(text) {
   const declared = /const (?:(\w+)|\{([^}]*)\}) = (\w+)\.keys;/g;
   return new Map(
@@ -53,7 +56,7 @@ export function fileOf(folder, name) {
  * Returns the sentences about an option: `meaning` without the ids of rules, and `fallback`, the text after "Default: " or
  * "required".
  *
- * @param definition an object that `defineOptions` returned; an entry that it takes over from another keeps its comment
+ * @param definition an object that `defineOptions` returned; an entry taken from another definition keeps its comment
  */
 export function docOf({ subject }, option) {
   const text = commentIn(
@@ -68,7 +71,10 @@ export function docOf({ subject }, option) {
     : { meaning, fallback };
 }
 
-/** Returns the first doc comment of an option in definitions, or in those from which they take its entry over. */
+/**
+ * Returns the first doc comment of an option in these definitions, or in the definitions from which they take the
+ * option.
+ */
 function commentIn(among, option) {
   for (const each of among) {
     const text = each.docs.get(option) ?? commentIn(originsOf(each, option), option);
@@ -77,7 +83,7 @@ function commentIn(among, option) {
   return undefined;
 }
 
-/** Returns the definitions from which a definition may take the entry of an option over; a later spread wins. */
+/** Returns the definitions from which a definition may take an option; a later spread wins. */
 function originsOf({ file, block, within, aliases }, option) {
   const [, own] = new RegExp(`^${within}${option}: ((?:.|\\n${within} )*)`, "m").exec(block) ?? [];
   const picked = [...block.matchAll(/pickOptions\(\s*(\w+),([^)]*)\)/g)].filter(([, , names]) =>

@@ -26,7 +26,10 @@ module.exports = class Reporter extends reporters.Base {
     }
 
     let current;
-    /** The file of a test or hook. All events of a parallel file come in one turn, when the file has ended. */
+    /**
+     * Returns the counts of the file of a test or hook. All events of a parallel file come in one turn, when the file
+     * has ended.
+     */
     function fileOf({ file }) {
       const name = relative(process.cwd(), file ?? "unknown").replaceAll("\\", "/");
       let found = files.get(name);
@@ -70,7 +73,7 @@ module.exports = class Reporter extends reporters.Base {
       skipped.push(test.fullTitle());
     });
     runner.on(EVENT_HOOK_END, (hook) => (fileOf(hook).ms += hook.duration ?? 0));
-    // A failed hook of another process lacks members that the list of failures needs; without them mocha would print no list.
+    // A failed hook from another process lacks members without which mocha would not print the list of failures.
     runner.prependListener(EVENT_TEST_FAIL, (test) => {
       if (typeof test.titlePath !== "function") test.titlePath = () => test.$$titlePath ?? [test.title];
     });

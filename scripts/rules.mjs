@@ -1,6 +1,6 @@
 // Lists the tests that prove each rule: `npm run rules [-- --missing] [--json] [--section NAME]`.
-// Exits 1 when no test names a rule marked done, when a test names a rule that does not exist, and when the conformance kit has
-// another list of rules than docs/contract.md.
+// Exits 1 when no test names a rule marked done, when a test names a rule that does not exist, or when the rules of the
+// conformance kit differ from docs/contract.md.
 //   --write           instead: write the kit's list, packages/conformance/rules.json
 //   --missing         print only the faults
 //   --json            print {rules, missing, unknown} as JSON
@@ -70,7 +70,7 @@ function checkTests(rules) {
     ({ rule }) => values.section === undefined || rule.contract.section === values.section,
   );
   if (values.section !== undefined && shown.length === 0) {
-    console.error(`No rule stands in a section "${values.section}".`);
+    console.error(`No section "${values.section}" contains rules.`);
     return 1;
   }
   const missing = shown.filter(({ rule, tests }) => rule.status === "done" && tests.size === 0);

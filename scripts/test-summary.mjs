@@ -3,7 +3,7 @@
 /** The counts and the time of one test file: the sum of its tests and hooks. */
 /** @typedef {{ file: string, package: string, passes: number, failures: number, pending: number, ms: number }} TestFile */
 
-/** The counts of one mocha and the full titles of its skipped tests, as scripts/reporter.cjs writes them. */
+/** The counts of one run of mocha and the full titles of its skipped tests, as scripts/reporter.cjs writes them. */
 /** @typedef {{ passes: number, failures: number, pending: number, skipped: readonly string[], files: readonly TestFile[] }} Counts */
 
 const SLOWEST = 10;
@@ -19,7 +19,7 @@ export function mustRunAll({ CI }, uid) {
 }
 
 /**
- * @param {readonly Counts[]} all one entry for each mocha that ran
+ * @param {readonly Counts[]} all one entry for each run of mocha
  * @param {{ nothingMayBeSkipped: boolean }} options
  * @returns {{ text: string, failed: boolean }} the lines to print, and whether the counts alone make the run fail
  */
@@ -33,7 +33,7 @@ export function summaryOf(all, { nothingMayBeSkipped }) {
     ...skippedLines(all.flatMap(({ skipped }) => skipped)),
   ];
   const isRefused = nothingMayBeSkipped && pending > 0;
-  if (isRefused) lines.push(`${pending} tests were skipped; nothing may be skipped by root when CI=true`);
+  if (isRefused) lines.push(`${pending} tests were skipped; root must not skip tests when CI=true`);
   lines.push(`${passes} passed, ${failures} failed, ${pending} skipped`);
   return { text: lines.join("\n"), failed: isRefused || passes === 0 };
 }
@@ -72,7 +72,7 @@ function slowestLines(files) {
 }
 
 function tableLines(files) {
-  // A worker without a file reports an empty one.
+  // A worker of mocha that ran no test reports a file with zero counts.
   const counted = files.filter(({ passes, failures, pending }) => passes + failures + pending > 0);
   const packages = [...Map.groupBy(counted, (file) => file.package)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (packages.length === 0) return [];

@@ -1,6 +1,6 @@
-// Builds with types, then runs all tests: first in parallel those that can share the machine, then one by one those that measure.
-// Prints its progress by package. Ends with the slowest files, a table by package, the skipped tests with their reasons and the
-// counts on one line. Arguments name test files to run instead of all.
+// Builds with types, then runs all tests: first in parallel the tests that can share the machine, then one by one the tests
+// that measure. Prints its progress by package. Ends with the slowest files, a table by package, the skipped tests with
+// their reasons and the counts on one line. Arguments name test files to run instead of all.
 import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // Checks the types of one package and runs its tests, again after every change: npm run watch -w packages/x
-// npm starts it in the package's folder. It watches that folder only; a change of another package counts at the next run.
+// npm starts it in the package's folder. It watches only that folder; changes in other packages take effect at the next run.
 import { spawn } from "node:child_process";
 import { watch } from "node:fs";
 
@@ -26,7 +26,7 @@ async function run() {
   if (!signal.aborted) console.log(`\n${passed ? "passed" : "FAILED"}; waiting for a change (Ctrl+C ends)`);
 }
 
-/** Resolves to whether a command exits with 0; an aborted command is ended, and counts as failed. */
+/** Resolves to whether a command exits with 0; an aborted command is killed and counts as failed. */
 function succeeds(command, args, signal) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: "inherit", shell, signal });

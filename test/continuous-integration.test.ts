@@ -32,7 +32,7 @@ describe(".ci/run", () => {
 describe("scripts/ci-normal-user.sh", () => {
   const script = readFileSync(join(root, "scripts/ci-normal-user.sh"), "utf8");
 
-  it("reports without root that it runs no tests, and exits with 0", function () {
+  it("reports that it runs no tests without root, and exits with 0", function () {
     if (process.platform === "win32") this.skip();
     const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const { status, stdout, stderr } = spawnSync("bash", ["-s"], {

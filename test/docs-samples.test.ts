@@ -13,7 +13,7 @@ describe("the samples of README.md", () => {
   const file = new URL("../README.md", import.meta.url);
   const markdown = readFileSync(file, "utf8");
 
-  it("are two JavaScript samples", () => {
+  it("consist of two JavaScript blocks", () => {
     expect(codeBlocks(markdown, "js")).to.have.lengthOf(2);
   });
 
@@ -57,7 +57,7 @@ for (const [page, expectations] of Object.entries(pages)) {
   const blocks = codeBlocks(readFileSync(file, "utf8"), "js");
 
   describe(`the samples of docs/${page}.md`, () => {
-    it(`are ${expectations.length} JavaScript samples`, () => {
+    it(`consist of ${expectations.length} JavaScript blocks`, () => {
       expect(blocks).to.have.lengthOf(expectations.length);
     });
 

@@ -244,7 +244,7 @@ describe("the log lines of every package that logs", () => {
     );
   }).timeout(120_000);
 
-  it("are tested for every package that calls a logger", () => {
+  it("are tested in every package that calls a logger", () => {
     const logs = /(?:\blog|\blogger|\))\??\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(/;
     const packages = globSync("packages/*/src/**/*.ts")
       .filter((file) => logs.test(readFileSync(file, "utf8")))

@@ -208,7 +208,7 @@ describe("npm run rules", () => {
     write("test/a.test.ts", 'it("AB-1", () => {});\n');
     expect(run("--section", "of-ab-1")).to.deep.include({ code: 0 });
     expect(run("--section", "of-ab-2")).to.deep.include({ code: 1 });
-    expect(run("--section", "nowhere").out).to.include('No rule stands in a section "nowhere"');
+    expect(run("--section", "nowhere").out).to.include('No section "nowhere" contains rules');
   });
 
   it("exits 1 for a line of a text that is not classified (--contract)", () => {

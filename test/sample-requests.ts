@@ -44,7 +44,7 @@ export async function problem(answer: Response, status: number, detail?: string)
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000;
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error("it did not come to pass");
+    if (performance.now() > end) throw new Error("the condition did not hold within ten seconds");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

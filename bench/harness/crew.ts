@@ -22,10 +22,10 @@ export interface Crew extends AsyncDisposable {
   readonly members: readonly Member[];
 }
 
-// Use one size of the young generation for all cases: by default V8 shrinks it in an idle process, to an extent that
-// depends on the loaded code and changed figures by a fifth. A busy server has the largest size.
+// Use one size of the young generation for all cases. By default V8 shrinks it in an idle process by an amount that depends
+// on the loaded code, which changed figures by a fifth. A busy server has the largest size.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
-// Far longer than a slice: the run fails when a case hangs.
+// Far longer than a slice takes: a case that does not reply within this time fails the run.
 const answerWithinMs = 60_000;
 const childFile = new URL("./child.ts", import.meta.url);
 

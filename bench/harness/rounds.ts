@@ -33,8 +33,8 @@ export const quickEffort: Effort = { rounds: 9, warmUp: 6_000, sliceMs: 10, fewe
 export type Measured = ReadonlyMap<string, Samples>;
 
 // A slice is repeated, at most `MOST_TRIES - 1` times, if the yardstick's slices before and after it differ by more than
-// this factor. On a shared machine a neighbor on the same
-// core doubles all costs, for seconds or minutes, and a slice during which it comes or goes is useless.
+// this factor. Other work on the same core of a shared machine doubles all costs for seconds or minutes, so a slice during
+// which it starts or ends is useless.
 const STEADY = 1.2;
 const MOST_TRIES = 5;
 
@@ -42,7 +42,8 @@ const MOST_TRIES = 5;
  * Measures all cases side by side. Each case has a process; these processes exist at the same time and run short slices
  * in turn, in reverse order in every second round. The speed of a shared machine changes by half within seconds, so one
  * more process of the first case is the yardstick: it runs a slice before and after every slice. If these two differ by
- * more than `STEADY`, the slice is repeated, but the last try counts in any case. Its cost is divided by their average and multiplied by the yardstick's median cost.
+ * more than `STEADY`, the slice is repeated, but the last try counts in any case. The cost of the slice is divided by
+ * the average of these two and multiplied by the yardstick's median cost.
  */
 export async function measure(
   cases: readonly Case[],

@@ -26,7 +26,7 @@ export interface CaseModule {
   readonly start: (setting: string) => Promise<Subject>;
 }
 
-/** A row of a bench. Each case gets its own process. */
+/** A case of a bench: a row of its output, measured in a process of its own. */
 export interface Case {
   readonly name: string;
   readonly module: URL;

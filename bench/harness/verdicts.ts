@@ -18,8 +18,8 @@ export function unbounded(text: string): Verdict {
 }
 
 /**
- * Reports the verdicts of a run, one per line. With `--quick` it reports only the figures, because too few rounds and
- * rows cannot decide a bound.
+ * Reports the verdicts of a run, one per line. With `--quick` it reports only the figures: a quick run has too few
+ * rounds and rows to decide a bound.
  *
  * @returns the exit code: 1 if a bound is missed or a group of cases is void
  */

@@ -25,7 +25,7 @@ export const ingest: Bench = {
     const unknown = only?.find((each) => !names.includes(each));
     if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
     const asked = ways.filter(({ name }) => only?.includes(name) ?? true);
-    // `embedded` without the name of a way selects all ways, on the embedded server.
+    // `--only embedded` selects all ways, on the embedded server.
     const chosen = asked.length === 0 ? ways : asked;
     await using place = await openPlace(only?.includes(EMBEDDED) === true, note);
     for (const line of place.about) note(line);
@@ -41,10 +41,10 @@ async function openPlace(embedded: boolean, note: (line: string) => void): Promi
       return await openServer(process.env[VARIABLE]);
     } catch (error) {
       if (!(error instanceof NoVectorServerError)) throw error;
-      note(`${error.message}; name one by ${VARIABLE}.`);
+      note(`${error.message}; set ${VARIABLE} to the URL of a server with pgvector.`);
     }
   }
-  note("This is the embedded server, with fewer chunks: the figures of a real server are open.");
+  note("The embedded server loads fewer chunks; its figures do not apply to a real server.");
   return openInProcess();
 }
 
@@ -63,7 +63,7 @@ async function measure(
   const site = await openSite(await place.connect(), tenant);
   note(`${count} chunks for each`);
   const rates: Rates = new Map(chosen.map((way) => [way, []]));
-  // Warm up connections and code by a load that is not timed.
+  // Warm up connections and code with a load that is not timed.
   for (const way of chosen) await load(site, way, chunks.slice(0, 500));
   for (let round = 1; round <= rounds; round++) {
     for (const way of round % 2 === 0 ? chosen.toReversed() : chosen) {
@@ -94,7 +94,7 @@ async function prove({ store, tenant }: Site, { name }: Way, chunks: readonly Ma
   const found = hit?.documentId === wanted?.documentId && hit?.ordinal === wanted?.ordinal;
   if (kept !== chunks.length || !found || hit?.content !== wanted?.content) {
     throw new Error(
-      `${name} left ${kept} of ${chunks.length} chunks, and one of them is ${found ? "" : "not "}found`,
+      `${name} stored ${kept} of ${chunks.length} chunks; a search for one of them ${found ? "finds" : "does not find"} it`,
     );
   }
 }

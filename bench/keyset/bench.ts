@@ -4,7 +4,7 @@ import { columns } from "../queue/verdicts.ts";
 import { cases, ours } from "./cases.ts";
 import { keeps, type Scenario, scenarios } from "./scenarios.ts";
 
-/** Counts the requests that a client sends to an issuer, and the look-ups that it answers while the issuer is down. */
+/** Counts the requests that each client sends to an issuer, and the look-ups that succeed while the issuer is down. */
 export const keyset: Bench = {
   async run(options) {
     const names = chosen(options.only);

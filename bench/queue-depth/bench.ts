@@ -18,11 +18,11 @@ const settings = {
 };
 const GROWTH = "growth";
 const VACUUM_EVERY = 4;
-// Pages that one vacuum empties become reusable only after the next vacuum, so the sizes repeat from the third filling
-// on.
+// Pages that one vacuum empties become reusable only after the next vacuum, so the sizes stay the same from the third
+// filling on.
 const FILLINGS = 4;
 
-/** Measures a claim beside many other rows in the table, and the growth of the table over a million jobs. */
+/** Measures the time of a claim in tables with many other rows, and how much a table grows over a million jobs. */
 export const queueDepth: Bench = {
   async run(options) {
     const effort = effortOf(options);
@@ -49,7 +49,7 @@ function effortOf({ quick, rounds }: BenchOptions): Effort {
   return { rounds: rounds ?? (quick ? 2 : 20), share: quick ? 0.02 : 1, claims: quick ? 10 : 25 };
 }
 
-/** Returns the chosen states. The first one is always included if any is chosen. */
+/** Returns the chosen states and, as the base of the comparison, the first state. */
 function chosen(states: readonly State[], only: readonly string[] | undefined): readonly State[] {
   const names = [...states.map(({ name }) => name), GROWTH];
   const unknown = only?.find((each) => !names.includes(each));
@@ -83,10 +83,10 @@ async function runClaims(
   }));
   try {
     for (const state of states) {
-      // An open snapshot keeps dead rows only in its own database, so that state gets a separate one.
+      // An open snapshot keeps dead rows only in its own database, so a state with such a snapshot gets its own database.
       const place = state.heldFor === undefined ? url : await makeDatabase(url, `held-${filled.length}`);
       filled.push(await fill(place, state));
-      note(`${state.name} is there`);
+      note(`${state.name}: loaded`);
     }
     const order = costs.map((cost, at) => {
       const of = filled[at] as Filled;
@@ -187,8 +187,8 @@ function linesOf({ jobs, fillings }: Growth): readonly string[] {
   ];
   const rows = fillings.flatMap(({ filled, drained, vacuumed, perSecond }, at) => [
     row(`${jobs} jobs queued${at === 0 ? "" : " again"}`, filled),
-    row(`all done, ${perSecond.toFixed(0)} jobs/s`, drained),
-    row("autovacuum has come by", vacuumed),
+    row(`all jobs done, ${perSecond.toFixed(0)} jobs/s`, drained),
+    row("after autovacuum", vacuumed),
   ]);
   return columns([["", "table", "indexes"], ...rows]);
 }

@@ -15,7 +15,7 @@ export async function timeCalls(table: JobTable, jobs: number): Promise<number[]
     const begun = performance.now();
     const [job] = await table.claim(1);
     times.push(performance.now() - begun);
-    if (job === undefined || !(await table.ack(job))) throw new Error("a job was not there");
+    if (job === undefined || !(await table.ack(job))) throw new Error("the job could not be claimed");
   }
   return times;
 }
@@ -37,7 +37,7 @@ export async function timeByHand(pool: Pool, table: JobTable, jobs: number): Pro
     const begun = performance.now();
     const { rows } = await pool.query<{ id: string }>(text);
     times.push(performance.now() - begun);
-    if (rows.length !== 1) throw new Error("a job was not there");
+    if (rows.length !== 1) throw new Error("the job could not be claimed");
     await pool.query(`delete from ${name} where id = $1`, [rows[0]?.id]);
   }
   return times;

@@ -18,8 +18,8 @@ export type ShareOrder =
   | { readonly order: "end" };
 
 /**
- * What one process did in such a drain. `atMs` is when its first handler started in the reply to `end`, and the current
- * time in other replies, in milliseconds since the epoch; `begun` counts its handlers.
+ * The work of one process in such a drain. `begun` is the number of handlers that it started. `atMs` is in milliseconds
+ * since the epoch: in the reply to `end` the start of its first handler, in other replies the current time.
  */
 export interface Share {
   readonly atMs: number;
@@ -170,8 +170,8 @@ async function drain(
   const took = stopClock?.();
   await working.stop();
   const wrong = begun.findIndex((times) => times !== 1);
-  if (took === undefined || wrong >= 0) throw new Error(`job ${wrong} was begun ${begun[wrong]} times`);
-  if (await queue.live()) throw new Error("jobs are left");
+  if (took === undefined || wrong >= 0) throw new Error(`job ${wrong} was started ${begun[wrong]} times`);
+  if (await queue.live()) throw new Error("some jobs have not run");
   return took;
 }
 

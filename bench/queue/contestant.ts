@@ -1,4 +1,4 @@
-/** The handlers, with their waiting time in milliseconds. */
+/** The handlers, and the milliseconds that each of them waits. */
 export const handlers = { noop: 0, "1ms": 1, "10ms": 10 } as const;
 export type HandlerName = keyof typeof handlers;
 
@@ -48,7 +48,7 @@ export function inHand(name: string, concurrency: number, mode: Mode): number {
 /** Returns throwing stubs for the methods that a contestant does not need if only its latency is measured. */
 export function latencyOnly(name: string): Pick<Contestant, "fill" | "enqueueMany" | "isSingle"> {
   const refuse = (): never => {
-    throw new Error(`${name} has rows of latency only`);
+    throw new Error(`${name} runs only in the latency rows`);
   };
   return { fill: refuse, enqueueMany: refuse, isSingle: true };
 }

@@ -48,12 +48,12 @@ export async function measureCrowd(
 
 async function drain(members: readonly Member[], jobs: number): Promise<number> {
   const [first] = members;
-  if (first === undefined) throw new Error("there is no process");
+  if (first === undefined) throw new Error("no process was started");
   await first.share({ order: "fill", jobs });
   await Promise.all(members.map((each) => each.share({ order: "begin", concurrency: CONCURRENCY })));
   const { atMs: emptyMs } = await first.share({ order: "wait" });
   const shares = await Promise.all(members.map((each) => each.share({ order: "end" })));
   const begun = shares.reduce((sum, { begun: count }) => sum + count, 0);
-  if (begun !== jobs) throw new Error(`${begun} handlers began for ${jobs} jobs`);
+  if (begun !== jobs) throw new Error(`${begun} handlers were started for ${jobs} jobs`);
   return (jobs / (emptyMs - Math.min(...shares.map(({ atMs }) => atMs)))) * 1000;
 }

@@ -10,13 +10,13 @@ export const herdLimits = { "herd/40": 6 } as const;
 export type HerdMetric = keyof typeof herdLimits;
 
 const JOBS = 300;
-/** Jobs that run first and are not counted, so that the workers learn that they are many. */
+/** The number of jobs that run before the count starts, until the behavior of the workers is stable. */
 const SETTLING = 60;
 
 /**
- * Counts the transactions of all connections for one job, while the row's number of workers, each with one connection,
- * are idle. A separate producer queues each job after a pause. For comparison it notes how long jobs waited with one
- * worker.
+ * Counts the transactions of all connections per job while many workers, each with one connection, are idle; the name
+ * of the row contains their number. A separate producer queues each job after a pause. For comparison, the waiting
+ * times of the jobs are printed, also with a single worker.
  */
 export async function measureHerd(
   url: string,

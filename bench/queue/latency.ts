@@ -62,7 +62,7 @@ export async function measureLatency(
   const medians = tries.map((each) => `${nameOf(each)} ${summarise(each.all.map(p99Of)).median.toFixed(2)}`);
   note(`latency, all ${tried} rounds, ${counted()} of which count: median p99 ${medians.join(", ")}`);
   const doubt =
-    counted() < rounds ? `${counted()} of ${tried} rounds count, and it takes ${rounds}` : undefined;
+    counted() < rounds ? `${counted()} of ${tried} rounds count, but ${rounds} are required` : undefined;
   return (["p50", "p99"] as const).flatMap((metric) => {
     const of = metric === "p50" ? p50Of : p99Of;
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
@@ -104,7 +104,7 @@ function nameOf({ member, mode }: Try): string {
  */
 function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; readonly took: string } {
   const [p50, p99] = [p50Of(commits), p99Of(commits)];
-  const took = `a commit took ${p50.toFixed(2)} ms, one in a hundred ${p99.toFixed(2)} ms`;
+  const took = `commit p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`;
   return { isQuiet: p99 <= 4 * p50, took };
 }
 

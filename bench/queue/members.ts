@@ -75,17 +75,17 @@ async function memberOf(name: string, child: ChildProcess): Promise<Member> {
     about: "about" in first ? first.about : "",
     async time(order) {
       const answer = await ask(order);
-      if (!("wallUs" in answer)) throw new Error(`${name}: an answer to another question`);
+      if (!("wallUs" in answer)) throw new Error(`${name}: a reply of an unexpected kind`);
       return answer;
     },
     async share(order) {
       const answer = await ask(order);
-      if (!("begun" in answer)) throw new Error(`${name}: an answer to another question`);
+      if (!("begun" in answer)) throw new Error(`${name}: a reply of an unexpected kind`);
       return answer;
     },
     async latencies(order) {
       const answer = await ask(order);
-      if (!("latenciesMs" in answer)) throw new Error(`${name}: an answer to another question`);
+      if (!("latenciesMs" in answer)) throw new Error(`${name}: a reply of an unexpected kind`);
       return answer.latenciesMs;
     },
   };

@@ -92,7 +92,7 @@ async function measureRound(
   return last - Math.min(last, ...newerStarts.filter((at) => at >= readyAt));
 }
 
-/** Leaves jobs as a killed worker would. Returns when their leases end, by `performance.now()`. */
+/** Leaves jobs as a killed worker would. Returns the time at which their leases end, by `performance.now()`. */
 async function loseLeases(pool: pg.Pool): Promise<number> {
   await pool.query(
     `update svc_jobs set status = 'running', attempts = 1, locked_until = now() + $1 * interval '1 millisecond'`,

@@ -56,7 +56,7 @@ const MOST = { default: { 1: 1000, 10: 4000, 50: 10_000 }, fastest: { 1: 10_000,
 const PEERS_DEFAULT = { 1: 800, 10: 2500, 50: 2500 };
 
 function drainSize(name: string, handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): number {
-  // In this mode pg-boss polls every two seconds: measure one job for each slot and one more poll.
+  // In this mode pg-boss polls every two seconds: measure the jobs of two polls, each with one job per slot.
   if (name === "pg-boss" && mode === "default") return 2 * concurrency;
   const most = name === "graphile-worker" && mode === "default" ? PEERS_DEFAULT : MOST[mode];
   const waitMs = handlers[handler];

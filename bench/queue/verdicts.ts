@@ -41,7 +41,7 @@ export function verdictOf(
   return { line: `${mark} ${label}: ${shown}, ${what}`, broken: !kept && !bound.goal };
 }
 
-/** Compares a figure with its limit alone. */
+/** Compares a figure only with its limit, not with the peers. */
 export function limitVerdict({ metric, value, unit }: Figure, limit: number): Verdict {
   const broken = !(value <= limit);
   const mark = broken ? "FAIL" : "ok  ";
@@ -50,8 +50,8 @@ export function limitVerdict({ metric, value, unit }: Figure, limit: number): Ve
 }
 
 /**
- * Checks a latency bound for two processes of the same case. Returns a void verdict if only one of them keeps the
- * bound, or if there is a doubt, because the machine then decided the figures. Otherwise, or without a second process,
+ * Checks a latency bound for two processes of the same case. Returns a void verdict if only one of them keeps the bound
+ * or there is a doubt: in both cases the machine determined the figures. Otherwise, or without a second process,
  * returns undefined.
  */
 export function voidOf(

@@ -49,7 +49,7 @@ export const rollups: Bench = {
         990_000 * share,
       );
       note(
-        `PostgreSQL ${server.version}: ${990_000 * share} expenses of one tenant and ${ROWS} each of 100 are there`,
+        `PostgreSQL ${server.version}: loaded ${990_000 * share} expenses of one tenant, and ${ROWS} each of 100 others`,
       );
       const verdicts: Verdict[] = [];
       if (only?.includes("panel") ?? true) verdicts.push(...(await runPanel(on, ledger, options)));
@@ -104,7 +104,7 @@ function controlsOf(costs: readonly PanelCost[]): readonly Verdict[] {
   const [least, most] = CONTROL;
   return (["big", "typical"] as const).map((size) => {
     const found = ratio(costs, `panel/${size}/control`, `panel/${size}/rolled`);
-    return verdictOf(`panel/${size}, the same again`, found, { least, most });
+    return verdictOf(`panel/${size}, control`, found, { least, most });
   });
 }
 
@@ -136,7 +136,7 @@ async function runRefresh(
     if (grown === undefined) grown = await fillLedger(pool, "more_expenses", crowd, 0);
     else await addCrowd(pool, grown, crowd);
     tenants = wanted;
-    options.note(`${tenants * ROWS} expenses of ${tenants} tenants are there`);
+    options.note(`loaded ${tenants * ROWS} expenses of ${tenants} tenants`);
     const cost = refreshCost(`refresh/${millions}m`, grown, "typical", calls);
     const beside = refreshCost("refresh/typical", ledger, "typical", calls);
     await proveRefresh(on, cost);
@@ -155,7 +155,7 @@ async function runRefresh(
   const [least, most] = CONTROL;
   const [one = Number.NaN, two = Number.NaN, four = Number.NaN] = relative;
   return [
-    verdictOf("refresh/typical, the same again", again, { least, most }),
+    verdictOf("refresh/typical, control", again, { least, most }),
     verdictOf("refresh/2m to refresh/1m", two / one, { most: FLAT }),
     verdictOf("refresh/4m to refresh/1m", four / one, { most: FLAT }),
   ];

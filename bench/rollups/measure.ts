@@ -47,9 +47,9 @@ export function panelCosts(): PanelCost[] {
 }
 
 /**
- * Checks that all ways compute the same panel, and that those over the expenses read a range of their index.
+ * Checks that all ways compute the same panel, and that the ways that read the expenses use a range of their index.
  *
- * @throws Error for a way that does not
+ * @throws Error for a way that fails a check
  */
 export async function provePanels(on: Queryable, ledger: Ledger): Promise<void> {
   const tables = { expenses: ledger.table, totals: `${ledger.table}_monthly` };
@@ -75,7 +75,7 @@ export async function provePanels(on: Queryable, ledger: Ledger): Promise<void> 
 
 function expectWhole(panel: Panel): void {
   if (panel.lastTwelveMonths.length === 12 && panel.monthByCategory.length > 0) return;
-  throw new Error(`a panel with gaps: ${JSON.stringify(panel)}`);
+  throw new Error(`the panel is incomplete: ${JSON.stringify(panel)}`);
 }
 
 /** Times the ways in turn, in reverse order in every second round. */

@@ -31,9 +31,7 @@ export const search: Bench = {
     }
     await using place = await openInProcess();
     for (const line of place.about) options.note(line);
-    options.note(
-      "This is the embedded server, with a corpus of its size: it gives no figures for a real server.",
-    );
+    options.note("The embedded server gets a smaller corpus; its figures do not apply to a real server.");
     const scenario = embeddedScenario(options.quick, options.rounds);
     verdicts.push(...report(scenario.name, await runScenario(place, scenario, options.note), options));
     return conclude(verdicts, options);
@@ -51,7 +49,7 @@ async function overServer({ note }: BenchOptions, work: (place: Place) => Promis
     place = await openServer(url);
   } catch (error) {
     if (!(error instanceof NoVectorServerError)) throw error;
-    note(`${error.message}; name one by ${VARIABLE}.`);
+    note(`${error.message}; set ${VARIABLE} to the URL of a server with pgvector.`);
     return false;
   }
   try {

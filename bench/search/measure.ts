@@ -8,7 +8,7 @@ export interface Contest {
   readonly efSearch: number;
 }
 
-/** A measured contest: the times of its searches in milliseconds, and the hits of the first pass. */
+/** The measurement of such a search: its times in milliseconds, and the hits of the first pass. */
 export interface Timed extends Contest {
   readonly times: readonly number[];
   readonly found: readonly (readonly Found[])[];

@@ -8,7 +8,7 @@ export interface Place extends AsyncDisposable {
   readonly about: readonly string[];
   /** Opens a connection, or returns the only one of an embedded database. It is closed with the database. */
   connect(): Promise<Connection>;
-  /** Keeps the planner, on open connections, from sorting when an index provides the order. */
+  /** Disables sorting on open connections, so that the planner uses any index that provides the order. */
   preferApproximate(): Promise<void>;
 }
 
@@ -17,9 +17,9 @@ export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: Record<string, unknown>[] }>;
 }
 
-/** A connection for handwritten statements, and the same database for a store. */
+/** A connection that runs SQL, with the options of a search store for the same database. */
 export interface Connection extends Queryable {
-  /** The database option of a store: with several connections if possible. */
+  /** The `db` option of a search store, with several connections if possible. */
   readonly database: SearchStoreOptions["db"];
   /** A pool of `pg`, for COPY streams; undefined for the embedded server. */
   readonly pool: pg.Pool | undefined;

@@ -67,7 +67,7 @@ export async function runScenario(
   for (const { side, metric, efSearch, ask } of contests) {
     await side.widen(efSearch);
     const plan = reads(await side.plan(queries[0] as Query, ask)).join("\n    ");
-    if (!plans.has(plan)) note(`${name}: ${side.name}: what the plan of ${metric} reads\n    ${plan}`);
+    if (!plans.has(plan)) note(`${name}: ${side.name}: the plan of ${metric} reads\n    ${plan}`);
     plans.add(plan);
   }
   const timed = await measure(contests, queries, scenario.rounds);
@@ -93,7 +93,7 @@ export async function runScenario(
   return rows;
 }
 
-/** Returns which hits are expected: for a hybrid search all nearest candidates, which are more than it returns. */
+/** Returns which hits are expected: for a hybrid search all nearest candidates, although the search returns fewer hits. */
 function wantedOf(ask: Ask): Wanted {
   if (ask === "hybrid") return { limit: CANDIDATES };
   return {

@@ -8,8 +8,8 @@ const widths = WIDTHS.map((efSearch) => ({ ask: "vector", efSearch, metric: `ef$
 /**
  * Returns two scenarios: many tenants with a few hundred chunks each, and few tenants with many chunks each.
  *
- * With many tenants no plan uses the shared index, which exists so that the planner can ignore it. It is built with the
- * lowest `ef_construction` that its width allows, which affects no plan.
+ * With many tenants no plan uses the shared index. It exists so that the planner has the choice, and is built with the
+ * lowest `ef_construction` that its `m` allows, which does not affect plans.
  */
 export function serverScenarios(quick: boolean, rounds = quick ? 2 : 3): readonly Scenario[] {
   const share = quick ? 0.1 : 1;

@@ -72,7 +72,7 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
         pool,
       });
     },
-    preferApproximate: () => Promise.reject(new Error("a server's plans are not changed")),
+    preferApproximate: () => Promise.reject(new Error("sorting is disabled only on the embedded server")),
     async [Symbol.asyncDispose]() {
       await Promise.all(pools.map((pool) => pool.end()));
       await drop();

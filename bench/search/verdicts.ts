@@ -53,7 +53,7 @@ export function planVerdicts(rows: readonly Row[]): readonly Verdict[] {
   return rows
     .filter(({ metric }) => /^ef\d+$/.test(metric))
     .map(({ side, metric, approximate }) => {
-      const line = `${side} ${metric}: the plan ${approximate ? "walks" : "does not walk"} an approximate index`;
+      const line = `${side} ${metric}: the plan ${approximate ? "uses" : "does not use"} an approximate index`;
       return side === "svc" || side === "shared" ? judged(approximate, line) : unbounded(line);
     });
 }

@@ -139,7 +139,7 @@ describe("the performance budget", () => {
     const between = (name: string, other: string): number =>
       ratioOf(measured.get(name) ?? [], measured.get(other) ?? []);
     const ratio = (name: string): number => between(name, controls.base);
-    // Repeat a void run: its base or the service differs too much from itself.
+    // Repeat a void run: two measurements of the same case differ too much.
     const isVoid = (): boolean =>
       [between("again", "svc-express"), ...controls.names.map(ratio)].some(
         (each) => !(each > 0.8 && each < 1.25),

@@ -57,7 +57,7 @@ describe("npm run bench", () => {
     expect(rounds).to.deep.equal([1, 2, 3, 4, 5]);
     expect([...measured.keys()]).to.deep.equal(["hashes 1", "hashes 20"]);
     expect([...measured.values()].map((samples) => samples.length)).to.deep.equal([5, 5]);
-    // The work differs 20-fold, so a machine whose speed changes by a factor of three passes.
+    // The work differs 20-fold, so the test passes even if the speed of the machine changes by a factor of three.
     expect(ratioOf(measured.get("hashes 20") ?? [], measured.get("hashes 1") ?? [])).to.be.within(6, 60);
   });
 
@@ -66,7 +66,7 @@ describe("npm run bench", () => {
     expect(names).to.deep.equal(["bare-express5", "control", "node-http", "control-2"]);
   });
 
-  it("measures only the server's process over sockets", async () => {
+  it("measures the CPU time of the server process for requests over sockets", async () => {
     const measured = await measureOverSockets(chosenCases(["node-http"]), 2, 200);
     expect([...measured.values()].map((samples) => samples.length)).to.deep.equal([2, 2, 2, 2]);
     expect([...measured.values()].flat().every((cost) => cost > 0)).to.equal(true);

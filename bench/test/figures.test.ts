@@ -19,7 +19,7 @@ describe("the figures of a run", () => {
     expect(ratioOf(measured.get("more") ?? [], measured.get("bare") ?? [])).to.equal(1.5);
   });
 
-  it("are also compared within each round, so that a slow phase affects both sides equally", () => {
+  it("are compared within each round for the paired ratio, so that a slow phase affects both cases equally", () => {
     expect(pairedRatioOf([2, 20, 200], [1, 10, 100])).to.equal(2);
   });
 

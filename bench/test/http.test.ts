@@ -10,7 +10,7 @@ function measuredWith(ratios: Readonly<Record<string, number>>): Measured {
   return new Map(Object.entries(costs).map(([name, cost]) => [name, [cost, cost, cost]]));
 }
 
-describe("the bounds of the bench http", () => {
+describe("the bounds of the http benchmark", () => {
   it("name only existing cases", () => {
     const names = httpCases.map(({ name }) => name);
     expect(names).to.include.members(bounds.flatMap(({ name, base }) => [name, base]));
@@ -43,7 +43,7 @@ describe("the bounds of the bench http", () => {
   });
 });
 
-describe("the bench http beside another checkout", () => {
+describe("the http benchmark compared with another checkout", () => {
   const directory = fileURLToPath(new URL("../..", import.meta.url));
 
   it("measures each case of these packages once in this checkout and twice in the other, without peers", () => {

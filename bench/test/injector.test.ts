@@ -50,7 +50,7 @@ describe("the injector", () => {
     expect(seen).to.deep.equal(["first", "last"]);
   });
 
-  it("emits the same end events as Node's server, each once, and close after finish", async () => {
+  it("emits the same end events as Node's server: each event once, and close after finish", async () => {
     const events = async (kind: "injected" | "real"): Promise<readonly string[]> => {
       const seen: string[] = [];
       const server = createServer((req, res) => {

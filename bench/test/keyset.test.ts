@@ -26,8 +26,8 @@ function collecting(given: Partial<BenchOptions>): Collecting {
   return { options, printed, noted };
 }
 
-describe("the bench keyset", () => {
-  it("KEY-1 KEY-4 KEY-9 finds svc within its limits", async () => {
+describe("the keyset benchmark", () => {
+  it("KEY-1 KEY-4 KEY-9 measures that svc keeps its bounds", async () => {
     const { options, printed } = collecting({ json: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     const figures = printed.map((line) => JSON.parse(line) as { metric: string; value: number });
@@ -38,7 +38,7 @@ describe("the bench keyset", () => {
     expect(values.get("answered/outage-of-20")).to.equal(20);
   });
 
-  it("checks no limits with --quick", async () => {
+  it("checks no bounds with --quick", async () => {
     const { options, noted } = collecting({ quick: true, only: ["svc"] });
     expect(await keyset.run(options)).to.equal(0);
     expect(noted.at(-1)).to.equal("--quick: bounds are not judged");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { quantilesOf, verdictOf } from "../rollups/figures.ts";
 import { expectIndexRanges, readingsOf, record } from "../rollups/plans.ts";
 
-describe("the bench rollups", () => {
+describe("the rollups benchmark", () => {
   it("returns the median and the 95th percentile of times", () => {
     const times = Array.from({ length: 101 }, (_, n) => 100 - n);
     expect(quantilesOf(times)).to.deep.equal({ p50: 50, p95: 95 });

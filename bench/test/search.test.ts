@@ -10,7 +10,7 @@ import { embeddedScenario } from "../search/scenarios.ts";
 import { exactAnswers, recallOf } from "../search/truth.ts";
 import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "../search/verdicts.ts";
 
-describe("the benches search and ingest", function () {
+describe("the search and ingest benchmarks", function () {
   this.timeout(60_000);
 
   const options: BenchOptions = {

@@ -25,7 +25,7 @@ const fault = async (proof: Promise<void>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-describe("the bench tokens", function () {
+describe("the tokens benchmark", function () {
   this.timeout(60_000);
   const redis = testRedis();
   const database = testDatabase({ name: "bench" });
@@ -55,7 +55,7 @@ describe("the bench tokens", function () {
       print: (line) => void printed.push(line),
       note: (line) => void noted.push(line),
     };
-    // With two rounds the run may be void, which `--quick` reports but does not judge.
+    // With two rounds the run may be void. With `--quick` this is reported, but does not change the exit code.
     expect(await tokens.run(options)).to.equal(0);
     expect(noted.at(-1)).to.equal("--quick: bounds are not judged");
     const figures = printed.map((line) => JSON.parse(line) as Figure & { bench: string });
@@ -173,7 +173,7 @@ describe("the proof of a case that issues or refreshes", () => {
         return found;
       },
     };
-    expect(await fault(provePairs(careless, "ES256"))).to.include("why a bad signature is refused");
+    expect(await fault(provePairs(careless, "ES256"))).to.include("the reason for refusing a bad signature");
   });
 
   it("fails when the case refreshes a used token, or a token of an ended session", async () => {

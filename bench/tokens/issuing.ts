@@ -48,11 +48,15 @@ export async function provePairs({ issuer, verify }: Issuing, algorithm: Algorit
   expectEqual("whether two pairs have the same token id", principal?.tokenId === second?.tokenId, false);
   expectEqual("whether two pairs have the same session", principal?.family === second?.family, false);
   expectEqual(
-    "why a refresh token is refused as an access token",
+    "the reason for refusing a refresh token as an access token",
     await reasonOf(pair.refresh_token),
     "token_use",
   );
-  expectEqual("why a bad signature is refused", await reasonOf(tampered(pair.access_token)), "signature");
+  expectEqual(
+    "the reason for refusing a bad signature",
+    await reasonOf(tampered(pair.access_token)),
+    "signature",
+  );
   const foreign = await createIssuing(algorithm, neverAsked).issuer.issuePair(pairRequest);
   expectEqual("a foreign key", (await verify(foreign.access_token)).principal, undefined);
 

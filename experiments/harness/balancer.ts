@@ -22,7 +22,7 @@ interface Routed {
 
 /**
  * @param pollMs milliseconds between two polls of a replica; one failed poll takes the replica out of the rotation
- * @param propagationMs least and most milliseconds until a poll's result takes effect
+ * @param propagationMs minimum and maximum milliseconds until the result of a poll takes effect
  */
 export function createBalancer<R extends Replica>(
   pollMs: number,

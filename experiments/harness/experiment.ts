@@ -4,7 +4,7 @@ import type { Report } from "./report.ts";
 export interface Run {
   /** `as-built`, or one of the experiment's broken variants. */
   readonly variant: string;
-  /** Whether the run must be short enough for the test suite; its deadlines leave room for a busy machine. */
+  /** Whether the run must be short enough for the test suite; its deadlines then allow for a busy machine. */
   readonly quick: boolean;
   /** The number of repetitions. Default: the experiment's own. */
   readonly runs: number | undefined;

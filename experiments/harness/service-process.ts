@@ -128,10 +128,10 @@ async function message<T extends object>(
   ms: number,
 ): Promise<T> {
   const over = new AbortController();
-  const timer = setTimeout(() => over.abort(new Error(`said no ${key} within ${ms} ms`)), ms);
+  const timer = setTimeout(() => over.abort(new Error(`no message with ${key} within ${ms} ms`)), ms);
   const ended = (): void =>
     void exited.then(({ code, signal }) =>
-      over.abort(new Error(`ended with ${code ?? signal} before it said ${key}`)),
+      over.abort(new Error(`ended with ${code ?? signal} before its message with ${key}`)),
     );
   if (child.connected) child.once("disconnect", ended);
   else ended();

@@ -6,7 +6,7 @@ import type { Stalls } from "./stall-monitor.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
-/** Milliseconds after the start of a fault from which requests are judged as sent during it. */
+/** Milliseconds after the start of a fault. Requests sent later are judged as sent during the fault. */
 const feltMs = 200;
 /** Milliseconds by which an open breaker may close late. */
 const reopenMs = 500;
@@ -20,7 +20,7 @@ export interface Stall {
   /** The time before the fault since which all requests have succeeded. */
   readonly healthyAt: number;
   readonly begunAt: number;
-  /** The time at which ending the fault began. */
+  /** The time just before Redis is resumed or restarted. */
   readonly endingAt: number;
   readonly endedAt: number;
   readonly healedAt: number;
@@ -54,7 +54,7 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   const waits = new Set(during.filter((each) => each.waitedMs > commandMs / 2));
   const longest = Math.max(...during.map((each) => each.waitedMs));
   const ofEach = clients.map((each) => each.filter((one) => waits.has(one)));
-  // Waits that began sooner belong to requests that were in flight, or came before the service could detect the fault.
+  // Earlier waits belong to requests that were in flight when the fault started, or were sent before it could be detected.
   const later = [...waits].filter((each) => each.startedAt > begunAt + commandMs + roomMs);
   const windows = Math.ceil((endedAt - begunAt) / windowMs);
   const sooner = ofEach.flatMap((each) => waitsTooSoon(each, stall));
@@ -86,22 +86,22 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   if (seen.failOpen) {
     report.rule(
       words.every((each) => each === "200"),
-      `${name}: good tokens are accepted (${tally(words)})`,
+      `${name}: valid tokens are accepted (${tally(words)})`,
     );
   } else {
     const faults = during.filter((each) => each.status !== 200).map(refusalFault);
     const wrong = faults.filter((each) => each !== undefined);
     report.rule(
       wrong.length === 0 && refused.length > during.length / 2,
-      `${name}: good tokens are answered 503 with Retry-After (${tally(wrong)})`,
+      `${name}: requests with valid tokens get 503 with Retry-After (${tally(wrong)})`,
     );
   }
-  report.rule(seen.lives, `${name}: the process lives (${seen.ending})`);
+  report.rule(seen.lives, `${name}: the process survives (${seen.ending})`);
   report.rule(
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
     `${name}: requests without a token are answered 200`,
   );
-  // Do not subtract concurrent requests: these are the requests whose duration is subtracted from others.
+  // Do not subtract concurrent requests: the waits of other requests are computed by subtracting these.
   const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.stalls)));
   report.rule(
     longestOpen <= openMs + roomMs,
@@ -163,8 +163,8 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
 }
 
 /**
- * Returns the `/ready` answers requested after the fault must have been detected and an older, reused report has
- * expired.
+ * Returns the answers to `/ready` requests sent after the deadline for detecting the fault, when no older report is
+ * reused any more.
  */
 function reportsOf(
   { ready, open }: Seen,
@@ -194,7 +194,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.stalls)));
     // One deadline for the revocation check, then the store's command, which is repeated with a new deadline each time.
     const mostMs = 3 * stall.commandMs + storeAgainMs + stall.roomMs;
-    report.rule(longest <= mostMs, `${name}: no request of the ${what} waits longer than ${mostMs} ms`);
+    report.rule(longest <= mostMs, `${name}: none of the ${what} waits longer than ${mostMs} ms`);
     report.rule(
       during.length > 0 && during.every((each) => each.status === 503),
       `${name}: ${what} are answered 503 (${tally(during.map(inWords))})`,
@@ -203,23 +203,20 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
       faults.length === 0,
       `${name}: each refusal of the ${what} is a problem with Retry-After (${tally(faults)})`,
     );
-    report.rule(
-      strange.length === 0,
-      `${name}: ${what} that were refused can be tried again (${tally(strange)})`,
-    );
+    report.rule(strange.length === 0, `${name}: refused ${what} can be retried (${tally(strange)})`);
   }
   const healthy = healthyTimes(seen, stall);
   const left = seen.left.filter(healthy);
   report.rule(
     left.some((each) => each.startedAt > stall.healedAt) && left.every((each) => each.status === 401),
-    `${name}: a token that signs out before or after the fault is refused (${tally(left.map(inWords))})`,
+    `${name}: before and after the fault, a token is refused after its sign-out (${tally(left.map(inWords))})`,
   );
   if (stall.forgets) return;
   const admitted = seen.revoked.filter((each) => each.status === 200);
   report.figure(name, "revoked tokens accepted meanwhile", admitted.length, "count");
   report.rule(
     seen.revoked.filter(healthy).every((each) => each.status === 401),
-    `${name}: a revoked token is refused before and after`,
+    `${name}: a revoked token is refused before and after the fault`,
   );
   if (!seen.failOpen) report.rule(admitted.length === 0, `${name}: a revoked token is never accepted`);
 }
@@ -264,7 +261,7 @@ function isUpset(each: Span, late: Span, windowMs: number): boolean {
 function noReason(each: Span, missed: readonly Span[], windowMs: number): string | undefined {
   return missed.some((one) => isUpset(each, one, windowMs))
     ? undefined
-    : "503 without a late request before it";
+    : "503 without an earlier missed deadline";
 }
 
 /** Returns whether an earlier sign-out whose answer came too late had taken effect, so that this attempt got 401. */
@@ -285,7 +282,7 @@ export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: R
       degraded.length > 0 &&
       during.length > 0 &&
       during.every((each) => degradedOf(each) === "auth,cache"),
-    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "no report in time"})`,
+    `${name}: /ready answers 200 and reports that cache and auth are degraded (${[...said].join("; ") || "no report in time"})`,
   );
 }
 
@@ -314,7 +311,7 @@ export function judgeWarnings(name: string, lines: readonly LogLine[], report: R
   report.figure(name, "warnings, each text at most", mostOf(warnings), "count");
   report.note(`${name}, log: ${tally(lines.map((each) => `${each.level} ${each.message}`))}`);
   report.rule(warnings.length > 0, `${name}: the log reports the outages`);
-  report.rule(soonest >= warnEveryMs - 50, `${name}: it logs the same warning at most once in 10 s`);
+  report.rule(soonest >= warnEveryMs - 50, `${name}: the service logs the same warning at most once in 10 s`);
 }
 
 function mostOf(warnings: readonly LogLine[]): number {

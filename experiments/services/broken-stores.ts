@@ -25,7 +25,10 @@ export function brokenStore(variant: string, url: string): Store | undefined {
   return variant === "broken-remembered" ? rememberedAnswers(built) : undefined;
 }
 
-/** Returns a function that asks Redis without a breaker, or also without a deadline; undefined for other variants. */
+/**
+ * Returns a function that queries Redis without a breaker, or without a breaker and a deadline; undefined for other
+ * variants.
+ */
 export function brokenWait(variant: string, url: string): (() => Promise<void>) | undefined {
   const deadlineMs = { "broken-no-breaker": 1000, "broken-no-deadline": 60_000 }[variant];
   if (deadlineMs === undefined) return undefined;
@@ -64,7 +67,10 @@ function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
   };
 }
 
-/** Behaves like a lock whose holder gave up: the first token waits for almost a second, and no request rotates it. */
+/**
+ * Behaves like a lock whose holder gave up: requests with the first token wait for almost a second, and none of them
+ * rotates it.
+ */
 function withoutWinner(built: RedisTokenStore): Store {
   let first: string | undefined;
   return {
@@ -78,7 +84,7 @@ function withoutWinner(built: RedisTokenStore): Store {
   };
 }
 
-/** Draws a new nonce for each command, so that a repeated command counts as another presentation of the token. */
+/** Draws a new nonce for each command, so that a repeated command counts as another use of the token. */
 function withoutNonce(redis: GuardedRedis): Store {
   const drawn = (args: readonly string[]): readonly string[] =>
     args.map((each) => (each === anyNonce ? randomUUID() : each));

@@ -22,7 +22,7 @@ describe("readAnswers()", () => {
     expect([rest, fault]).to.deep.equal([0, undefined]);
   });
 
-  it("expects no body in the response to HEAD", () => {
+  it("expects no body in a response to HEAD", () => {
     const { answers, fault } = read("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", { toHead: true });
     expect(answers).to.have.length(1);
     expect(fault).to.equal(undefined);

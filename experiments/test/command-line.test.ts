@@ -47,7 +47,7 @@ describe("the command line of the experiments", function () {
 
   it("rejects unknown experiments, variants and values", () => {
     expect(run("nothing").stderr).to.contain("which experiment?");
-    expect(run("fuzz", "--variant", "x").stderr).to.contain("--variant is as-built or broken-handler");
+    expect(run("fuzz", "--variant", "x").stderr).to.contain("--variant must be as-built or broken-handler");
     const { status, stderr } = run("fuzz", "--cases", "0");
     expect(stderr).to.contain("--cases must be a whole number");
     expect(status).to.equal(1);

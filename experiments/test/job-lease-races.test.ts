@@ -27,7 +27,7 @@ describe("job-lease-races", function () {
   ] as const) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);
-      if (report === undefined) throw new Error("it was not run");
+      if (report === undefined) throw new Error("the variant was not run");
       expectBroken(report, rule);
     });
   }

@@ -22,11 +22,11 @@ describe("job-stop", function () {
 
   for (const [variant, rule] of [
     ["broken-exit-at-once", /no job keeps a lease/],
-    ["broken-keeps-attempts", /each is finished, or given back/],
+    ["broken-keeps-attempts", /each running job is finished, or released/],
   ] as const) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);
-      if (report === undefined) throw new Error("it was not run");
+      if (report === undefined) throw new Error("the variant was not run");
       expectBroken(report, rule);
     });
   }

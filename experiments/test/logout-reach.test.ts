@@ -25,7 +25,7 @@ describe("logout-reach", function () {
   for (const variant of logoutReach.brokenVariants) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);
-      if (report === undefined) throw new Error("it was not run");
+      if (report === undefined) throw new Error("the variant was not run");
       expectBroken(report, /the next request on the other replica is refused/);
     });
   }

@@ -23,14 +23,14 @@ describe("refresh-race", function () {
   });
 
   for (const [variant, rule] of [
-    ["broken-get-then-set", /one presentation of each round rotates/],
-    ["broken-no-winner", /one presentation of each round rotates/],
+    ["broken-get-then-set", /one request of each round rotates the token/],
+    ["broken-no-winner", /one request of each round rotates the token/],
     ["broken-no-nonce", /the winner still gets its pair/],
     ["broken-no-family", /the next request with either token/],
   ] as const) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);
-      if (report === undefined) throw new Error("it was not run");
+      if (report === undefined) throw new Error("the variant was not run");
       expectBroken(report, rule);
     });
   }

@@ -20,14 +20,14 @@ describe("search-tenants", function () {
     ]);
   });
 
-  it("SEARCH-1 SEARCH-2 never finds another tenant's documents, with row security even if statements lack the tenant condition", () => {
+  it("SEARCH-1 SEARCH-2 never finds another tenant's documents; with row security, not even if statements lack the tenant condition", () => {
     expectHeld(built);
   });
 
   for (const variant of searchTenants.brokenVariants) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);
-      if (report === undefined) throw new Error("it was not run");
+      if (report === undefined) throw new Error("the variant was not run");
       expectBroken(report, /no hit of another tenant/);
     });
   }

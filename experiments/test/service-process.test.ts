@@ -44,7 +44,7 @@ describe("startService()", function () {
     const says = { execArgv: ["--import", "data:text/javascript,console.error('no'); process.exit(7)"] };
     const started = startService("ends-at-once.ts", {}, says);
     expect((await rejection(started)).message).to.equal(
-      "ends-at-once.ts did not start: Error: ended with 7 before it said port no\n",
+      "ends-at-once.ts did not start: Error: ended with 7 before its message with port no\n",
     );
   });
 });

@@ -40,7 +40,7 @@ export async function start(setting: string): Promise<Subject> {
       includeMethod: true,
       includePath: true,
       promRegistry: registry,
-      // The default guesses which path segments are ids, and costs more than the rest of this middleware.
+      // By default express-prom-bundle guesses which path segments are ids, which costs more than the rest of it.
       normalizePath: (req) => (req.route as { path: string } | undefined)?.path ?? "none",
     }),
   );

@@ -5,10 +5,7 @@ import { IN_FLIGHT, inFlight } from "../in-flight.ts";
 import { createIssuing, type Issuing, pairRequest, provePairs, tampered } from "../issuing.ts";
 import { openStore, type Place } from "../stores.ts";
 
-/**
- * Refreshes as many sessions at once as requests are in flight, and each of them repeatedly. The setting is the store
- * and its address.
- */
+/** Refreshes sessions repeatedly, one session for each request in flight. The setting is the store and its address. */
 export async function start(setting: string): Promise<Subject> {
   const issuing = createIssuing("HS256", await openStore(JSON.parse(setting) as Place));
   const { issuer } = issuing;

@@ -60,7 +60,8 @@ function ours({ secret, publicKey }: Issuer, isCached: boolean): Verify {
   });
   return (token) => {
     const verification = verifier.verify(token);
-    if (verification instanceof Promise) throw new Error("RSA and HMAC should be verified at once");
+    if (verification instanceof Promise)
+      throw new Error("the verifier must verify RSA and HMAC synchronously");
     return verification.principal;
   };
 }
@@ -72,7 +73,7 @@ function fastJwt({ secret, publicKey }: Issuer, algorithm: TokenAlgorithm, isCac
     algorithms: [algorithm],
     allowedIss: issuerUrl,
     allowedAud: audience,
-    // Without this a token without an issuer, an audience or an expiry is accepted.
+    // Without this option, fast-jwt accepts a token that lacks one of these claims.
     requiredClaims: ["iss", "aud", "exp"],
     clockTolerance: LEEWAY_SECONDS * 1000,
     cache: isCached,

@@ -98,5 +98,5 @@ export async function signInThere(
     const body = new URLSearchParams({ prompt, login: who, password: "any" });
     init = { method: "POST", body };
   }
-  throw new Error("it goes round in circles");
+  throw new Error("the sign-in did not end after 20 steps");
 }

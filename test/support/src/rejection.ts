@@ -6,7 +6,7 @@ export async function rejection(
     await (typeof operation === "function" ? operation() : operation);
   } catch (error) {
     if (error instanceof Error) return error as Error & Readonly<Record<string, unknown>>;
-    throw new Error("it rejected with a value that is not an Error", { cause: error });
+    throw new Error("the operation failed with a value that is not an Error", { cause: error });
   }
-  throw new Error("it was not refused");
+  throw new Error("the operation did not fail");
 }
