@@ -8,7 +8,7 @@ const folder = new URL("../conformance/", import.meta.url);
 describe("the service of the reduced profile", function () {
   this.timeout(180_000);
 
-  it("VER-4 passes the conformance kit, including the house rules", async () => {
+  it("VER-4 passes the conformance kit with the conventions", async () => {
     const env = {
       SVC_APP_NAME: "notes",
       SVC_PORT: "0",
